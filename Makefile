@@ -5,7 +5,7 @@
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
 # make docs    the documentation of the libraries PluginKit, Samples and DaySeries, as pages in .build/docs/site
-# make fuzz    coverage-guided fuzzing of the record codec and of the scales      (SECONDS=300, for each)
+# make fuzz    coverage-guided fuzzing of the record codec, of the scales and of exports      (SECONDS=300, for each)
 # make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
@@ -62,7 +62,7 @@ docs: setup
 
 fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
-	for part in records frames decoders lines sig hs3 hs4 hs5 hsl; do \
+	for part in records frames decoders lines sig hs3 hs4 hs5 hsl tags export zip; do \
 		mkdir -p Tests/Fuzz/.build/corpus-$$part; \
 		Tests/Fuzz/corpus unpack Tests/Fuzz/Corpora/$$part.txt Tests/Fuzz/.build/seeds-$$part && \
 		Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
@@ -80,4 +80,4 @@ bench: setup
 	swift build $(RELEASE) --product hub-gap-filler
 	swift build --package-path Benchmarks -c release
 	@$(MAKE) -s -C Benchmarks/Programs
-	@Benchmarks/.build/release/bench --only "$(ONLY)" --runs "$(or $(RUNS),7)"
+	@Benchmarks/.build/release/bench --only "$(ONLY)" --runs "$(or $(RUNS),7)" --records "$(or $(RECORDS),2500000)"

@@ -60,10 +60,7 @@ let scale: [Target.Dependency] = ["ScaleConnector", "ScaleProtocols", "ScaleLink
 let plugins = [
     plugin(
         "AppleHealth", ["AppleExport", "AppleImport", "HubWire", "Samples"],
-        tests: [
-            "AppleExport", "AppleImport", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON",
-            "Samples",
-        ]),
+        tests: ["HubCommand", "HubProcess", "HubSettings", "HubWire", "hub-confine"]),
     plugin("Exist", ["CloudClient"], tests: ["ExistSimulation", "WebFaults", "HubWire", "Samples"]),
     plugin(
         "GapFiller", ["DaySeries"],
@@ -87,6 +84,7 @@ let plugins = [
 let package = Package(
     name: "health-hub",
     products: [
+        .library(name: "AppleExport", targets: ["AppleExport"]),
         .library(name: "JSON", targets: ["JSON"]),
         .library(name: "Samples", targets: ["Samples"]),
         .library(name: "DaySeries", targets: ["DaySeries"]),
@@ -312,7 +310,8 @@ let package = Package(
             [
                 "DoorPeer", "HubCommand", "HubCore", "HubProcess", "HubSessions", "HubSettings", "HubWire", "JSON",
                 "Samples",
-                "ZeroMQ", "Exist", "GapFiller", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSONLines", "SAMI",
+                "ZeroMQ", "AppleHealth", "Exist", "GapFiller", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSONLines",
+                "SAMI",
             ],
             resources: [.copy("validate.py")]),
         program(

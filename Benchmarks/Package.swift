@@ -13,6 +13,9 @@ let package = Package(
     name: "benchmarks",
     dependencies: [.package(name: "health-hub", path: "..")],
     targets: [
+        .executableTarget(
+            name: "apple-read",
+            dependencies: [.product(name: "AppleExport", package: "health-hub")], swiftSettings: strict),
         .executableTarget(name: "bench", swiftSettings: strict),
         .executableTarget(
             name: "day-fill",

@@ -31,7 +31,8 @@ public struct ExportAccount: Sendable {
             case .wrongEncoding: "texts that are not UTF-8; U+FFFD stands for what cannot be read"
             case .repeatedAttribute: "elements with two startDate; the second is the end"
             case .missingAttribute: "elements without type or time, left out"
-            case .wrongTime: "elements whose time no calendar shows or whose end is before their start, left out or kept as they are"
+            case .wrongTime:
+                "elements whose time no calendar shows or whose end is before their start, left out or kept as they are"
             case .unreadValue: "values or units that cannot be read; kept as they are, as x.apple.exportElement or text"
             case .unreadMetadata: "metadata that is not of its key's form; kept under unread"
             case .unknownElement: "elements that are not known here, passed over"

@@ -25,7 +25,7 @@ public struct ExportBatch: Sendable {
 
 extension ExportBatch {
     /// What identifies a record that this module has made, but for its plugin.
-    package static func identity(of record: [UInt8]) -> (device: String?, account: String?, key: String) {
+    public static func identity(of record: [UInt8]) -> (device: String?, account: String?, key: String) {
         // Members in this order, and no text before them that could look like one: quotes within texts are escaped.
         func text(_ mark: StaticString) -> String? {
             record.withUnsafeBufferPointer { bytes in

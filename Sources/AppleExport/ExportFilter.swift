@@ -2,7 +2,9 @@ public import Samples
 
 /// Which records of an export are wanted; all conditions hold together.
 public struct ExportFilter: Hashable, Sendable {
-    /// Only these types; all where it is `nil`. A blood pressure or a food comes whole where it or one of its members is wanted.
+    /// Only these types; all where it is `nil`.
+    ///
+    /// A blood pressure or a food comes whole where it or one of its members is wanted.
     public var types: Set<TypeID>?
     /// Only what these sources have given, by name; capitals do not count.
     public var sources: Set<String>?
@@ -27,6 +29,8 @@ public struct ExportFilter: Hashable, Sendable {
 public struct ExportOptions: Hashable, Sendable {
     /// Whose export it is: a part of the identity of all its records, so that two people's never meet.
     public var account: String?
+    /// The name of the person, where the hub is to find them by it.
+    public var person: String?
     /// Where the person was when nothing else is said: the zone of records that have none.
     public var zone: String?
     /// The zone of the days of activity summaries, which an export gives without one.
@@ -34,8 +38,10 @@ public struct ExportOptions: Hashable, Sendable {
     public var filter: ExportFilter
 
     public init(
-        account: String? = nil, zone: String? = nil, dayZone: String = "UTC", filter: ExportFilter = ExportFilter()
+        account: String? = nil, person: String? = nil, zone: String? = nil, dayZone: String = "UTC",
+        filter: ExportFilter = ExportFilter()
     ) {
-        (self.account, self.zone, self.dayZone, self.filter) = (account, zone, dayZone, filter)
+        (self.account, self.person, self.zone) = (account, person, zone)
+        (self.dayZone, self.filter) = (dayZone, filter)
     }
 }

@@ -20,7 +20,7 @@ public final class ExportReader {
     var typeIndex: [TypeID: Int] = [:]
     var sources = ByteCache<SourceEntry>()
     var sourceIndex: [String: Int] = [:]
-    lazy var noSource = SourceEntry(nil, account: options.account, filter: options.filter) { self.index(ofSource: $0) }
+    lazy var noSource = SourceEntry(nil, options) { self.index(ofSource: $0) }
     var versions = ByteCache<MetadataEntry>()
     var devices = ByteCache<MetadataEntry>()
 
@@ -33,6 +33,8 @@ public final class ExportReader {
     var members = MemberRegister()
     let deferred: DeferredRecords
     var namedFiles: Set<String> = []
+    /// The last summary of each day, by its start.
+    var summaries: [Int64: (record: [UInt8], end: Int64)] = [:]
     /// Records within a correlation that is wanted are wanted too.
     var isWithinWanted = false
     private var phase = Phase.start
@@ -51,7 +53,14 @@ public final class ExportReader {
         try self.init(try ExportPackage(path), options: options, scratch: scratch, resumeOffset: resumeOffset)
     }
 
-    package init(
+    /// An XML in memory.
+    public convenience init(
+        xml bytes: [UInt8], options: ExportOptions = ExportOptions(), scratch: String
+    ) throws(ExportError) {
+        try self.init(ExportPackage(xml: bytes), options: options, scratch: scratch)
+    }
+
+    public init(
         _ package: ExportPackage, options: ExportOptions, scratch: String, resumeOffset: Int64 = 0
     ) throws(ExportError) {
         (self.package, self.options, self.resumeOffset) = (package, options, resumeOffset)
@@ -89,6 +98,7 @@ public final class ExportReader {
                 if batch.count >= count { break }
                 endElements()
                 phase = .deferred
+                if !summaries.isEmpty { giveSummaries() }
             case .deferred:
                 guard let record = try deferred.next() else {
                     phase = .files
@@ -124,7 +134,8 @@ public final class ExportReader {
         account.version = version
         guard isFound else {
             throw ExportError(
-                .notAnExport, "\(package.path): it is no export of Apple Health: it has no <HealthData> at its beginning")
+                .notAnExport,
+                "\(package.path): it is no export of Apple Health: it has no <HealthData> at its beginning")
         }
     }
 

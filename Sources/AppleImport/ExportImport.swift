@@ -14,6 +14,8 @@ package struct ExportImport: Sendable {
         package var size: Int64
         /// Records that the hub has answered.
         package var records: Int
+        /// Seconds that the rest will take at the pace so far; `nil` before that can be said.
+        package var remaining: Double?
     }
 
     package var path: String
@@ -22,6 +24,8 @@ package struct ExportImport: Sendable {
     package var scratch: String
     /// Whether nothing is to be stored, and what the hub has already only looked up.
     package var isDryRun = false
+    /// In a dry run: whether the hub is asked which records it has.
+    package var looksUp = true
     /// The place up to which the hub has all; from ``save``.
     package var resumeOffset: Int64 = 0
     /// Is told the place up to which the hub has answered everything, now and then.
@@ -58,24 +62,34 @@ package struct ExportImport: Sendable {
         let reader = try ExportReader(path, options: options, scratch: scratch, resumeOffset: resumeOffset)
         var counts = ImportCounts()
         var sent: [Sent] = []
-        var saved = ContinuousClock.now
+        let began = ContinuousClock.now
+        var saved = began
         func settle(_ first: Sent) async throws {
             let results = try await first.task.value
             note(results, of: first.batch, &counts)
-            tell(Progress(position: first.position, size: reader.size, records: counts.answered))
+            let part = Double(first.position) / Double(max(1, reader.size))
+            let seconds = Double((ContinuousClock.now - began).components.seconds)
+            tell(
+                Progress(
+                    position: first.position, size: reader.size, records: counts.answered,
+                    remaining: seconds > 2 && part > 0.01 ? seconds / part * (1 - part) : nil))
             guard !isDryRun, ContinuousClock.now - saved > .seconds(2), first.offset < .max else { return }
             saved = .now
             try await save(first.offset)
         }
         while !Task.isCancelled, let batch = try reader.next(Self.batchRecords) {
             if sent.count == Self.batchesAtOnce { try await settle(sent.removeFirst()) }
-            let task = Task { try await isDryRun ? look(batch, link) : give(batch.groups, link) }
+            let task = Task {
+                guard isDryRun else { return try await give(batch.groups, link) }
+                return looksUp ? try await look(batch, link) : []
+            }
             sent.append(Sent(batch: batch, offset: batch.offset, position: reader.position, task: task))
         }
         let isFinished = !Task.isCancelled
         // What is on its way is answered, or the plugin is stopped.
         while !sent.isEmpty { try await settle(sent.removeFirst()) }
-        return counts.report(reader.account, file: path, dryRun: isDryRun, finished: isFinished)
+        return counts.report(
+            reader.account, file: path, dryRun: isDryRun, isCounted: looksUp || !isDryRun, finished: isFinished)
     }
 
     private func note(_ results: [RecordResult], of batch: ExportBatch, _ counts: inout ImportCounts) {
@@ -143,4 +157,14 @@ package struct ExportImport: Sendable {
 
 extension ImportCounts {
     var answered: Int { all.new + all.known + all.refused }
+}
+
+extension ExportImport.Progress {
+    /// `, 2 min left`, or nothing where that cannot be said yet.
+    package var estimate: String {
+        guard let remaining else { return "" }
+        let seconds = Int(remaining.rounded(.up))
+        if seconds < 60 { return ", \(seconds) s left" }
+        return seconds < 5_400 ? ", \((seconds + 30) / 60) min left" : ", \((seconds + 1_800) / 3_600) h left"
+    }
 }

@@ -9,9 +9,9 @@ package struct ImportReport: Encodable, Sendable {
         /// In the file.
         package var records: Int
         /// Which of them the hub did not have: stored now, or, of a look, not found there.
-        package var new: Int
+        package var new: Int?
         /// Which the hub had.
-        package var known: Int
+        package var known: Int?
         /// Which the hub has refused.
         package var refused: Int
         /// RFC 3339, in UTC.
@@ -44,8 +44,9 @@ package struct ImportReport: Encodable, Sendable {
     /// Why a part of it could not be read.
     package var fault: String?
     package var records = 0
-    package var new = 0
-    package var known = 0
+    /// Absent where nothing was stored and nothing looked up.
+    package var new: Int?
+    package var known: Int?
     package var refused = 0
     /// Left out by the filter.
     package var filtered = 0
@@ -93,18 +94,22 @@ struct ImportCounts {
     }
 
     /// The report, as far as the file has been read.
-    func report(_ account: ExportAccount, file: String, dryRun: Bool, finished: Bool) -> ImportReport {
+    func report(
+        _ account: ExportAccount, file: String, dryRun: Bool, isCounted: Bool, finished: Bool
+    ) -> ImportReport {
         var report = ImportReport(file: file, dryRun: dryRun)
         var utc = UTCWriter()
         func part(_ name: String, _ tally: ExportAccount.Tally, _ count: Count) -> ImportReport.Part {
             ImportReport.Part(
-                name: name, records: tally.count, new: count.new, known: count.known, refused: count.refused,
+                name: name, records: tally.count, new: isCounted ? count.new : nil,
+                known: isCounted ? count.known : nil, refused: count.refused,
                 from: tally.count > 0 ? utc.text(tally.first) : nil, to: tally.count > 0 ? utc.text(tally.last) : nil)
         }
         report.finished = finished
         report.exportDate = account.exportDate.map { utc.text($0) }
         (report.complete, report.fault) = (account.isComplete, account.fault)
-        (report.new, report.known, report.refused) = (all.new, all.known, all.refused)
+        if isCounted { (report.new, report.known) = (all.new, all.known) }
+        report.refused = all.refused
         (report.records, report.filtered) = (account.records, account.filtered)
         let tallies = account.types.map(\.tally).filter { $0.count > 0 }
         report.from = tallies.map(\.first).min().map { utc.text($0) }
@@ -126,7 +131,9 @@ struct ImportCounts {
         }
         report.refusals = refusals.map { ImportReport.Refusal(reason: $0.key, count: $0.value) }
             .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
-        (report.unknownTypes, report.unknownElements) = (account.unknownTypes.sorted(), account.unknownElements.sorted())
+        (report.unknownTypes, report.unknownElements) = (
+            account.unknownTypes.sorted(), account.unknownElements.sorted()
+        )
         return report
     }
 }

@@ -34,7 +34,8 @@ final class Scratch {
 
     /// A zip that Python's own library makes; `program` has it as `zip`, and this folder as its own.
     func zip(_ program: String, as name: String = "export.zip") async throws -> String {
-        let script = "import zipfile, os\nos.chdir(\(quoted(path)))\nzip = zipfile.ZipFile(\(quoted(name)), 'w', zipfile.ZIP_DEFLATED)\n\(program)\nzip.close()\n"
+        let script =
+            "import zipfile, os\nos.chdir(\(quoted(path)))\nzip = zipfile.ZipFile(\(quoted(name)), 'w', zipfile.ZIP_DEFLATED)\n\(program)\nzip.close()\n"
         let result = await (try ChildProcess("/usr/bin/env", ["python3", "-c", script])).result()
         try #require(result.code == 0, "\(result.errors)")
         return path + "/" + name

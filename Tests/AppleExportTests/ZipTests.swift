@@ -110,14 +110,20 @@ import Testing
 
     @Test func `Names in a zip are looked up in it and never become paths`() async throws {
         let scratch = try Scratch()
-        try scratch.write("<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"><time>2026-02-10T17:05:00Z</time></trkpt></trkseg></trk></gpx>", as: "secret.gpx")
+        try scratch.write(
+            "<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"><time>2026-02-10T17:05:00Z</time></trkpt></trkseg></trk></gpx>",
+            as: "secret.gpx")
         let workout = """
              <Workout workoutActivityType="HKWorkoutActivityTypeRunning" startDate="2026-02-10 18:05:00 +0100" endDate="2026-02-10 18:37:00 +0100">
               <WorkoutRoute><FileReference path="/../secret.gpx"/><FileReference path="\(scratch.path)/secret.gpx"/></WorkoutRoute>
              </Workout>
             """
         try scratch.write(export(workout), as: "in/export.xml")
-        for path in [scratch.path + "/in", try await scratch.zip("zip.write('in/export.xml', '../../export.xml')\nzip.write('secret.gpx', '../../../secret.gpx')")] {
+        for path in [
+            scratch.path + "/in",
+            try await scratch.zip(
+                "zip.write('in/export.xml', '../../export.xml')\nzip.write('secret.gpx', '../../../secret.gpx')"),
+        ] {
             let reading = try Reading(path)
             #expect(reading.samples("workoutRoute").isEmpty && reading.count(.missingFile) == 2)
         }
@@ -127,14 +133,19 @@ import Testing
         let scratch = try folder()
         let whole = try Data(contentsOf: URL(filePath: try await scratch.zip(Self.all)))
         let cut = try scratch.write(Array(whole.dropLast(40)), as: "cut.zip")
-        #expect(#expect(throws: ExportError.self) { try Reading(cut) }?.message.contains("no directory at its end") == true)
+        #expect(
+            #expect(throws: ExportError.self) { try Reading(cut) }?.message.contains("no directory at its end") == true)
         let empty = try await scratch.zip("pass", as: "empty.zip")
-        #expect(#expect(throws: ExportError.self) { try Reading(empty) }?.message.contains("export again and keep it unlocked") == true)
+        #expect(
+            #expect(throws: ExportError.self) { try Reading(empty) }?.message.contains(
+                "export again and keep it unlocked") == true)
         let other = try await scratch.zip("zip.writestr('a.xml', '<html/>')", as: "other.zip")
         #expect(#expect(throws: ExportError.self) { try Reading(other) }?.code == .notAnExport)
     }
 
-    @Test func `Whatever bytes of a zip are wrong, reading ends, and never with a record that was not there`() async throws {
+    @Test func `Whatever bytes of a zip are wrong, reading ends, and never with a record that was not there`()
+        async throws
+    {
         let scratch = try folder()
         let file = try await scratch.zip(Self.all)
         let whole = Array(try Data(contentsOf: URL(filePath: file)))
@@ -146,7 +157,10 @@ import Testing
             bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
             let path = try scratch.write(bytes, as: "damaged.zip")
             guard let reading = try? Reading(path) else { continue }
-            if reading.account.isComplete, reading.account.fault == nil, reading.count(.wrongSum) == 0, reading.count(.damagedFile) == 0 {
+            if reading.account.isComplete, reading.account.fault == nil, reading.count(.wrongSum) == 0,
+                reading.count(.damagedFile) == 0,
+                reading.count(.missingFile) == 0
+            {
                 #expect(reading.samples.allSatisfy { known.contains("\($0.type) \($0.value)") })
             } else {
                 damaged += 1

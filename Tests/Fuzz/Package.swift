@@ -10,8 +10,11 @@ import PackageDescription
 ///     Tests/Fuzz/corpus unpack Tests/Fuzz/Corpora/hsl.txt /tmp/seeds
 ///     Tests/Fuzz/.build/release/fuzz-hsl -max_len=4096 -rss_limit_mb=512 -runs=10000000 /tmp/corpus /tmp/seeds
 ///
+/// What an export of Apple Health may be: `Tags`, `Zip`, and `Export`, all that is made of it.
 /// Parsers alone (`Frames`, `Decoders`, `Lines`, `SIG`), which see ten million inputs in minutes, and whole sessions.
 let scales = ["Frames", "Decoders", "Lines", "SIG", "HS3", "HS4", "HS5", "HSL"]
+
+let exports = ["Tags", "Export", "Zip"]
 
 let protocols: [Target.Dependency] = [
     .product(name: "JSON", package: "health-hub"), .product(name: "ScaleProtocols", package: "health-hub"),
@@ -21,7 +24,7 @@ let protocols: [Target.Dependency] = [
 let package = Package(
     name: "fuzz",
     products: [.executable(name: "fuzz-records", targets: ["FuzzRecords"])]
-        + scales.map { .executable(name: "fuzz-\($0.lowercased())", targets: ["Fuzz\($0)"]) },
+        + (scales + exports).map { .executable(name: "fuzz-\($0.lowercased())", targets: ["Fuzz\($0)"]) },
     dependencies: [.package(name: "health-hub", path: "../..")],
     targets: [
         .executableTarget(
@@ -36,6 +39,15 @@ let package = Package(
             .executableTarget(
                 name: "Fuzz\(name)",
                 dependencies: protocols + (["HS3", "HS4", "HS5"].contains(name) ? ["Sessions"] : []),
+                swiftSettings: [.unsafeFlags(["-parse-as-library"])])
+        }
+        + exports.map { name in
+            .executableTarget(
+                name: "Fuzz\(name)",
+                dependencies: [
+                    .product(name: "AppleExport", package: "health-hub"),
+                    .product(name: "HubWire", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
+                ],
                 swiftSettings: [.unsafeFlags(["-parse-as-library"])])
         } + [
             .target(

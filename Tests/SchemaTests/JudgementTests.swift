@@ -119,8 +119,8 @@ private typealias Question = SchemaJudge.Question
     @Test(.enabled(if: Need.jsonschema.isMet, "\(Need.jsonschema.reason)"))
     func `R13.5 the manifest of each plugin is valid by its schema, and has no member beside it`() async throws {
         let programs = [
-            "hub-exist", "hub-gap-filler", "hub-ihealth-hs3", "hub-ihealth-hs4", "hub-ihealth-hs5", "hub-json-lines",
-            "hub-sami",
+            "hub-apple-health", "hub-exist", "hub-gap-filler", "hub-ihealth-hs3", "hub-ihealth-hs4", "hub-ihealth-hs5",
+            "hub-json-lines", "hub-sami",
         ]
         var questions: [Question] = []
         for program in programs {

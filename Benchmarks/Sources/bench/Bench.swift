@@ -6,6 +6,8 @@ struct Bench {
     let place: Place
     let only: String
     let runs: Int
+    /// Records of the export that is imported.
+    let records: Int
     private(set) var rows: [Row] = []
 
     static func main() throws {
@@ -26,7 +28,8 @@ struct Bench {
         defer { place.cleanUp() }
 
         var bench = Bench(
-            place: place, only: options["only"] ?? "", runs: max(1, options["runs"].flatMap(Int.init) ?? 7))
+            place: place, only: options["only"] ?? "", runs: max(1, options["runs"].flatMap(Int.init) ?? 7),
+            records: options["records"].flatMap(Int.init) ?? 2_500_000)
         for line in Machine.facts(place) { say(line) }
         say("settings  \(bench.runs) alternating runs each; medians; ratio = median of each run's own ratio\n")
         say(Table.head)
@@ -56,6 +59,7 @@ struct Bench {
         days()
         lateWeighIn()
         statistics()
+        appleHealth()
     }
 
     // MARK: - How
@@ -128,7 +132,8 @@ struct Options {
                 name = String(argument.dropFirst(2))
             } else {
                 throw Trouble(
-                    "\(argument): expected --hub, --programs, --store-ingest, --data, --json, --only or --runs")
+                    "\(argument): expected --hub, --programs, --store-ingest, --data, --json, --only, --runs or --records"
+                )
             }
         }
     }

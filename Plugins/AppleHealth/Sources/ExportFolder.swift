@@ -23,7 +23,8 @@ struct ExportFolder {
     func exports() throws -> [Entry] {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw PluginFailure(.unavailable, "\(path): there is no such folder; make it, or correct the setting folder")
+            throw PluginFailure(
+                .unavailable, "\(path): there is no such folder; make it, or correct the setting folder")
         }
         let names: [String]
         do { names = try Folder.names(in: path).sorted() } catch { throw PluginFailure(.unavailable, "\(error)") }

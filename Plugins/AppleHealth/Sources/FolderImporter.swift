@@ -23,7 +23,9 @@ actor FolderImporter {
         /// Of the hub that has it: one that was restored from a backup may have lost some of it.
         var epoch: String
 
-        init(state: String, offset: Int64?, epoch: String) { (self.state, self.offset, self.epoch) = (state, offset, epoch) }
+        init(state: String, offset: Int64?, epoch: String) {
+            (self.state, self.offset, self.epoch) = (state, offset, epoch)
+        }
 
         init?(_ text: String?) {
             let parts = text?.split(separator: "|", omittingEmptySubsequences: false).map(String.init) ?? []
@@ -83,16 +85,18 @@ actor FolderImporter {
     private func read(
         _ entry: ExportFolder.Entry, from offset: Int64, epoch: String, _ call: CommandCall? = nil
     ) async throws -> ImportReport {
-        let zone = hub.persons.count == 1 ? hub.persons[0].zone : nil
-        var work = ExportImport(
-            entry.path, options: settings.options(dayZone: zone ?? TimeZone.current.identifier),
-            scratch: hub.state.directory)
+        let person = hub.persons.first
+        var options = settings.options(dayZone: person?.zone ?? TimeZone.current.identifier)
+        options.account = try await account()
+        var work = ExportImport(entry.path, options: options, scratch: hub.state.directory)
         work.isDryRun = call?.isDryRun ?? false
+        // What the hub has a source may not read.
+        work.looksUp = false
         work.resumeOffset = offset
         let (key, state, hubState) = (key(entry), state(entry), hub.state)
         work.save = { try await hubState.set(key, to: .text(Place(state: state, offset: $0, epoch: epoch).text)) }
         if let call {
-            work.tell = { call.progress($0.position, of: $0.size, entry.name) }
+            work.tell = { call.progress($0.position, of: $0.size, "\(entry.name)\($0.estimate)") }
         }
         let job = work
         hub.logger.info("an export is read", metadata: ["export.size": "\(entry.state)", "export.from": "\(offset)"])
@@ -109,7 +113,7 @@ actor FolderImporter {
 
     private func told(_ report: ImportReport, _ entry: ExportFolder.Entry) async {
         let sentence =
-            "\(entry.name): \(report.new) of \(report.records) records were new"
+            "\(entry.name): \(report.new ?? 0) of \(report.records) records were new"
             + (report.refused > 0 ? ", \(report.refused) were refused" : "")
             + (report.complete ? "" : "; the file ends before its end")
             + (report.fault.map { "; \($0)" } ?? "")
@@ -122,11 +126,30 @@ actor FolderImporter {
         await hub.event(event)
     }
 
+    /// Whose exports these are: a part of what identifies each record, so that two people's never meet.
+    ///
+    /// What it was first it stays, also where the person gets another name.
+    private func account() async throws -> String? {
+        if let account = settings.account { return account }
+        if let account = try await hub.state.text("account") { return account }
+        guard hub.persons.count < 2 else {
+            let names = hub.persons.map(\.name).joined(separator: ", ")
+            throw PluginFailure(
+                .settings,
+                "\(hub.instance) does not know whose exports these are: add persons = [\"\(hub.persons[0].name)\"] to [plugin.\(hub.instance)], and a section with another name and kind = \"apple-health\" for each other of \(names)"
+            )
+        }
+        guard let person = hub.persons.first else { return nil }
+        try await hub.state.set("account", to: .text(person.name))
+        return person.name
+    }
+
     private func key(_ entry: ExportFolder.Entry) -> String { "file \(entry.name)" }
 
     /// With other settings the same file says other things.
     private func state(_ entry: ExportFolder.Entry) -> String {
-        "\(entry.state) \(settings.account ?? "") \(settings.zone ?? "") \(settings.filter.summary)".replacing("|", with: " ")
+        "\(entry.state) \(settings.account ?? "") \(settings.zone ?? "") \(settings.filter.summary)".replacing(
+            "|", with: " ")
     }
 
     private func epoch() async throws -> String {

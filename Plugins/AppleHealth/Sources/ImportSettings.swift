@@ -16,7 +16,9 @@ struct ImportSettings: Sendable {
             access: .read),
         SettingDeclaration(
             "account", .string(TextRule(example: "anna")),
-            help: "Whose exports they are, where several people's come to this hub: a part of what identifies each record."),
+            help:
+                "Whose exports they are, where several people's come to this hub: a part of what identifies each record."
+        ),
         SettingDeclaration(
             "zone", .timeZone,
             help: "Where the person lives: the zone of what was measured without one, as most of an export is."),

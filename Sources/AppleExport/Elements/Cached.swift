@@ -7,7 +7,7 @@ final class TypeEntry {
     /// `nil` for a type that the registry does not have.
     let health: HealthType?
     let kind: SampleKind
-    /// `{"type":"heartRate"`
+    /// Such as `{"type":"heartRate"`.
     let head: [UInt8]
     /// Its place among the account's types.
     let index: Int
@@ -47,7 +47,7 @@ final class TypeEntry {
 /// A unit of a type.
 final class UnitEntry {
     let text: String
-    /// `,"unit":"kg"`
+    /// Such as `,"unit":"kg"`.
     let json: [UInt8]
     private let unit: HealthUnit?
     private let target: HealthUnit?
@@ -107,7 +107,7 @@ final class SourceEntry {
     let name: String
     /// As it is identified: as ``name``.
     let identity: [UInt8]
-    /// `,"source":{"device":"…","account":"…"}`, empty where there is neither.
+    /// `,"source":{"device":"…","account":"…"}`, empty where there is neither; before it whose it is, where that is said.
     let json: [UInt8]
     /// `"sourceName":"…"`, where it is written otherwise.
     let metadata: [UInt8]
@@ -115,7 +115,7 @@ final class SourceEntry {
     let index: Int
     let isWanted: Bool
 
-    init(_ bytes: UnsafeRawBufferPointer?, account: String?, filter: ExportFilter, index: (String) -> Int) {
+    init(_ bytes: UnsafeRawBufferPointer?, _ options: ExportOptions, index: (String) -> Int) {
         let (text, oddities) = bytes.map { XMLText.decoded($0) } ?? ("", [])
         var name = SourceName.normalized(text)
         // The most that the hub takes for the name of a device.
@@ -129,13 +129,20 @@ final class SourceEntry {
             json.append(escaped: name)
             json.append(0x22)
         }
-        if let account {
+        if let account = options.account {
             if !json.isEmpty { json.append(0x2C) }
             json += Array(#""account":""#.utf8)
             json.append(escaped: account)
             json.append(0x22)
         }
-        self.json = json.isEmpty ? [] : Array(#","source":{"#.utf8) + json + [0x7D]
+        if !json.isEmpty { json = Array(#","source":{"#.utf8) + json + [0x7D] }
+        var subject: [UInt8] = []
+        if let person = options.person {
+            subject = Array(#","subject":{"name":"#.utf8)
+            subject.append(quoted: person)
+            subject.append(0x7D)
+        }
+        self.json = subject + json
         var metadata: [UInt8] = []
         if name != text, !text.isEmpty {
             metadata = Array(#""sourceName":""#.utf8)
@@ -144,7 +151,7 @@ final class SourceEntry {
         }
         self.metadata = metadata
         self.index = index(name)
-        isWanted = filter.takes(source: name)
+        isWanted = options.filter.takes(source: name)
     }
 }
 
@@ -153,7 +160,7 @@ final class MetadataEntry {
     let json: [UInt8]
     let oddities: XMLText.Oddities
 
-    /// `"sourceRevision":{"version":"9.4"}`
+    /// Such as `"sourceRevision":{"version":"9.4"}`.
     init(version bytes: UnsafeRawBufferPointer) {
         let (text, oddities) = XMLText.decoded(bytes)
         var json = Array(#""sourceRevision":{"version":""#.utf8)
@@ -162,7 +169,7 @@ final class MetadataEntry {
         (self.json, self.oddities) = (json, oddities)
     }
 
-    /// `"device":{"name":"Apple Watch",…}`
+    /// Such as `"device":{"name":"Apple Watch",…}`.
     init(device bytes: UnsafeRawBufferPointer, times: inout ExportTimeReader, utc: inout UTCWriter) {
         let (text, oddities) = XMLText.decoded(bytes)
         self.oddities = oddities

@@ -1,22 +1,22 @@
 import Samples
 
 /// An electrocardiogram as Apple Health writes it: ten lines of labels and what they say, in the phone's language, and a voltage a line.
-package struct ECGFile: Hashable, Sendable {
+public struct ECGFile: Hashable, Sendable {
     /// Seconds since 1970.
-    package var recorded: Int64
-    package var classification: String
-    package var symptoms: String
-    package var softwareVersion: String
-    package var device: String
+    public var recorded: Int64
+    public var classification: String
+    public var symptoms: String
+    public var softwareVersion: String
+    public var device: String
     /// As it is written, such as `511,422 hertz`, and in hertz where that can be read.
-    package var sampleRate: String
-    package var hertz: Double?
-    package var lead: String
-    package var unit: String
+    public var sampleRate: String
+    public var hertz: Double?
+    public var lead: String
+    public var unit: String
     /// As they are written, with a point.
-    package var voltages: [String]
+    public var voltages: [String]
     /// Lines that are no voltage.
-    package var unreadLines: Int
+    public var unreadLines: Int
 
     /// Of the 30 s at 512 Hz there are 15,360.
     private static let maximumVoltages = 1_000_000
@@ -25,7 +25,7 @@ package struct ECGFile: Hashable, Sendable {
     ///
     /// The name and the date of birth, which stand there too, are not kept: whose it is the hub knows.
     /// - Returns: `nil` where there is no time.
-    package init?(_ bytes: [UInt8]) {
+    public init?(_ bytes: [UInt8]) {
         var rows: [[String]] = []
         var voltages: [String] = []
         var unread = 0
@@ -50,7 +50,9 @@ package struct ECGFile: Hashable, Sendable {
         (self.voltages, unreadLines) = (voltages, unread)
     }
 
-    /// A line that is one number and nothing else. One with both a point and a comma could be two numbers, and is none.
+    /// A line that is one number and nothing else.
+    ///
+    /// One with both a point and a comma could be two numbers, and is none.
     static func voltage(_ line: some StringProtocol) -> String? {
         let text = String(line.filter { $0 != " " && $0 != "\u{A0}" }).replacing(",", with: ".")
         guard !text.isEmpty, text.utf8.count <= 32, text.utf8.count(where: { $0 == 0x2E }) <= 1,

@@ -28,7 +28,9 @@ extension ExportReader {
                 account.note(.missingFile)
                 return nil
             }
-            return try source.readAll(upTo: Self.maximumDocument)
+            let bytes = try source.readAll(upTo: Self.maximumDocument)
+            if source.hasWrongSum { account.note(.damagedFile) }
+            return bytes
         } catch {
             account.note(.damagedFile)
             if account.fault == nil { account.fault = "\(name): \(error.message)" }
@@ -69,7 +71,8 @@ extension ExportReader {
         keys.add(file.device)
         keys.add(Int64(file.voltages.count))
         _ = keys.end(at: file.recorded, to: &key)
-        let times = Array(#","start":""#.utf8) + utc.text(file.recorded).utf8 + Array(#"","end":""#.utf8) + end.text.utf8
+        let times =
+            Array(#","start":""#.utf8) + utc.text(file.recorded).utf8 + Array(#"","end":""#.utf8) + end.text.utf8
         var record = type.head + Array(#","value":"#.utf8) + Self.quoted(file.classification)
         record += times
         record.append(0x22)
@@ -81,7 +84,8 @@ extension ExportReader {
         giveVoltages(file, key, times)
     }
 
-    private var zoneJSON: [UInt8] {
+    /// The zone of what an export says without one.
+    var zoneJSON: [UInt8] {
         options.zone.map { Array(#","zone":"#.utf8) + Self.quoted($0) } ?? []
     }
 
@@ -125,7 +129,8 @@ extension ExportReader {
         func text(_ name: String) -> String? { texts.first { $0.name == name }?.value }
         let name = text("resourceFilePath").map { $0.hasPrefix("/") ? String($0.dropFirst()) : $0 }
         if let name { namedFiles.insert(name) }
-        guard let time = text("receivedDate"), let start = Array(time.utf8).withUnsafeBytes({ times.seconds($0) }) else {
+        guard let time = text("receivedDate"), let start = Array(time.utf8).withUnsafeBytes({ times.seconds($0) })
+        else {
             return account.note(text("receivedDate") == nil ? .missingAttribute : .wrongTime, at: offset)
         }
         guard let type = type("x.apple.clinicalDocument") else { return }

@@ -158,7 +158,7 @@ extension ExportReader {
         if type.isEaten { keys.add(draft.foodType ?? "") }
     }
 
-    /// `,"start":…,"end":…,"zone":…`
+    /// Appends `,"start":…,"end":…,"zone":…`.
     func append(_ start: Int64, _ end: Int64) {
         output.append(literal: #","start":""#)
         utc.append(start, to: &output)

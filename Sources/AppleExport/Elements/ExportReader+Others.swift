@@ -50,6 +50,7 @@ extension ExportReader {
         record.append(literal: #","start":""#)
         utc.append(start, to: &record)
         record.append(0x22)
+        record += zoneJSON
         record += noSource.json
         record.append(literal: #","key":""#)
         record += health.id.rawValue.utf8
@@ -62,7 +63,9 @@ extension ExportReader {
 
     // MARK: - ActivitySummary
 
-    /// The rings of a day. Another one of the same day, with other goals, is its next version.
+    /// The rings of a day.
+    ///
+    /// Of several of one day, with other goals, the last counts, and is given at the end.
     func readActivitySummary() throws(ExportError) {
         let isEmpty = token == .empty
         let offset = tokenizer.offset
@@ -110,10 +113,21 @@ extension ExportReader {
         record.append(literal: #"","activitySummary":{"#)
         record += figures
         record.append(literal: "}}")
+        if summaries.count >= Self.maximumDays { giveSummaries() }
+        summaries[day.start] = (record, day.end)
+    }
+
+    /// More than two hundred years.
+    private static let maximumDays = 80_000
+
+    /// What waits of them, day by day.
+    func giveSummaries() {
         let kind = ExportBatch.Mark(type: index(of: .activitySummary), source: noSource.index)
-        tally(kind.type, kind.source, day.start, day.end)
-        guard !isSilent else { return }
-        batch.append(record, kind)
+        for (start, summary) in summaries.sorted(by: { $0.key < $1.key }) {
+            tally(kind.type, kind.source, start, summary.end)
+            batch.append(summary.record, kind)
+        }
+        summaries = [:]
     }
 
     /// From one midnight of the zone to the next.
@@ -161,7 +175,10 @@ extension ExportReader {
         draft.unread.removeAll()
         if let kind { _ = draft.add("prescriptionType", text: kind) }
         for name in ["expirationDate", "brand"] {
-            guard let index = (0..<tokenizer.attributeCount).first(where: { tokenizer.attributeName($0).elementsEqual(name.utf8) })
+            guard
+                let index = (0..<tokenizer.attributeCount).first(where: {
+                    tokenizer.attributeName($0).elementsEqual(name.utf8)
+                })
             else { continue }
             let text = XMLText.decoded(tokenizer.value(index)).text
             if !text.isEmpty { _ = draft.add(name, text: tokenizerTime(text) ?? text) }

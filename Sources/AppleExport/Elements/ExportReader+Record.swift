@@ -96,7 +96,9 @@ extension ExportReader {
             typesByID[id] = entry
             return entry
         }
-        if entry.health == nil, entry.id.rawValue.hasPrefix("HK"), account.unknownTypes.count < 1_000 { account.unknownTypes.insert(entry.id.rawValue) }
+        if entry.health == nil, entry.id.rawValue.hasPrefix("HK"), account.unknownTypes.count < 1_000 {
+            account.unknownTypes.insert(entry.id.rawValue)
+        }
         return entry
     }
 
@@ -105,7 +107,7 @@ extension ExportReader {
 
     func source(_ bytes: UnsafeRawBufferPointer) -> SourceEntry {
         let entry = sources.value(of: bytes) {
-            SourceEntry($0, account: options.account, filter: options.filter) { self.index(ofSource: $0) }
+            SourceEntry($0, options) { self.index(ofSource: $0) }
         }
         if !entry.oddities.isEmpty { account.note(entry.oddities, at: tokenizer.offset) }
         return entry

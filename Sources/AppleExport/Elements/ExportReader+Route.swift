@@ -57,7 +57,12 @@ extension ExportReader {
     private func readRouteFile(_ name: String, _ writer: inout RouteWriter) {
         do throws(ExportError) {
             guard let source = try package.open(name) else { return account.note(.missingFile) }
-            try RouteFile.read(source) { writer.add($0) } unread: { account.note(.unreadValue, count: $0) }
+            try RouteFile.read(source) {
+                writer.add($0)
+            } unread: {
+                account.note(.unreadValue, count: $0)
+            }
+            if source.hasWrongSum { account.note(.damagedFile) }
         } catch {
             account.note(.damagedFile)
             if account.fault == nil { account.fault = error.message }

@@ -38,7 +38,9 @@ extension ExportReader {
 
     // MARK: - What stands in it
 
-    /// One of `sum`, `average`, `minimum`, `maximum` of a type. Its times are those of the workout, and often wrong.
+    /// A figure of a type: `sum`, `average`, `minimum` or `maximum`.
+    ///
+    /// Its times are those of the workout, and often wrong.
     private func readStatistics(_ totals: inout WorkoutDraft.Totals) throws(ExportError) {
         let offset = tokenizer.offset
         let texts = tokenizer.texts
@@ -97,7 +99,9 @@ extension ExportReader {
             json += end.text.utf8
             json.append(0x22)
             // To the last digit, which a time has no room for.
-            _ = draft.add("duration", json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
+            _ = draft.add(
+                "duration",
+                json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
         }
         if !draft.metadata.isEmpty {
             json.append(literal: #","metadata":{"#)
@@ -148,7 +152,9 @@ extension ExportReader {
             }
         }
         defer { draft = outer }
-        let named = texts.first { $0.name == "workoutActivityType" }.flatMap { WorkoutActivity.activity(named: $0.value) }
+        let named = texts.first { $0.name == "workoutActivityType" }.flatMap {
+            WorkoutActivity.activity(named: $0.value)
+        }
         guard let start = time(texts.first { $0.name == "startDate" }?.value) else {
             return account.note(.missingAttribute, at: offset)
         }
@@ -179,7 +185,9 @@ extension ExportReader {
     private static let otherActivity =
         WorkoutActivity.activity(named: "HKWorkoutActivityTypeOther") ?? WorkoutActivity.all[0]
 
-    /// Without pauses. One that is longer than the workout is kept as it is written.
+    /// Without pauses.
+    ///
+    /// One that is longer than the workout is kept as it is written.
     private func appendDuration(
         _ texts: [(name: String, value: String)], _ start: Int64, _ end: Int64?, to json: inout [UInt8]
     ) {
@@ -187,7 +195,8 @@ extension ExportReader {
         guard end.map({ seconds <= Double($0 - start) + 1 }) ?? true else {
             account.note(.unreadValue, at: draft.offset)
             return draft.addUnread(
-                "duration", json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
+                "duration",
+                json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
         }
         json.append(literal: json.last == 0x7B ? #""duration":"# : #","duration":"#)
         NumberWriter.append(seconds, to: &json)
@@ -222,7 +231,8 @@ extension ExportReader {
     // MARK: - As a record
 
     /// Totals that older files have as attributes, where there is no statistic of that kind.
-    private func addTotals(_ attributes: [String: String], _ activity: WorkoutActivity?, _ workout: inout WorkoutDraft) {
+    private func addTotals(_ attributes: [String: String], _ activity: WorkoutActivity?, _ workout: inout WorkoutDraft)
+    {
         let distance = activity.flatMap { ExportReader.distances[$0.name] }
         let kinds: [(name: String, type: TypeID?)] = [
             ("totalEnergyBurned", .activeEnergyBurned), ("totalDistance", distance),
@@ -230,7 +240,8 @@ extension ExportReader {
         ]
         for (name, id) in kinds {
             guard let text = attributes[name] else { continue }
-            let unit = attributes[name + "Unit"] ?? (name.hasPrefix("totalE") || name.hasPrefix("totalD") ? "" : "count")
+            let unit =
+                attributes[name + "Unit"] ?? (name.hasPrefix("totalE") || name.hasPrefix("totalD") ? "" : "count")
             if let id, workout.totals.sums.contains(id) { continue }
             let number = Array(text.utf8).withUnsafeBytes { DecimalText.number($0) }
             if let id, let number, let type = type(id.rawValue) {

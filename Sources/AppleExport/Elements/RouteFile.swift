@@ -2,7 +2,7 @@ import JSON
 import Samples
 
 /// A GPX file (1.1) as Apple Health writes it: `trkpt` with `ele`, `time`, and in `extensions` `speed`, `course`, `hAcc`, `vAcc`.
-package enum RouteFile {
+public enum RouteFile {
     /// Calls `point` for each in the order of the file, and `unread` with how many have no place or time.
     static func read(
         _ source: any ByteSource, _ point: (RoutePointText) -> Void, unread: (Int) -> Void
@@ -45,9 +45,12 @@ package enum RouteFile {
     }
 
     /// How many points a file has, for tests by chance.
-    package static func count(_ source: any ByteSource) throws(ExportError) -> Int {
+    public static func count(_ source: any ByteSource) throws(ExportError) -> Int {
         var count = 0
-        try read(source) { _ in count += 1 } unread: { _ in }
+        try read(source) { _ in
+            count += 1
+        } unread: { _ in
+        }
         return count
     }
 }

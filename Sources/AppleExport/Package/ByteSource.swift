@@ -4,7 +4,7 @@ import Glibc
 /// Bytes that come one after the other.
 ///
 /// Used by one task at a time.
-package protocol ByteSource: AnyObject {
+public protocol ByteSource: AnyObject {
     /// Fills the beginning of `buffer`, and says how much of it; 0 at the end alone.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int
     /// How far the file below has been read, for progress: of ``inputSize``.
@@ -15,23 +15,23 @@ package protocol ByteSource: AnyObject {
 }
 
 extension ByteSource {
-    package var hasWrongSum: Bool { false }
+    public var hasWrongSum: Bool { false }
 }
 
 /// A file of the machine.
-package final class FileSource: ByteSource {
+public final class FileSource: ByteSource {
     private let file: Descriptor
     private let path: String
-    package private(set) var inputPosition: Int64 = 0
-    package let inputSize: Int64
+    public private(set) var inputPosition: Int64 = 0
+    public let inputSize: Int64
 
-    package init(_ path: String) throws(ExportError) {
+    public init(_ path: String) throws(ExportError) {
         (file, inputSize) = try FileSource.open(path)
         self.path = path
         posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
 
-    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
         let count = try FileSource.read(file, at: inputPosition, into: buffer, path)
         inputPosition += Int64(count)
         return count
@@ -72,15 +72,15 @@ package final class FileSource: ByteSource {
 }
 
 /// Bytes in memory.
-package final class BytesSource: ByteSource {
+public final class BytesSource: ByteSource {
     private let bytes: [UInt8]
     private var position = 0
-    package var inputPosition: Int64 { Int64(position) }
-    package var inputSize: Int64 { Int64(bytes.count) }
+    public var inputPosition: Int64 { Int64(position) }
+    public var inputSize: Int64 { Int64(bytes.count) }
 
-    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
         let count = min(buffer.count, bytes.count - position)
         bytes.withUnsafeBytes { source in
             buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[position..<(position + count)]))
@@ -92,7 +92,7 @@ package final class BytesSource: ByteSource {
 
 extension ByteSource {
     /// All that is left, at most so much.
-    package func readAll(upTo most: Int) throws(ExportError) -> [UInt8] {
+    public func readAll(upTo most: Int) throws(ExportError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
             var piece = [UInt8](repeating: 0, count: 65_536)

@@ -4,21 +4,22 @@ import Glibc
 /// An export where it lies: `export.zip`, or `export.xml` with the folders beside it, unpacked.
 ///
 /// Names in it are looked up among what is there, and never made into a path.
-package struct ExportPackage {
+public struct ExportPackage {
     private enum Place {
         case zip(ZipArchive, main: ZipEntry, files: [String: ZipEntry])
         case folder(main: String, files: [String: String])
+        case bytes([UInt8])
     }
 
     /// As it was given.
-    package let path: String
+    public let path: String
     private let place: Place
     /// Entries of the zip that cannot be read.
-    package let unreadable: [String]
+    public let unreadable: [String]
     /// What tells this export from another: the sum and size of what it says, or size and time of a file that has no sum.
-    package let fingerprint: String
+    public let fingerprint: String
     /// Bytes of the XML; of its packed form, in a zip, ``ByteSource/inputSize`` tells.
-    package let size: Int64
+    public let size: Int64
 
     /// More than ten times the largest export that is known of, which has four gigabytes.
     private static let maximumMain: Int64 = 64 << 30
@@ -26,7 +27,7 @@ package struct ExportPackage {
     static let maximumFile: Int64 = 256 << 20
     private static let folders = ["workout-routes/", "electrocardiograms/", "clinical-records/"]
 
-    package init(_ path: String) throws(ExportError) {
+    public init(_ path: String) throws(ExportError) {
         self.path = path
         if ZipArchive.isZip(path) {
             let archive = try ZipArchive(path)
@@ -46,7 +47,8 @@ package struct ExportPackage {
         let folder = main.contains("/") ? String(main[...(main.lastIndex(of: "/") ?? main.startIndex)]) : "./"
         var files: [String: String] = [:]
         for name in ExportPackage.folders {
-            for file in (try? Folder.names(in: folder + name)) ?? [] where ExportPackage.isPlainFile(folder + name + file) {
+            for file in (try? Folder.names(in: folder + name)) ?? []
+            where ExportPackage.isPlainFile(folder + name + file) {
                 files[name + file] = folder + name + file
             }
         }
@@ -60,13 +62,19 @@ package struct ExportPackage {
         fingerprint = "xml \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(files.count)"
     }
 
+    /// An XML in memory, without files beside it.
+    public init(xml bytes: [UInt8]) {
+        (path, place, unreadable) = ("(memory)", .bytes(bytes), [])
+        (fingerprint, size) = ("bytes \(bytes.count)", Int64(bytes.count))
+    }
+
     private static func isPlainFile(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Whether a file is an export by what it begins with; cheap, and without an error.
-    package static func isExport(_ path: String) -> Bool {
+    public static func isExport(_ path: String) -> Bool {
         (try? ExportPackage(path)) != nil
     }
 
@@ -131,26 +139,28 @@ package struct ExportPackage {
     }
 
     /// The XML, from its beginning.
-    package func openMain() throws(ExportError) -> any ByteSource {
+    public func openMain() throws(ExportError) -> any ByteSource {
         switch place {
         case .zip(let archive, let main, _): try archive.open(main, limit: ExportPackage.maximumMain)
         case .folder(let main, _): try FileSource(main)
+        case .bytes(let bytes): BytesSource(bytes)
         }
     }
 
     /// The names of the files in one of the folders of an export, in order.
-    package func names(in folder: String) -> [String] {
+    public func names(in folder: String) -> [String] {
         let prefix = folder + "/"
         let names: [String] =
             switch place {
             case .zip(_, _, let files): files.keys.filter { $0.hasPrefix(prefix) }
             case .folder(_, let files): files.keys.filter { $0.hasPrefix(prefix) }
+            case .bytes: []
             }
         return names.sorted()
     }
 
     /// How many files there are that are neither the export nor in a folder that is read.
-    package var otherFiles: Int {
+    public var otherFiles: Int {
         guard case .zip(_, let main, let files) = place else { return 0 }
         return files.count { name, entry in
             entry != main && !ExportPackage.folders.contains { name.hasPrefix($0) } && !name.hasPrefix("__MACOSX/")
@@ -159,7 +169,7 @@ package struct ExportPackage {
     }
 
     /// A file of the export by the name that the export gives it, with or without a slash before it; `nil` where there is none.
-    package func open(_ name: String) throws(ExportError) -> (any ByteSource)? {
+    public func open(_ name: String) throws(ExportError) -> (any ByteSource)? {
         let name = name.hasPrefix("/") ? String(name.dropFirst()) : name
         guard ExportPackage.folders.contains(where: { name.hasPrefix($0) }) else { return nil }
         switch place {
@@ -169,6 +179,7 @@ package struct ExportPackage {
         case .folder(_, let files):
             guard let file = files[name] else { return nil }
             return try FileSource(file)
+        case .bytes: return nil
         }
     }
 }

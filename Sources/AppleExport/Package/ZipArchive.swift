@@ -2,37 +2,39 @@ import Files
 import Glibc
 
 /// A file in a zip.
-package struct ZipEntry: Hashable, Sendable {
+public struct ZipEntry: Hashable, Sendable {
     /// As the zip names it, with `/` between folders; not to be used as a path of this machine.
-    package let name: String
-    package let compressedSize: Int64
-    package let size: Int64
-    package let checksum: UInt32
+    public let name: String
+    public let compressedSize: Int64
+    public let size: Int64
+    public let checksum: UInt32
     let method: UInt16
     let flags: UInt16
     let headerOffset: Int64
 
-    package var isFolder: Bool { name.hasSuffix("/") }
+    public var isFolder: Bool { name.hasSuffix("/") }
     /// The name behind the last `/`.
-    package var lastName: String { String(name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...]) }
+    public var lastName: String {
+        String(name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...])
+    }
 }
 
 /// A zip that is read where it lies: the directory at its end says what is in it (PKWARE's APPNOTE 6.3, with zip64).
 ///
 /// Nothing of it is written anywhere, so that a name in it never becomes a path. Bounds: 200,000 entries, names of 4,096 bytes,
 /// a directory of 64 MiB.
-package final class ZipArchive: Sendable {
-    package let path: String
-    package let entries: [ZipEntry]
+public final class ZipArchive: Sendable {
+    public let path: String
+    public let entries: [ZipEntry]
     /// Entries of the directory that cannot be read, and why.
-    package let unreadable: [String]
+    public let unreadable: [String]
     let file: Descriptor
     let size: Int64
 
     static let maximumEntries = 200_000
     static let maximumDirectory: Int64 = 64 << 20
 
-    package init(_ path: String) throws(ExportError) {
+    public init(_ path: String) throws(ExportError) {
         self.path = path
         (file, size) = try FileSource.open(path)
         let directory = try ZipDirectory.find(in: file, size: size, path: path)
@@ -62,12 +64,12 @@ package final class ZipArchive: Sendable {
     /// Opens an entry, to be read from its beginning.
     ///
     /// - Parameter limit: the most bytes that it may unpack to; what is beyond ends the reading with an error.
-    package func open(_ entry: ZipEntry, limit: Int64 = .max) throws(ExportError) -> ZipEntrySource {
+    public func open(_ entry: ZipEntry, limit: Int64 = .max) throws(ExportError) -> ZipEntrySource {
         try ZipEntrySource(entry, in: self, limit: limit)
     }
 
     /// Whether a file begins as a zip does.
-    package static func isZip(_ path: String) -> Bool {
+    public static func isZip(_ path: String) -> Bool {
         guard let (file, size) = try? FileSource.open(path), size >= 4,
             let bytes = try? bytes(of: file, at: 0, count: 4, path)
         else { return false }

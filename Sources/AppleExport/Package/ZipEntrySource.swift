@@ -5,7 +5,7 @@ import Files
 ///
 /// Ends with an error where the packed bytes are damaged, end too early, or unpack to more than they may: more than the directory
 /// says, or than `limit`. What was read before is good. A wrong sum is told by ``hasWrongSum`` at the end, for all of it has been given by then.
-package final class ZipEntrySource: ByteSource {
+public final class ZipEntrySource: ByteSource {
     private let archive: ZipArchive
     private let entry: ZipEntry
     private let limit: Int64
@@ -17,10 +17,10 @@ package final class ZipEntrySource: ByteSource {
     private var sum: UInt = 0
     private var hasEnded = false
     /// The sum of the bytes is not that of the directory: something in them is not as it was.
-    package private(set) var hasWrongSum = false
+    public private(set) var hasWrongSum = false
 
-    package var inputPosition: Int64 { taken }
-    package var inputSize: Int64 { entry.compressedSize }
+    public var inputPosition: Int64 { taken }
+    public var inputSize: Int64 { entry.compressedSize }
 
     private static let inputSize = 256 << 10
 
@@ -57,7 +57,7 @@ package final class ZipEntrySource: ByteSource {
         }
     }
 
-    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
         guard !hasEnded, buffer.count > 0 else { return 0 }
         let count = if let stream { try inflate(stream, into: buffer) } else { try copy(into: buffer) }
         sum = crc32(sum, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), uInt(count))
@@ -90,7 +90,8 @@ package final class ZipEntrySource: ByteSource {
     private func fill() throws(ExportError) -> Int {
         let room = Int(min(Int64(input.count), entry.compressedSize - taken))
         let count = try FileSource.read(
-            archive.file, at: start + taken, into: UnsafeMutableRawBufferPointer(rebasing: input[..<room]), archive.path)
+            archive.file, at: start + taken, into: UnsafeMutableRawBufferPointer(rebasing: input[..<room]), archive.path
+        )
         taken += Int64(count)
         return count
     }

@@ -21,7 +21,9 @@ struct ByteCache<Value: AnyObject> {
         of bytes: UnsafeRawBufferPointer, _ make: (UnsafeRawBufferPointer) -> Value
     ) -> Value {
         if let lastValue, lastBytes.count == bytes.count,
-            lastBytes.withUnsafeBytes({ memcmp($0.baseAddress ?? bytes.baseAddress!, bytes.baseAddress ?? $0.baseAddress!, bytes.count) == 0 })
+            lastBytes.withUnsafeBytes({
+                memcmp($0.baseAddress ?? bytes.baseAddress!, bytes.baseAddress ?? $0.baseAddress!, bytes.count) == 0
+            })
         {
             return lastValue
         }

@@ -1,15 +1,15 @@
 import JSON
 
 /// The numbers of an export: `80.4`, `9.94651e-05`.
-package enum DecimalText {
+public enum DecimalText {
     /// A number, and whether its digits are JSON as they stand.
-    package struct Number {
-        package let value: Double
-        package let isJSON: Bool
+    public struct Number {
+        public let value: Double
+        public let isJSON: Bool
     }
 
     /// `nil` for what is no number, or one beyond the range of doubles; a decimal comma is not guessed at.
-    package static func number(_ bytes: UnsafeRawBufferPointer) -> Number? {
+    public static func number(_ bytes: UnsafeRawBufferPointer) -> Number? {
         var place = 0
         let count = bytes.count
         guard count > 0, count <= 64 else { return nil }
@@ -73,7 +73,7 @@ package enum DecimalText {
         return Number(value: value, isJSON: isJSON)
     }
 
-    package static func number(_ text: some StringProtocol) -> Double? {
+    public static func number(_ text: some StringProtocol) -> Double? {
         Array(text.utf8).withUnsafeBytes { number($0)?.value }
     }
 
@@ -86,7 +86,7 @@ package enum DecimalText {
     /// A value to four significant digits, as an integer and a power of ten: `8040e-2`.
     ///
     /// What an export writes with six digits in the unit that a person has chosen is the same to four digits in every unit.
-    package static func appendFourDigits(_ value: Double, to output: inout [UInt8]) {
+    public static func appendFourDigits(_ value: Double, to output: inout [UInt8]) {
         guard value != 0, value.isFinite else { return output.append(0x30) }
         if value < 0 { output.append(0x2D) }
         let magnitude = value.magnitude
@@ -108,7 +108,7 @@ package enum DecimalText {
     private static func power(_ exponent: Int) -> Double {
         switch exponent {
         case 0...22: powers[exponent]
-        case -22 ..< 0: 1 / powers[-exponent]
+        case -22..<0: 1 / powers[-exponent]
         default: Double("1e\(exponent)") ?? 1
         }
     }

@@ -1,9 +1,9 @@
 /// What an export prints of a device: `<<HKDevice: 0x281a2b3c0>, name:Apple Watch, manufacturer:Apple Inc., model:Watch, …>`.
-package enum DeviceText {
+public enum DeviceText {
     /// The fields that HealthKit has, under the names that the hub's `device` has ([Samples.md]), and others, such as `creation date`, under their own.
     ///
     /// The pointer is left out: it is another one in each export. `nil` where the text has another form.
-    package static func fields(_ text: String) -> [(name: String, value: String)]? {
+    public static func fields(_ text: String) -> [(name: String, value: String)]? {
         guard text.hasPrefix("<<HKDevice:"), text.hasSuffix(">"), let end = text.firstIndex(of: ">") else { return nil }
         // Values have commas: a field begins where a name that is known comes.
         var fields: [(name: String, value: String)] = []
@@ -29,8 +29,8 @@ package enum DeviceText {
 }
 
 /// The name of a source, as it is compared: a non-breaking space is a space.
-package enum SourceName {
-    package static func normalized(_ text: String) -> String {
+public enum SourceName {
+    public static func normalized(_ text: String) -> String {
         var output = ""
         var isSpace = true
         for scalar in text.unicodeScalars {

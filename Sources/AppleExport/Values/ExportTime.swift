@@ -4,16 +4,16 @@ import Samples
 /// nothing of where it was measured.
 ///
 /// Keeps the day it has read last, since the next is most often the same.
-package struct ExportTimeReader {
+public struct ExportTimeReader {
     private var lastDay: (UInt64, UInt16) = (0, 0)
     private var lastSeconds: Int64 = 0
 
-    package init() {}
+    public init() {}
 
     /// Seconds since 1970; `nil` for another form, and for what no calendar or clock shows.
     ///
     /// Read as well: no space before the offset, a colon in it, and `T` for the first space, as other programs write.
-    package mutating func seconds(_ bytes: UnsafeRawBufferPointer) -> Int64? {
+    public mutating func seconds(_ bytes: UnsafeRawBufferPointer) -> Int64? {
         guard bytes.count >= 24, bytes.count <= 27 else { return nil }
         guard let day = day(bytes), bytes[10] == 0x20 || bytes[10] == 0x54, bytes[13] == 0x3A, bytes[16] == 0x3A,
             let hour = Self.two(bytes, 11), let minute = Self.two(bytes, 14), let second = Self.two(bytes, 17),
@@ -55,14 +55,14 @@ package struct ExportTimeReader {
 }
 
 /// Writes instants in UTC: RFC 3339 with `Z`, and the short form that begins a key.
-package struct UTCWriter {
+public struct UTCWriter {
     private var lastDay = Int64.min
     private var date: (year: [UInt8], month: [UInt8], day: [UInt8]) = ([], [], [])
 
-    package init() {}
+    public init() {}
 
-    /// `2026-02-10T05:31:00Z`
-    package mutating func append(_ seconds: Int64, to output: inout [UInt8]) {
+    /// As in `2026-02-10T05:31:00Z`.
+    public mutating func append(_ seconds: Int64, to output: inout [UInt8]) {
         let rest = prepare(seconds)
         output.append(contentsOf: date.year)
         output.append(0x2D)
@@ -78,8 +78,8 @@ package struct UTCWriter {
         output.append(0x5A)
     }
 
-    /// `20260210T053100Z`
-    package mutating func appendShort(_ seconds: Int64, to output: inout [UInt8]) {
+    /// As in `20260210T053100Z`.
+    public mutating func appendShort(_ seconds: Int64, to output: inout [UInt8]) {
         let rest = prepare(seconds)
         output.append(contentsOf: date.year)
         output.append(contentsOf: date.month)
@@ -91,7 +91,7 @@ package struct UTCWriter {
         output.append(0x5A)
     }
 
-    package mutating func text(_ seconds: Int64) -> String {
+    public mutating func text(_ seconds: Int64) -> String {
         var output: [UInt8] = []
         append(seconds, to: &output)
         return String(decoding: output, as: UTF8.self)

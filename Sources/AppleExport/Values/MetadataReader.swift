@@ -2,7 +2,7 @@ import JSON
 import Samples
 
 /// A `MetadataEntry` as a member of a sample's metadata: HealthKit's keys by the hub's names and in the form that the hub checks, all others as they are.
-package struct MetadataReader {
+public struct MetadataReader {
     /// What a key and a value become.
     enum Entry {
         /// A member, with its JSON.
@@ -17,7 +17,7 @@ package struct MetadataReader {
     private var utc = UTCWriter()
     private var units: [String: HealthUnit?] = [:]
 
-    package init() {}
+    public init() {}
 
     /// What is not in the form that its key has is kept under its own spelling in `unread`.
     mutating func read(_ key: String, _ value: String) -> (entry: Entry, isRead: Bool) {
@@ -48,7 +48,8 @@ package struct MetadataReader {
     private static func isZone(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || [0x2B, 0x2D, 0x2F, 0x5F].contains($0)
+                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF)
+                    || [0x2B, 0x2D, 0x2F, 0x5F].contains($0)
             }
     }
 

@@ -2,7 +2,9 @@ import Glibc
 
 /// Where some bytes come in others.
 enum ByteSearch {
-    /// `nil` where they do not come. By `memchr`, since `memmem` is not everywhere.
+    /// The place of the first; `nil` where they do not come.
+    ///
+    /// By `memchr`, since `memmem` is not everywhere.
     static func find(_ mark: StaticString, in start: UnsafePointer<UInt8>, _ count: Int) -> Int? {
         let (first, length) = (Int32(mark.utf8Start.pointee), mark.utf8CodeUnitCount)
         var place = 0

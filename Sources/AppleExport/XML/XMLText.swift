@@ -1,18 +1,18 @@
 /// The text of an attribute: entities read, control characters made spaces.
-package enum XMLText {
+public enum XMLText {
     /// What was odd in a text.
-    package struct Oddities: OptionSet, Sendable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
+    public struct Oddities: OptionSet, Sendable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// A character that XML does not have, such as U+000B; a space stands for it.
-        package static let control = Oddities(rawValue: 1)
+        public static let control = Oddities(rawValue: 1)
         /// A `&` that begins no entity of XML; it stays as it is.
-        package static let entity = Oddities(rawValue: 2)
+        public static let entity = Oddities(rawValue: 2)
         /// Bytes that are no UTF-8; U+FFFD stands for them.
-        package static let encoding = Oddities(rawValue: 4)
+        public static let encoding = Oddities(rawValue: 4)
     }
 
-    package static func decoded(_ bytes: UnsafeRawBufferPointer) -> (text: String, oddities: Oddities) {
+    public static func decoded(_ bytes: UnsafeRawBufferPointer) -> (text: String, oddities: Oddities) {
         if !bytes.contains(where: { $0 == 0x26 || $0 < 0x20 || $0 >= 0x80 }) {
             return (String(decoding: bytes, as: UTF8.self), [])
         }
@@ -47,7 +47,9 @@ package enum XMLText {
         return (text, oddities)
     }
 
-    private static func isAllowed(_ value: UInt32) -> Bool { value >= 0x20 ? value != 0x7F : value == 9 || value == 10 || value == 13 }
+    private static func isAllowed(_ value: UInt32) -> Bool {
+        value >= 0x20 ? value != 0x7F : value == 9 || value == 10 || value == 13
+    }
 
     /// One of the five entities of XML, or a character by its number; others are declared in what is not read.
     private static func entity(at start: Int, in bytes: UnsafeRawBufferPointer) -> (Unicode.Scalar, Int)? {

@@ -8,15 +8,15 @@ import Glibc
 /// characters by number stays as it is written. Bounds: a tag of 2 MiB, 250 attributes; all else is one buffer.
 ///
 /// A token and its ranges hold until the next call.
-package struct XMLTokenizer: ~Copyable {
-    package enum Token { case open, close, empty, end }
+public struct XMLTokenizer: ~Copyable {
+    public enum Token { case open, close, empty, end }
 
     /// An attribute: places in the buffer.
-    package struct Attribute {
-        package var name: UInt32
-        package var nameCount: UInt32
-        package var value: UInt32
-        package var valueCount: UInt32
+    public struct Attribute {
+        public var name: UInt32
+        public var nameCount: UInt32
+        public var value: UInt32
+        public var valueCount: UInt32
     }
 
     private let source: any ByteSource
@@ -35,18 +35,18 @@ package struct XMLTokenizer: ~Copyable {
     private var nameStart = 0
     private var nameCount = 0
 
-    package private(set) var attributeCount = 0
+    public private(set) var attributeCount = 0
     /// Tags that made no sense, and where the first of them was.
-    package private(set) var malformedTags = 0
-    package private(set) var firstMalformed: Int64?
+    public private(set) var malformedTags = 0
+    public private(set) var firstMalformed: Int64?
     /// The file ends within a tag.
-    package private(set) var endsInTag = false
+    public private(set) var endsInTag = false
 
-    package static let maximumAttributes = 250
-    package static let maximumTag = 2 << 20
+    public static let maximumAttributes = 250
+    public static let maximumTag = 2 << 20
     private static let usualCapacity = 256 << 10
 
-    package init(_ source: any ByteSource) {
+    public init(_ source: any ByteSource) {
         self.source = source
         capacity = XMLTokenizer.usualCapacity
         base = .allocate(capacity: capacity)
@@ -59,42 +59,42 @@ package struct XMLTokenizer: ~Copyable {
     }
 
     /// Where this tag begins in the file, and where it ends.
-    package var offset: Int64 { origin + Int64(tagStart) }
-    package var endOffset: Int64 { origin + Int64(position) }
-    package var inputPosition: Int64 { source.inputPosition }
-    package var inputSize: Int64 { source.inputSize }
-    package var hasWrongSum: Bool { source.hasWrongSum }
+    public var offset: Int64 { origin + Int64(tagStart) }
+    public var endOffset: Int64 { origin + Int64(position) }
+    public var inputPosition: Int64 { source.inputPosition }
+    public var inputSize: Int64 { source.inputSize }
+    public var hasWrongSum: Bool { source.hasWrongSum }
 
     // MARK: - What a token says
 
-    package var name: UnsafeRawBufferPointer { slice(nameStart, nameCount) }
+    public var name: UnsafeRawBufferPointer { slice(nameStart, nameCount) }
 
-    package func isNamed(_ text: StaticString) -> Bool { XMLTokenizer.equal(base + nameStart, nameCount, text) }
+    public func isNamed(_ text: StaticString) -> Bool { XMLTokenizer.equal(base + nameStart, nameCount, text) }
 
     /// What stands between the tag before and this one; empty where that was longer than the buffer.
-    package var text: UnsafeRawBufferPointer { slice(textStart, tagStart - textStart) }
+    public var text: UnsafeRawBufferPointer { slice(textStart, tagStart - textStart) }
 
-    package func attributeName(_ index: Int) -> UnsafeRawBufferPointer {
+    public func attributeName(_ index: Int) -> UnsafeRawBufferPointer {
         slice(Int(attributes[index].name), Int(attributes[index].nameCount))
     }
 
-    package func attributeIsNamed(_ index: Int, _ text: StaticString) -> Bool {
+    public func attributeIsNamed(_ index: Int, _ text: StaticString) -> Bool {
         XMLTokenizer.equal(base + Int(attributes[index].name), Int(attributes[index].nameCount), text)
     }
 
     /// As it is written, entities and all.
-    package func value(_ index: Int) -> UnsafeRawBufferPointer {
+    public func value(_ index: Int) -> UnsafeRawBufferPointer {
         slice(Int(attributes[index].value), Int(attributes[index].valueCount))
     }
 
     /// The first attribute of that name, as it is written.
-    package func value(of name: StaticString) -> UnsafeRawBufferPointer? {
+    public func value(of name: StaticString) -> UnsafeRawBufferPointer? {
         for index in 0..<attributeCount where attributeIsNamed(index, name) { return value(index) }
         return nil
     }
 
     /// The attributes as texts.
-    package var texts: [(name: String, value: String)] {
+    public var texts: [(name: String, value: String)] {
         (0..<attributeCount).map { (XMLText.decoded(attributeName($0)).text, XMLText.decoded(value($0)).text) }
     }
 
@@ -113,7 +113,7 @@ package struct XMLTokenizer: ~Copyable {
     /// Passes over everything before the first of these bytes, which must come within `bound` bytes; what was passed over is shown to `look` as far as it is at hand.
     ///
     /// - Returns: false where it does not come.
-    package mutating func skip(
+    public mutating func skip(
         to mark: StaticString, within bound: Int, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }
     ) throws(ExportError) -> Bool {
         while true {
@@ -131,7 +131,7 @@ package struct XMLTokenizer: ~Copyable {
     }
 
     /// The next tag.
-    package mutating func next() throws(ExportError) -> Token {
+    public mutating func next() throws(ExportError) -> Token {
         textStart = position
         while true {
             guard let found = memchr(base + position, 0x3C, limit - position) else {

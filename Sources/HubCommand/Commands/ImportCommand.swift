@@ -1,13 +1,20 @@
+import AppleExport
 import ArgumentParser
 import Foundation
 import HubClient
 import HubWire
 
-struct ImportCommand: ParsableCommand {
+struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Store what a file has: of another hub, or of this one before.",
+        abstract: "Store what a file has: an export of Apple Health, or records of a hub.",
         discussion: """
+            Takes export.zip (or export.xml, or the unpacked folder) as the Health app of
+            an iPhone makes it: your picture, Export All Health Data. What a newer export
+            has more is added, and nothing is taken back; a file that is damaged gives all
+            that is good in it. Ctrl-C ends it: give it again, and it goes on. Look first:
+            --dry-run says what there is, from when to when, by source, how much is new.
+
             Takes JSON Lines as hub export, hub samples --json and the sink json-lines write
             them. Each record comes back as its source gave it, under that source's name,
             and goes to the person whom it names. What the hub has already stays as it is: a
@@ -18,6 +25,8 @@ struct ImportCommand: ParsableCommand {
             records. For a copy with all of that take hub backup and hub restore.
 
             Examples:
+              hub import export.zip --dry-run
+              hub import export.zip --from 2024-01-01 --type heartRate --type weight
               hub import all.jsonl --dry-run          what is in it, how much is new
               hub import all.jsonl
               hub import all.jsonl --json | jq 'select(.result=="rejected")'
@@ -33,10 +42,20 @@ struct ImportCommand: ParsableCommand {
     var dryRun = false
     @Flag(help: "What became of each record, a JSON object a line; with --dry-run one JSON document.")
     var json = false
+    @OptionGroup var export: AppleExportOptions
     @OptionGroup var options: ConfigurationOptions
 
-    func run() throws {
+    func run() async throws {
         let endpoint = try options.endpoints().door
+        guard try !isAppleExport() else {
+            return try await AppleExportRun(
+                file: file, options: export, isDryRun: dryRun, json: json, door: endpoint
+            ).run()
+        }
+        guard export.isEmpty else {
+            throw Failure(
+                .usage, "\(file) is no export of Apple Health: of JSON Lines all is taken, and hub export can choose")
+        }
         let work = try LineImport(endpoint: endpoint)
         let interruption = Interruption()
         let looking = ProgressBar("reading")
@@ -48,6 +67,18 @@ struct ImportCommand: ParsableCommand {
         if dryRun { return try tell(survey) }
         try give(work, interruption)
         try tell(work.account)
+    }
+
+    /// What a zip, a folder and XML can be; else why it is none.
+    private func isAppleExport() throws -> Bool {
+        do throws(ExportError) {
+            _ = try ExportPackage(file)
+            return true
+        } catch {
+            let name = file.lowercased()
+            guard name.hasSuffix(".zip") || name.hasSuffix(".xml") || ZipArchive.isZip(file) else { return false }
+            throw Failure(error.code == .io ? .system : .usage, error.message)
+        }
     }
 
     private func give(_ work: LineImport, _ interruption: Interruption) throws {

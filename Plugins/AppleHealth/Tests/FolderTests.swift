@@ -1,0 +1,72 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// The plugin, started and confined by a real hub.
+@Suite(.timeLimit(.minutes(3))) struct FolderTests {
+    /// The next event of the plugin.
+    private func event(_ scene: Scene) throws -> ChildProcess {
+        try ChildProcess(
+            "hub", ["tap", "device/apple-health/imported/", "--count", "1", "--json"],
+            environment: ["HUB_CONF": scene.host.configuration])
+    }
+
+    @Test func `An export that is put into the folder is read, once, and an event says what came of it`() async throws {
+        let scene = try Scene(plugin: "zone = \"Europe/Berlin\"")
+        try await scene.start()
+        let tap = try event(scene)
+        // It is not read before it has been left alone for some seconds: it might be in the middle of being copied.
+        try scene.write(steps(0..<1_000), as: "export.xml", isNew: true)
+        let lines = await tap.result().output
+        #expect(lines.contains("1001 of 1001 records were new"), "\(lines)")
+        #expect(try await scene.records().count == 1_001)
+        let again = try await scene.json(["do", "apple-health", "import"])
+        let file = try #require((again["files"] as? [[String: Any]])?.first)
+        #expect(file["new"] as? Int == 0 && file["known"] as? Int == 1_001)
+    }
+
+    @Test func `What the hub has been asked to look at is told, and nothing is stored`() async throws {
+        let scene = try Scene(plugin: "types = [\"weight\"]")
+        try await scene.start()
+        try await scene.untilPluginIsThere()
+        try scene.write(steps(0..<10), as: "export.xml")
+        let look = try await scene.json(["do", "apple-health", "import", "--dry-run"])
+        let file = try #require((look["files"] as? [[String: Any]])?.first)
+        #expect(file["records"] as? Int == 1 && file["filtered"] as? Int == 10)
+        let missing = try await scene.host.command("do", "apple-health", "import", "file=none.zip")
+        #expect(missing.status == 1 && missing.errors.contains { $0.contains("it has export.xml") })
+    }
+
+    @Test func `Killed with its hub wherever it is, the plugin goes on, and everything is there once`() async throws {
+        let scene = try Scene(plugin: "zone = \"Europe/Berlin\"")
+        try scene.write(steps(0..<8_000), as: "export.xml")
+        for _ in 0..<3 {
+            try await scene.start()
+            let before = try await scene.head()
+            // The third time all may be there already.
+            for _ in 0..<100 where try await scene.head() == before { try await Task.sleep(for: .milliseconds(10)) }
+            await scene.kill()
+        }
+        try await scene.start()
+        try await scene.untilPluginIsThere()
+        let report = try await scene.json(["do", "apple-health", "import"])
+        let file = try #require((report["files"] as? [[String: Any]])?.first)
+        #expect(file["finished"] as? Bool == true && file["refused"] as? Int == 0)
+        #expect(try await scene.records().count == 8_001)
+    }
+
+    @Test func `Two people's exports need a section for each, which the log says`() async throws {
+        let scene = try Scene(plugin: "", persons: "[person.anna]")
+        try scene.write(steps(0..<10), as: "export.xml")
+        try await scene.start()
+        for _ in 0..<200 where try await !log(scene).contains("persons = [") {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(try await log(scene).contains("persons = ["))
+        #expect(try await scene.records().isEmpty)
+    }
+
+    private func log(_ scene: Scene) async throws -> String {
+        try await scene.host.command("logs", "apple-health").lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// `hub import` of an export, with a real hub.
+@Suite(.timeLimit(.minutes(3))) struct ImportCommandTests {
+    @Test func `An export is stored once, however often it is given, and a look beforehand says what would be new`()
+        async throws
+    {
+        let scene = try Scene()
+        try await scene.start()
+        let file = try everything()
+        let look = try await scene.json(["import", file, "--dry-run"])
+        let count = try #require(look["records"] as? Int)
+        #expect(look["new"] as? Int == count && look["known"] as? Int == 0)
+        #expect(try await scene.records().isEmpty)
+
+        let first = try await scene.json(["import", file], expecting: 0)
+        #expect(first["refused"] as? Int == 0)
+        #expect(first["records"] as? Int == count)
+        let stored = try await scene.records()
+        #expect(stored.count == count - 1, "one weight stands there twice")
+        #expect(stored.allSatisfy { ($0["source"] as? [String: String])?["account"] == "me" })
+
+        let again = try await scene.json(["import", file])
+        #expect(again["new"] as? Int == 0 && again["refused"] as? Int == 0)
+        #expect(try await scene.records().count == stored.count)
+        let known = try await scene.json(["import", file, "--dry-run"])
+        #expect(known["new"] as? Int == 0 && known["known"] as? Int == count)
+    }
+
+    @Test func `A newer export adds what is new, and takes nothing back that it lacks`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        let older = try scene.write(steps(0..<500), as: "older.xml")
+        let newer = try scene.write(steps(300..<900), as: "newer.xml")
+        #expect(try await scene.json(["import", older])["new"] as? Int == 501)
+        let report = try await scene.json(["import", newer])
+        #expect(report["new"] as? Int == 400 && report["known"] as? Int == 201)
+        #expect(try await scene.records().count == 901)
+        // Older than what is there: nothing.
+        #expect(try await scene.json(["import", older])["new"] as? Int == 0)
+    }
+
+    @Test func `Only what is asked for is stored: by type, by source and by time`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        let file = try scene.write(steps(0..<2_000), as: "export.xml")
+        let scale = try await scene.json(["import", file, "--source", "scale"])
+        #expect(scale["new"] as? Int == 1 && scale["filtered"] as? Int == 2_000)
+        let day = try await scene.json(
+            [
+                "import", file, "--type", "stepCount", "--from", "2026-01-02", "--to", "2026-01-02", "--zone",
+                "Europe/Berlin",
+            ])
+        // From the one that ends as the day begins.
+        #expect(day["new"] as? Int == 561)
+        #expect(try await scene.records().count == 562)
+    }
+
+    @Test func `A damaged file gives what is good in it, says what is not, and ends with 1`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        let cut = try scene.write(String(steps(0..<300).dropLast(150)), as: "export.xml")
+        let result = try await scene.host.command("import", cut)
+        #expect(result.status == 1)
+        #expect(result.lines.contains { $0.contains("the file ends before its end") })
+        #expect(try await scene.records().count >= 299)
+        let other = try scene.write("no export", as: "other.zip")
+        let refused = try await scene.host.command("import", other)
+        #expect(refused.status == 64)
+        #expect(refused.errors.contains { $0.contains("no export of Apple Health") })
+    }
+
+    @Test func `Where there are several people the command asks whose export it is, and their records never meet`()
+        async throws
+    {
+        let scene = try Scene(persons: "[person.anna]\n[person.ben]\n")
+        try await scene.start()
+        let file = try everything()
+        let nobody = try await scene.host.command("import", file)
+        #expect(nobody.status == 64)
+        #expect(nobody.errors.contains { $0.contains("--person") && $0.contains("anna, ben") })
+        for person in ["anna", "ben"] {
+            #expect(try await scene.json(["import", file, "--person", person])["refused"] as? Int == 0)
+        }
+        let persons = Dictionary(grouping: try await scene.records()) { $0["person"] as? String ?? "" }
+        #expect(Set(persons.keys) == ["anna", "ben"])
+        #expect(persons["anna"]?.count == persons["ben"]?.count)
+    }
+
+    @Test func `An import that is stopped or killed goes on when the file is given again, and all is there once`()
+        async throws
+    {
+        let scene = try Scene()
+        try await scene.start()
+        let file = try scene.write(steps(0..<8_000), as: "export.xml")
+        for end in [SIGINT, SIGKILL, SIGTERM] {
+            let child = try ChildProcess("hub", ["import", file], environment: ["HUB_CONF": scene.host.configuration])
+            // Until something has been stored.
+            let before = try await scene.head()
+            while child.isRunning, try await scene.head() == before { try await Task.sleep(for: .milliseconds(5)) }
+            child.signal(end)
+            let code = await child.waitForExit()
+            #expect(code == 75 || code == 0 || code == -Int(SIGKILL), "\(code)")
+        }
+        let report = try await scene.json(["import", file])
+        #expect(report["finished"] as? Bool == true)
+        #expect(try await scene.records().count == 8_001)
+        #expect(Set(try await scene.records().compactMap { $0["key"] as? String }).count == 8_001)
+    }
+
+    @Test func `While the hub is killed and started again an import waits, and loses and doubles nothing`() async throws
+    {
+        let scene = try Scene()
+        try await scene.start()
+        let file = try scene.write(steps(0..<8_000), as: "export.xml")
+        let child = try ChildProcess(
+            "hub", ["import", file, "--json"], environment: ["HUB_CONF": scene.host.configuration])
+        while child.isRunning, try await scene.head() == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        await scene.kill()
+        try await scene.start()
+        #expect(await child.waitForExit() == 0, "\(child.errorLines)")
+        #expect(try await scene.records().count == 8_001)
+    }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import HubSettings
+import HubWire
+import PluginKit
+import Testing
+
+@testable import AppleHealth
+
+@Suite struct ManifestTests {
+    @Test func `The manifest is sound, and sample.conf is what it renders`() throws {
+        #expect(AppleHealth.manifest.faults.isEmpty)
+        let rendered = SampleConfiguration.render(
+            instance: AppleHealth.manifest.name, declarations: AppleHealth.manifest.settings)
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")
+        #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
+    }
+
+    @Test func `Settings that cannot be are refused with what would do`() throws {
+        let plugin = AppleHealth()
+        try plugin.judge(PluginSettings(["folder": .string("/tmp"), "look_every": .string("10s")]))
+        let wrong = PluginSettings([
+            "folder": .string("/tmp"), "look_every": .string("10s"), "types": .list([.string("wieght")]),
+        ])
+        let error = #expect(throws: PluginFailure.self) { try plugin.judge(wrong) }
+        #expect(error?.message == "setting types: \"wieght\" is no type; did you mean weight?")
+    }
+}

@@ -1,0 +1,64 @@
+import AppleExport
+import ArgumentParser
+import Foundation
+import HubClient
+import HubWire
+import Samples
+
+/// What of an export of Apple Health is wanted, and whose it is.
+struct AppleExportOptions: ParsableArguments {
+    @Option(
+        name: .customLong("type"),
+        help: ArgumentHelp("Of an export: only this type; may be repeated.", valueName: "type"))
+    var types: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Of an export: only what this source has given, by the name that the phone shows; may be repeated.",
+            valueName: "name"))
+    var source: [String] = []
+    @Option(
+        help: ArgumentHelp("Of an export: only what ends at or after this.", valueName: "when"),
+        transform: DateArgument.parsed)
+    var from: DateArgument?
+    @Option(
+        help: ArgumentHelp("Of an export: only what begins before the end of this.", valueName: "when"),
+        transform: DateArgument.parsed)
+    var to: DateArgument?
+    @Option(
+        help: ArgumentHelp("Whose export it is; needed where hub.conf has several people.", valueName: "name"))
+    var person: String?
+    @Option(
+        help: ArgumentHelp(
+            "What tells the records of this person's exports from those of others; the person's name if not given.",
+            valueName: "name"))
+    var account: String?
+    @Option(
+        help: ArgumentHelp(
+            "Where the person lives, such as Europe/Berlin: the zone of what was measured without one.",
+            valueName: "zone"), transform: AppleExportOptions.zone)
+    var zone: String?
+
+    private static func zone(_ text: String) throws -> String {
+        guard TimeZone(identifier: text) != nil, text.contains("/") || text == "UTC" else {
+            throw ValidationError("'\(text)' is no time zone, such as Europe/Berlin.")
+        }
+        return text
+    }
+
+    var isEmpty: Bool {
+        types.isEmpty && source.isEmpty && from == nil && to == nil && person == nil && account == nil && zone == nil
+    }
+
+    /// - Parameter now: microseconds since 1970, by the hub's clock.
+    func filter(now: Int64, zone: TimeZone) throws(Failure) -> ExportFilter {
+        let (start, end) = (from?.start(now: now, zone: zone), to?.end(now: now, zone: zone))
+        if let start, let end, start.microseconds >= end.microseconds {
+            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
+        }
+        let types = try types.isEmpty ? nil : Set(TypeArgument.resolved(types).compactMap { try? TypeID($0) })
+        return ExportFilter(
+            types: types, sources: source.isEmpty ? nil : Set(source),
+            from: start.map { $0.microseconds.flooredDivision(by: 1_000_000) },
+            to: end.map { $0.microseconds.flooredDivision(by: 1_000_000) })
+    }
+}

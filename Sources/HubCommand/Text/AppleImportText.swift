@@ -1,0 +1,61 @@
+import AppleImport
+import HubClient
+
+/// What came of an export, for people.
+enum AppleImportText {
+    static func lines(_ report: ImportReport) -> [String] {
+        var lines = [head(report)]
+        lines += table("type", report.types)
+        lines += table("source", report.sources)
+        if report.filtered > 0 { lines.append("\(NumberText.count(report.filtered, "record")) left out, as asked") }
+        for oddity in report.oddities {
+            let place = oddity.firstByte.map { ", first at byte \(NumberText.grouped($0))" } ?? ""
+            lines.append("\(NumberText.grouped(oddity.count)) × \(oddity.explanation)\(place)")
+        }
+        if !report.unknownTypes.isEmpty {
+            lines.append("types that are new to the hub, kept under their names: \(list(report.unknownTypes))")
+        }
+        if !report.unknownElements.isEmpty {
+            lines.append("elements that are not known: \(list(report.unknownElements))")
+        }
+        for refusal in report.refusals.prefix(20) {
+            lines.append("\(NumberText.count(refusal.count, "record")) refused: \(String(refusal.reason.prefix(300)))")
+        }
+        if report.dryRun { lines.append("nothing was stored") }
+        return lines
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.prefix(20).map { Terminal.cut($0) }.joined(separator: ", ")
+            + (names.count > 20 ? " and \(names.count - 20) more" : "")
+    }
+
+    private static func head(_ report: ImportReport) -> String {
+        var line = "\(report.file): \(NumberText.count(report.records, "record"))"
+        if let from = report.from, let to = report.to { line += " from \(from.prefix(10)) to \(to.prefix(10))" }
+        if let date = report.exportDate { line += ", exported \(date.prefix(10))" }
+        if let new = report.new {
+            line += "; \(NumberText.grouped(new)) \(report.dryRun ? "would be new" : "new")"
+            line += ", \(NumberText.grouped(report.known ?? 0)) there already"
+            if report.refused > 0 { line += ", \(NumberText.grouped(report.refused)) refused" }
+        }
+        return line
+    }
+
+    private static func table(_ name: String, _ parts: [ImportReport.Part]) -> [String] {
+        guard !parts.isEmpty else { return [] }
+        let shown = parts.prefix(40)
+        var table = Table([
+            (name.uppercased(), .left), ("RECORDS", .right), ("NEW", .right), ("FROM", .left), ("TO", .left),
+        ])
+        for part in shown {
+            table.add([
+                Terminal.cut(part.name.isEmpty ? "(none)" : part.name), NumberText.grouped(part.records),
+                part.new.map { NumberText.grouped($0) } ?? "", String((part.from ?? "").prefix(10)),
+                String((part.to ?? "").prefix(10)),
+            ])
+        }
+        let rest = parts.count - shown.count
+        return table.takeLines() + (rest > 0 ? ["and \(rest) more; --json has all"] : [])
+    }
+}

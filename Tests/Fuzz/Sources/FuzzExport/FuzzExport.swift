@@ -1,0 +1,45 @@
+import AppleExport
+import HubWire
+import Samples
+
+/// One input of libFuzzer: what stands within `<HealthData>`.
+///
+/// Whatever it is, every record that is made of it is one that the hub can read, and the same input makes the same records, however many
+/// are asked for at a time.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = Array("<HealthData>".utf8) + Array(UnsafeBufferPointer(start: start, count: count))
+    let records = read(bytes, 1_000)
+    precondition(read(bytes, 1) == records, "what is read depends on how much is asked for")
+    var decoder = decoder
+    for record in records {
+        precondition(record.count <= RecordDecoder.maximumRecordBytes, "a record is too large")
+        guard let result = try? record.withUnsafeBytes({ try decoder.record($0) }) else {
+            preconditionFailure("a record is not JSON: \(String(decoding: record, as: UTF8.self))")
+        }
+        // Values that no body has and groups that are not whole are the hub's to refuse; what has no form is ours.
+        guard case .failure(let rejection) = result else { continue }
+        precondition(
+            rejection.code == .value && rejection.reason.contains("impossible"),
+            "\(rejection): \(String(decoding: record, as: UTF8.self))")
+    }
+    return 0
+}
+
+private func read(_ bytes: [UInt8], _ size: Int) -> [[UInt8]] {
+    var records: [[UInt8]] = []
+    guard let reader = try? ExportReader(xml: bytes, scratch: "/tmp") else { return [] }
+    while let batch = try? reader.next(size) {
+        let all = Array(batch.groups.joined())
+        precondition(all.count == batch.marks.count, "a record has no mark")
+        records += all
+    }
+    return records
+}
+
+private let decoder = {
+    let registry = ExportReader.declaredTypes.reduce(TypeRegistry.standard) {
+        (try? $0.registering(HealthType(declaring: $1, kind: .other))) ?? $0
+    }
+    return RecordDecoder(plugin: "apple-health", registry: registry)
+}()
