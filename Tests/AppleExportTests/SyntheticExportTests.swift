@@ -179,6 +179,21 @@ import Testing
         #expect(document.facts["identifier"] as? String == "obs-1")
     }
 
+    @Test func `Gone on with from wherever it was ended, the rest comes, and nothing is missing`() throws {
+        let options = ExportOptions(dayZone: "Europe/Berlin")
+        let reader = try ExportReader(try fixture("synthetic.xml"), options: options, scratch: NSTemporaryDirectory())
+        var given: Set<String> = []
+        let all = Set(reading.groups.joined())
+        while let batch = try reader.next(4) {
+            given.formUnion(batch.groups.joined().map { String(decoding: $0, as: UTF8.self) })
+            guard batch.offset < .max else { continue }
+            let rest = try Reading(try fixture("synthetic.xml"), options, from: batch.offset)
+            #expect(given.union(rest.groups.joined()) == all, "from byte \(batch.offset)")
+            #expect(rest.groups.joined().count < reading.groups.joined().count)
+        }
+        #expect(given == all)
+    }
+
     @Test func `However much is asked for at a time, the same comes in the same order`() throws {
         let options = ExportOptions(dayZone: "Europe/Berlin")
         for batch in [1, 3, 1_000] {
