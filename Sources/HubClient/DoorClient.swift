@@ -22,11 +22,13 @@ package final class DoorClient {
     ///   - command: of `hub`; names the session `hub-<command>`.
     ///   - source: who gives records, where this is about to; names session and source instead.
     ///   - instance: names the session where that is another than the source.
+    ///   - declares: types of what it gives that no registry has.
     ///   - patience: how long the hub may be silent while an answer is due.
     ///   - greeting: how long it may take to greet, which costs a hub that is well no time; `patience` if not given.
     /// - Throws: ``HubExit/noHub`` at once when no program listens.
     package init(
         endpoint: String, command: String, source: String? = nil, instance: String? = nil,
+        declares: [TypeDeclaration] = [],
         patience: Duration = .seconds(10),
         greeting: Duration? = nil
     ) throws {
@@ -38,7 +40,8 @@ package final class DoorClient {
         }
         (self.endpoint, self.patience, self.greeting) = (endpoint, patience, greeting ?? patience)
         let name = source ?? "hub-\(command)"
-        hello = Hello(instance: instance ?? name, plugin: name, version: HubProgram.version, mode: .once)
+        hello = Hello(
+            instance: instance ?? name, plugin: name, version: HubProgram.version, mode: .once, declares: declares)
         do {
             socket = try Socket(.dealer, in: try Context())
             monitor = try socket.monitor()

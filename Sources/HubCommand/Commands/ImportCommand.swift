@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import HubClient
 import HubWire
+import Samples
 
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -31,6 +32,11 @@ struct ImportCommand: AsyncParsableCommand {
               hub import all.jsonl
               hub import all.jsonl --json | jq 'select(.result=="rejected")'
 
+            Of a type that a plugin of its own had declared (x.acme.glow) the file does not
+            say how values are added up: --declare x.acme.glow=cumulative does, or one of
+            discreteArithmetic, discreteTemporallyWeighted and
+            discreteEquivalentContinuousLevel.
+
             Exit codes: 0 all is stored; 1 something was refused, and it is said why; 64 it
             is no such file, or of persons whom hub.conf does not name; 69 no hub answers;
             75 ended before all was given: give it again.
@@ -40,14 +46,35 @@ struct ImportCommand: AsyncParsableCommand {
     var file: String
     @Flag(help: "Store nothing; say what is in it.")
     var dryRun = false
+    @Option(
+        help: ArgumentHelp(
+            "How values of a type that a plugin had declared are added up; may be repeated.",
+            valueName: "type=aggregation"),
+        transform: Self.declaration)
+    var declare: [Declaration] = []
     @Flag(help: "What became of each record, a JSON object a line; with --dry-run one JSON document.")
     var json = false
     @OptionGroup var export: AppleExportOptions
     @OptionGroup var options: ConfigurationOptions
 
+    struct Declaration: Hashable {
+        let type: String
+        let aggregation: AggregationStyle
+    }
+
+    private static func declaration(_ text: String) throws -> Declaration {
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2, let aggregation = AggregationStyle(rawValue: parts[1]) else {
+            let styles = AggregationStyle.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("'\(text)' is not TYPE=AGGREGATION, the latter one of \(styles)")
+        }
+        return Declaration(type: parts[0], aggregation: aggregation)
+    }
+
     func run() async throws {
         let endpoint = try options.endpoints().door
         guard try !isAppleExport() else {
+            guard declare.isEmpty else { throw Failure(.usage, "--declare goes with JSON Lines of a hub alone") }
             return try await AppleExportRun(
                 file: file, options: export, isDryRun: dryRun, json: json, door: endpoint
             ).run()
@@ -56,7 +83,9 @@ struct ImportCommand: AsyncParsableCommand {
             throw Failure(
                 .usage, "\(file) is no export of Apple Health: of JSON Lines all is taken, and hub export can choose")
         }
-        let work = try LineImport(endpoint: endpoint)
+        let work = try LineImport(
+            endpoint: endpoint,
+            aggregations: Dictionary(declare.map { ($0.type, $0.aggregation) }) { $1 })
         let interruption = Interruption()
         let looking = ProgressBar("reading")
         let survey = try work.survey(file, looksUp: dryRun) { done, total in

@@ -6,9 +6,12 @@ struct ExportedLine {
     /// Why a line is not one of them.
     struct Fault: Error { let reason: String }
 
-    let isDay: Bool
-    let isRetraction: Bool
+    let kind: String
     let type: String
+    /// The type's one unit, of a quantity.
+    let unit: String?
+    var isDay: Bool { kind == "day" }
+    var isRetraction: Bool { kind == "retraction" }
     /// Who gives it.
     let plugin: String
     /// `nil` where it has no person.
@@ -43,8 +46,8 @@ struct ExportedLine {
         guard let plugin = raw("source").flatMap({ JSONTree(Array($0)) })?["plugin"]?.text else {
             throw Fault(reason: "source.plugin: missing; a record of a hub says who gave it")
         }
-        (isDay, isRetraction) = (kind == "day", kind == "retraction")
-        (self.type, self.plugin, person) = (type, plugin, text("person"))
+        (self.kind, self.type, self.plugin, person) = (kind, type, plugin, text("person"))
+        unit = text("unit")
         (key, group, start) = (text("key"), text("group"), text("start"))
         number = raw("number").flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
         wasEdited = raw("edited") != nil

@@ -52,12 +52,17 @@ final class LineImport {
     private let endpoint: String
     private let owner: DoorClient
     private let persons: [String]
+    /// How quantities of types that the registry does not have are added up, as a person says.
+    private let aggregations: [String: AggregationStyle]
+    /// Types that the registry does not have, as the file has them.
+    private var declares: [TypeDeclaration] = []
     private var doors: [String: DoorClient] = [:]
     private var waiting: [String: [Waiting]] = [:]
     private(set) var account = Account()
 
-    init(endpoint: String) throws {
-        self.endpoint = endpoint
+    /// - Parameter aggregations: by type, of those that the registry does not have.
+    init(endpoint: String, aggregations: [String: AggregationStyle] = [:]) throws {
+        (self.endpoint, self.aggregations) = (endpoint, aggregations)
         owner = try DoorClient(endpoint: endpoint, command: "import")
         persons = try owner.open().persons.map(\.name)
     }
@@ -83,6 +88,7 @@ final class LineImport {
     func survey(_ path: String, looksUp: Bool, progress: (Int64, Int64) throws -> Void) throws -> Survey {
         var survey = Survey(known: looksUp ? 0 : nil)
         var keys: [String: Set<String>] = [:]
+        var foreign: [String: TypeDeclaration] = [:]
         var lines = try FileLines(path)
         while let line = try lines.next() {
             try progress(lines.position, lines.size)
@@ -91,6 +97,7 @@ final class LineImport {
                 survey.retractions += 1
                 continue
             }
+            if foreign[record.type] == nil { foreign[record.type] = declaration(of: record) }
             if record.isDay { survey.days += 1 } else { survey.records += 1 }
             survey.plugins[record.plugin, default: 0] += 1
             if let person = record.person { survey.persons[person, default: 0] += 1 }
@@ -107,7 +114,30 @@ final class LineImport {
         }
         for (plugin, rest) in keys { survey.known? += try known(rest, plugin) }
         try refuseStrangers(survey)
+        try declare(foreign)
         return survey
+    }
+
+    /// What a plugin had declared of the type of a record; `nil` where the registry has it.
+    private func declaration(of record: ExportedLine) -> TypeDeclaration? {
+        guard record.type.hasPrefix("x.") || record.type.hasPrefix("hc."),
+            TypeRegistry.standard.resolve(record.type) == nil,
+            let kind = record.isDay ? .quantity : SampleKind(rawValue: record.kind)
+        else { return nil }
+        return TypeDeclaration(
+            id: record.type, kind: kind, unit: record.unit, aggregation: aggregations[record.type])
+    }
+
+    private func declare(_ foreign: [String: TypeDeclaration]) throws {
+        declares = foreign.values.sorted { $0.id < $1.id }
+        let unknown = declares.filter { $0.kind == .quantity && $0.aggregation == nil }.map(\.id)
+        guard !unknown.isEmpty else { return }
+        throw Failure(
+            .usage,
+            "a plugin had declared \(unknown.joined(separator: ", ")), and the file does not say how values are added "
+                + "up; say it: "
+                + unknown.map { "--declare \($0)=\(AggregationStyle.discreteArithmetic)" }.joined(separator: " ")
+                + ", or =cumulative; nothing was stored")
     }
 
     private func known(_ keys: Set<String>, _ plugin: String) throws -> Int64 {
@@ -241,7 +271,7 @@ final class LineImport {
         if let door = doors[plugin] { return door }
         if doors.count >= LineImport.sessions { doors.removeAll() }
         let door = try DoorClient(
-            endpoint: endpoint, command: "import", source: plugin, instance: LineImport.instance)
+            endpoint: endpoint, command: "import", source: plugin, instance: LineImport.instance, declares: declares)
         doors[plugin] = door
         return door
     }

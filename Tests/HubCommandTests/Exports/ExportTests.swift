@@ -171,4 +171,19 @@ import Testing
         #expect(result.errors.contains("No space left") || result.errors.contains("full"), "\(result.errors)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).isEmpty)
     }
+
+    @Test func `a type that a plugin had declared comes back once a person says how it is added up`() async throws {
+        let scene = try await ExportScene(isFilled: false)
+        let glow =
+            #"{"kind":"quantity","type":"x.acme.glow","value":2,"unit":"lx","original":{"value":2000,"unit":"mlx"},"start":"2026-02-01T07:00:00Z","end":"2026-02-01T07:00:00Z","person":"anna","source":{"plugin":"lamp"},"key":"a","provenance":"measured"}"#
+        try Data((glow + "\n").utf8).write(to: URL(filePath: scene.path("x.jsonl")))
+        let asked = try await scene.hub.run(["import", scene.path("x.jsonl")])
+        #expect(asked.code == HubExit.usage.rawValue)
+        #expect(asked.errors.contains("--declare x.acme.glow=discreteArithmetic"), "\(asked.errors)")
+        let given = try await scene.hub.run(["import", scene.path("x.jsonl"), "--declare", "x.acme.glow=cumulative"])
+        #expect(given.code == 0, "\(given.errors)")
+        #expect(try await scene.export("again.jsonl") == glow + "\n")
+        // What no registry knows has a name all the same.
+        #expect(try await scene.export("x.fhir.json").contains(#""code":{"text":"x.acme.glow"}"#))
+    }
 }
