@@ -2,6 +2,7 @@
 # make test    format check, build, all tests   (ONLY="HubWireTests SamplesTests": these alone, and only what they need is built)
 # make attack  hostile programs against a hub, and what held                    (NAMES="importers quiet-listener")
 # make torture rounds of kills, failing disks, cut wires, restores and damage      (ROUNDS=300 SEED=1; as root for all of them)
+# make steady  examines each plugin of this project many times, for what holds only mostly  (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
 # make docs    the documentation of the libraries PluginKit, Samples and DaySeries, as pages in .build/docs/site
@@ -9,7 +10,7 @@
 # make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test attack torture build format lint docs fuzz bench packages setup setup-test
+.PHONY: demo test attack torture steady build format lint docs fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
 # Swift's own libraries inside, and nothing that only a debugger reads: for machines that have no Swift.
@@ -43,13 +44,21 @@ endif
 
 # Against the hub that people run. make test has five rounds, in which each fault comes.
 torture: setup-test
-	for program in hub hub-confine torture-source torture-sink hub-torture; do swift build $(RELEASE) --product $$program || exit 1; done
+	for program in hub hub-confine hub-plugin hub-json-lines torture-source torture-sink hub-torture; do swift build $(RELEASE) --product $$program || exit 1; done
 	.build/release/hub-torture --rounds $(or $(ROUNDS),10) $(if $(SEED),--seed $(SEED))
 
 # Against the hub that people run. make test has each of them in small.
 attack: setup-test
 	for program in hub hub-confine hub-attack; do swift build $(RELEASE) --product $$program || exit 1; done
 	.build/release/hub-attack $(NAMES)
+
+# Each is platinum each time, or it is told which rules did not hold and how often.
+steady: setup-test
+	swift build
+	failed=; for name in $(or $(ONLY),$(notdir $(patsubst %/,%,$(wildcard Plugins/*/)))); do \
+		echo "$$name"; \
+		.build/debug/hub-plugin test Plugins/$$name --times $(or $(TIMES),100) --at-once $(or $(AT_ONCE),4) --tier platinum || failed="$$failed $$name"; \
+	done; [ -z "$$failed" ] || { echo "not platinum each time:$$failed"; exit 1; }
 
 format:
 	swift format format --in-place --parallel --recursive $(SOURCES)

@@ -64,7 +64,7 @@ struct NewCommand: ParsableCommand {
             "\(name): a \(folder.role) of \(folder.type.id) in \(language.name), \(files.count) files. Next:")
         // What is typed next runs here, whatever the folder is called.
         let path = place == "." ? name : Self.quoted("\(place)/\(name)")
-        if !folder.build.isEmpty { try Output.print("  (cd \(path) && \(folder.build))") }
+        if !folder.build.isEmpty { try Output.print("  hub plugin build \(path)") }
         try Output.print("  hub plugin test \(path)")
         let configuration = ProcessInfo.processInfo.environment["HUB_CONF"].map(Self.quoted) ?? "hub.conf"
         try Output.print("  cat \(path)/sample.conf >> \(configuration)")

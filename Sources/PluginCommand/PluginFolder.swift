@@ -126,6 +126,8 @@ extension PluginLanguage.Part {
 
 /// Where the package with PluginKit is.
 struct PackagePlace {
+    /// The folder, or the address.
+    let path: String
     /// As Package.swift names it.
     let dependency: String
     /// By which SwiftPM knows it: the last part of its path or address.
@@ -135,6 +137,7 @@ struct PackagePlace {
     init(_ text: String) {
         let isAddress = text.contains("://") || text.hasPrefix("git@")
         let place = isAddress ? text : URL(filePath: text).standardizedFileURL.path
+        path = place
         let quoted = place.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         dependency = isAddress ? ".package(url: \"\(quoted)\", branch: \"main\")" : ".package(path: \"\(quoted)\")"
         let last = place.split(separator: "/").last.map(String.init) ?? place

@@ -35,6 +35,7 @@ struct PluginCommand: ParsableCommand {
         discussion: """
             For those who write one:
               hub plugin new NAME        a folder that runs as it is, in one of six languages
+              hub plugin build DIR       its program, where the language needs that: Swift
               hub plugin dev DIR         see it work, and start it again at each save
               hub plugin test DIR        does it keep what Docs/Protocol.md asks of it?
               hub plugin rules           what that is, rule by rule
@@ -51,8 +52,9 @@ struct PluginCommand: ParsableCommand {
             The plugins of a hub are shown by hub plugins.
             """,
         subcommands: [
-            NewCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self, PlayCommand.self,
-            PackCommand.self, SearchCommand.self, InstallCommand.self, EnableCommand.self, DisableCommand.self,
+            NewCommand.self, BuildCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self,
+            PlayCommand.self, PackCommand.self, SearchCommand.self, InstallCommand.self, EnableCommand.self,
+            DisableCommand.self,
             RemoveCommand.self,
         ])
 }

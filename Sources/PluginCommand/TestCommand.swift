@@ -35,9 +35,10 @@ struct TestCommand: AsyncParsableCommand {
               hub plugin test . --junit report.xml
               hub plugin test . --tier gold --keep
               hub plugin test . --rule killed --rule identity --all
+              hub plugin test . --times 100 --at-once 4   does it hold each time?
 
-            Exit codes: 0 it has the tier of --tier, and with --rule keeps those rules; 1 it
-            does not; 65 it cannot be examined.
+            Exit codes: 0 it has the tier of --tier, and with --rule keeps those rules, each
+            time; 1 it does not; 65 it cannot be examined.
             """)
 
     @Argument(help: "The plugin's program, or its folder.", completion: .file())
@@ -50,6 +51,10 @@ struct TestCommand: AsyncParsableCommand {
     var tier: TierArgument = .bronze
     @Option(help: "A source that has given nothing new for so many seconds has given all.")
     var settle: Double = 2
+    @Option(help: "Examine it so often; the worst time is what counts.")
+    var times = 1
+    @Option(help: "So many times beside each other.")
+    var atOnce = 1
     @Option(help: "Write a report for continuous integration to this file.", completion: .file())
     var junit: String?
     @Flag(help: "Keep the tier beside the program, for hub plugins and hub plugin pack.")
@@ -61,6 +66,8 @@ struct TestCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard settle >= 0.1, settle <= 60 else { throw ValidationError("--settle takes 0.1 to 60 seconds") }
+        guard (1...10_000).contains(times) else { throw ValidationError("--times takes 1 to 10000.") }
+        guard (1...32).contains(atOnce) else { throw ValidationError("--at-once takes 1 to 32.") }
         guard !keep || rules.isEmpty else { throw ValidationError("--keep needs all rules: leave out --rule") }
         let names = Rule.all.map(\.name)
         for rule in rules where !names.contains(rule) {
@@ -75,25 +82,21 @@ struct TestCommand: AsyncParsableCommand {
         }
         // The first is needed by all others.
         let chosen = Rule.all.enumerated().filter { $0 == 0 || rules.isEmpty || rules.contains($1.name) }.map(\.element)
-        let (bar, examination) = (ProgressBar("examining \(subject.name)"), Examination(subject))
+        let rounds = ExaminationRounds(subject, chosen, times: times, atOnce: atOnce)
         // Asked to end it first ends the plugin, and takes its folders away: they have its secrets.
         let interruption = Interruption()
         let watch = Task {
             await interruption.wait()
             guard !Task.isCancelled else { return }
-            await examination.close()
+            await rounds.close()
             Foundation.exit(HubExit.interrupted.rawValue)
         }
         defer { watch.cancel() }
-        let report: ConformanceReport
-        do {
-            report = try await examination.examine(chosen) { place, _ in
-                bar.update(Int64(place), of: Int64(chosen.count))
-            }
-        } catch let refusal as Subject.Refusal {
+        let reports: [ConformanceReport]
+        do { reports = try await rounds.run() } catch let refusal as Subject.Refusal {
             throw Failure(.badConfiguration, refusal.description)
         }
-        bar.end()
+        guard let report = reports.max(by: { $0.isBetter(than: $1) }) else { return }
         if let junit {
             do { try report.junit.write(toFile: junit, atomically: true, encoding: .utf8) } catch {
                 throw Failure(.system, "--junit \(junit): \(error.localizedDescription)")
@@ -104,6 +107,7 @@ struct TestCommand: AsyncParsableCommand {
             try Output.json(try JSON.line(report.document))
         } else {
             for line in report.lines(showsAll: all) { try Output.print(line) }
+            if times > 1 { for line in ExaminationRounds.lines(reports) { try Output.print(line) } }
         }
         let isWell = rules.isEmpty ? report.tier.map { $0 >= tier.tier } ?? false : report.broken.isEmpty
         if !isWell { throw ExitCode(HubExit.notWell.rawValue) }

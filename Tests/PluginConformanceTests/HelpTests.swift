@@ -5,7 +5,7 @@ import Testing
 /// What the subcommands of `hub plugin` say of themselves.
 @Suite struct PluginHelpTests {
     @Test(arguments: [
-        "new", "dev", "test", "rules", "play", "pack", "search", "install", "enable", "disable", "remove",
+        "new", "build", "dev", "test", "rules", "play", "pack", "search", "install", "enable", "disable", "remove",
     ])
     func `the help is the one on file`(_ name: String) async throws {
         let file = try #require(Bundle.module.url(forResource: name, withExtension: "txt", subdirectory: "Help"))

@@ -28,13 +28,18 @@ import Testing
             try "#!\(try Tool.python(with: "zmq"))\n\(text.dropFirst(first.count))".write(
                 toFile: program, atomically: false, encoding: .utf8)
         }
+        if language == "swift" {
+            let built = try await Programs.hub(["plugin", "build", path])
+            try #require(built.code == 0, "\(built)")
+        }
         return path
     }
 
     private static let needs = [
         "python": Need.pyzmq, "ruby": Need.ruby, "php": Need.php, "perl": Need.perl, "sh": Need.jq,
     ]
-    private static let languages = needs.filter(\.value.isMet).keys.sorted()
+    /// Swift is here, for these tests are built.
+    private static let languages = needs.filter(\.value.isMet).keys.sorted() + ["swift"]
 
     private typealias Exam = Task<ConformanceReport, any Error>
     private static func exam(
@@ -49,12 +54,12 @@ import Testing
     }
     /// A source with all rules; a sink with those that its own lines can break.
     ///
-    /// The library is the same in both. The source in Python is that of Docs/Plugins.md.
+    /// The library is the same in both. The sources in Python, Swift and shell are those of the walks in Docs/Plugins.md.
     private static let exams: [String: [Exam]] = Dictionary(
         uniqueKeysWithValues: languages.map { language in
             (
                 language,
-                (language == "python" ? [] : [exam(language, ["--source"])])
+                (walked.contains(language) ? [] : [exam(language, ["--source"])])
                     + [exam(language, ["--sink"], rules: ownRules)]
             )
         })
@@ -63,7 +68,7 @@ import Testing
         "delivered-twice", "stopped-delivery", "newer-records", "no-secret-in-log", "memory", "idle", "described",
         "confined",
     ]
-    private static let walk = Task { try await walked() }
+    private static let walked = ["python", "swift", "sh"]
     private static let others: [Exam] = languages.flatMap { language in
         [
             exam(language, ["--source", "vo2Max"], rules: ["manifest", "gives"]),
@@ -73,7 +78,10 @@ import Testing
     }
 
     /// All begin with the first test that asks.
-    init() { _ = (Self.walk, Self.exams, Self.others) }
+    init() {
+        _ = (Self.exams, Self.others)
+        WalkTests.begin()
+    }
 
     private func expectAllKept(_ language: String) async throws {
         for exam in try #require(Self.exams[language]) {
@@ -105,8 +113,12 @@ import Testing
     }
 
     @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
-    func `a source in shell keeps all rules as it is made, and a sink its own`() async throws {
+    func `a sink in shell keeps its own rules as it is made`() async throws {
         try await expectAllKept("sh")
+    }
+
+    @Test func `a sink in Swift keeps its own rules as it is made`() async throws {
+        try await expectAllKept("swift")
     }
 
     @Test
@@ -218,37 +230,5 @@ import Testing
             let text = try String(contentsOfFile: "\(place.path)/x/\(path)", encoding: .utf8)
             #expect(!text.contains(/@[A-Z]+@|@quantity|@category/), "\(path)")
         }
-    }
-
-    @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func
-        `the commands of Docs/Plugins.md lead from nothing to a platinum plugin, seen at work, and its records on the feed`()
-        async throws
-    {
-        let result = try await Self.walk.value
-        #expect(result.code == 0 && result.output.contains("platinum"), "\(result)")
-        #expect(result.output.split(separator: "\n").count { $0.contains("  heartRate  ") } == 24, "\(result)")
-        // R16.40
-        #expect(result.output.contains("  tier     platinum, as hub plugin test found here on "), "\(result)")
-    }
-
-    private static func walked() async throws -> ChildProcess.Result {
-        let host = try HubHost()
-        let script = try host.folder.write(
-            try ["from-nothing.sh", "while-you-write.sh"].map(ReadmePrograms("Docs/Plugins.md").text).joined()
-                + "hub plugins pulse\n",
-            to: "from-nothing.sh")
-        // The Python that has zmq is the first.
-        let python = URL(filePath: try Tool.python(with: "zmq")).deletingLastPathComponent().path
-        var environment = host.environment
-        environment["PATH"] = "\(Programs.folder):\(python):/usr/bin:/bin"
-        let hub = try ChildProcess("hub", ["run", "--config", host.configuration], environment: environment)
-        _ = await hub.errorLines(count: 1) { $0.contains("ready") }
-        let walk = try ChildProcess(
-            "/bin/sh", ["-ec", "cd \"$1\" && . \"$2\"", "sh", host.folder.path, script], environment: environment)
-        let result = await walk.result()
-        hub.signal(SIGTERM)
-        _ = await hub.waitForExit()
-        return result
     }
 }

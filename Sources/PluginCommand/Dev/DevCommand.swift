@@ -111,12 +111,7 @@ struct DevCommand: AsyncParsableCommand {
 
     /// Of a folder that has something to be built.
     private static func buildLine(_ folder: String) -> String? {
-        guard let language = PluginLanguage.built(in: folder) else { return nil }
-        let name = URL(filePath: folder).lastPathComponent
-        let text = ["test.conf", "sample.conf"].lazy.compactMap {
-            try? String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)
-        }.first
-        let section = text?.firstMatch(of: /(?m)^\[plugin\."?([^"\]]+)"?\]/).map { String($0.1) }
-        return language.build("hub-\(section ?? name)")
+        guard PluginLanguage.built(in: folder) != nil else { return nil }
+        return "'\(HubProgram.path.replacing("'", with: #"'\''"#))' build ."
     }
 }

@@ -20,7 +20,7 @@ public struct ReadmePrograms {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.hasPrefix("<!-- \(mark): ") {
                 name = String(line.dropFirst("<!-- \(mark): ".count).dropLast(" -->".count))
-            } else if ["```python", "```sh", "```json", "```toml"].contains(line), name != nil {
+            } else if ["```python", "```sh", "```swift", "```json", "```toml"].contains(line), name != nil {
                 block = []
             } else if line == "```", let key = name, let lines = block {
                 programs[key] = lines.joined(separator: "\n") + "\n"
