@@ -317,8 +317,8 @@ let package = Package(
         program(
             "hub-torture",
             [
-                "DoorPeer", "HubClient", "HubProcess", "HubWire", "Samples", "Seeds", "TortureDiary", "torture-source",
-                "torture-sink",
+                "DoorPeer", "HubClient", "HubProcess", "HubWire", "JSONLines", "Samples", "Seeds", "TortureDiary",
+                "hub-plugin", "torture-source", "torture-sink",
                 argumentParser,
             ],
             path: "Tests/Torture/Sources"),

@@ -151,9 +151,12 @@ class Asker:
         self.socket.linger = 0
         self.socket.connect(door)
 
-    def ask(self, question):
+    def greet(self):
         self.socket.send_multipart([b"HELLO", json.dumps({"protocol": [1], "instance": "oracle", "plugin": "oracle",
                                                           "version": "1", "mode": "once"}).encode()])
+
+    def ask(self, question):
+        self.greet()
         pages = []
         while self.socket.poll(PATIENCE * 1000):
             verb, body = self.socket.recv_multipart()
@@ -166,6 +169,8 @@ class Asker:
                 if "next" not in page:
                     return pages
                 question = {**question, "next": page["next"]}
+            elif verb == b"ERROR" and body["code"] == "hello-first":
+                self.greet()  # it was silent for too long: a page of a big store takes a while to be read
             elif verb == b"ERROR":
                 raise RuntimeError(body["reason"])
             if verb in (b"WELCOME", b"RESULT"):

@@ -9,7 +9,7 @@ import Glibc
         abstract: "Does a hub all the harm that a machine can, and judges what is left.",
         discussion: """
             A round has a hub, sources, sinks and a follower of its own, in a folder below /tmp, and lasts ten to
-            twenty seconds. As root it has a disk and a network of its own too; without, their faults are left out.
+            twenty seconds. One source is made by hub plugin new, in Swift, and one sink is hub-json-lines. As root it has a disk and a network of its own too; without, their faults are left out.
             A round in which something was wrong keeps its folder. Exit code 1 where there was one.
             """)
 
@@ -49,6 +49,7 @@ import Glibc
             for line in result.complaint { print(line) }
             fflush(nil)
         }
+        await PlatinumPlugins.cleanUp()
         print(summary.text)
         guard summary.failed.isEmpty else { throw ExitCode(1) }
     }

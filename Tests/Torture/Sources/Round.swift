@@ -141,6 +141,7 @@ extension Scene {
     func evidence() throws -> Evidence {
         var evidence = Evidence()
         evidence.takebacks = takebacks
+        (evidence.readings, evidence.archive) = (platinum.readings, try platinum.lines())
         for name in Self.sources { evidence.sources[name] = try Diary<SourceLine>.lines(diary(name)) }
         for (name, types) in Self.sinks {
             evidence.sinks[name] = .init(lines: try Diary<SinkLine>.lines(diary(name)), types: types)

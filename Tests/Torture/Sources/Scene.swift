@@ -3,13 +3,16 @@ import Foundation
 import HubProcess
 import TortureDiary
 
-/// The world of one round: a hub on a disk of its own, three sources, two sinks and a follower of the feed.
+/// The world of one round: a hub on a disk of its own, four sources, three sinks and a follower of the feed.
+///
+/// Beside those that write a diary, and do all that plugins may, are two that people run (``PlatinumPlugins``): they are judged by what they
+/// read and what they wrote.
 ///
 /// One source and one sink are started by the hub, confined as ever; one of each comes from outside, over the owner's door; and one source is on
 /// another machine, with its key.
 final class Scene {
     static let hub = "hub"
-    static let children = ["source-inside", "sink-inside"]
+    static let children = ["source-inside", "sink-inside"] + PlatinumPlugins.names
     static let guests = ["source-outside", "sink-outside", "source-remote"]
     static let sources = ["source-inside", "source-outside", "source-remote"]
     /// By sink, what it wants; `nil` for all.
@@ -17,6 +20,7 @@ final class Scene {
 
     let host: HubHost
     let journal = Journal()
+    let platinum: PlatinumPlugins
     /// `nil` where none can be mounted, or no network namespace be made.
     let disk: Disk?
     let machine: OtherMachine?
@@ -51,10 +55,12 @@ final class Scene {
             \(Self.settings(path, name, seed))
             """
         }
+        platinum = try await PlatinumPlugins(in: path)
         host = try HubHost(
             at: path, hub: "tcp = \"\(network)\"",
-            plugins: Self.children.map(child).joined(separator: "\n") + """
+            plugins: ["source-inside", "sink-inside"].map(child).joined(separator: "\n") + """
 
+                \(platinum.sections)
                 [plugin.source-remote]
                 remote = true
                 kind = "torture-source"
@@ -72,14 +78,16 @@ final class Scene {
         try await beginHub()
         for guest in Self.guests { try await begin(guest) }
         // What is superseded before a subscription exists was never wanted: the sources begin after that.
-        guard await poll(within: .seconds(20), until: { (try? status(within: .seconds(5)))?.sinks.count == 2 }) else {
+        guard await poll(within: .seconds(20), until: { (try? status(within: .seconds(5)))?.sinks.count == 3 }) else {
             throw Broken("the sinks did not come within 20 s")
         }
         try sign("begin")
+        try platinum.begin()
     }
 
     private static func program(_ name: String) -> String {
-        name.hasPrefix("source") ? "torture-source" : "torture-sink"
+        if let program = PlatinumPlugins.program(name) { return program }
+        return name.hasPrefix("source") ? "torture-source" : "torture-sink"
     }
 
     private static func settings(_ folder: String, _ name: String, _ seed: UInt64) -> String {
@@ -244,6 +252,7 @@ final class Scene {
     /// Has the sources come to their end and the sinks fail no more; returns when nothing is left to do, or after `limit`.
     func finish(within limit: Duration) async throws {
         for program in programs.values { program.begin() }
+        try platinum.finish()
         try sign("finish")
         for child in Self.children { try await release(child) }
         _ = try await poll(within: limit, until: isDone)
@@ -253,7 +262,9 @@ final class Scene {
         for name in Self.sources {
             guard try Diary<SourceLine>.lines(diary(name)).last?.event == .finished else { return false }
         }
-        guard let status = try? status(within: .seconds(2)), status.sinks.count == 2 else { return false }
+        guard let status = try? status(within: .seconds(2)), status.sinks.count == 3 else { return false }
+        let readings = status.accounts.first { $0.instance == PlatinumPlugins.source }?.stored ?? 0
+        guard readings >= platinum.readings.count else { return false }
         return status.sinks.allSatisfy { $0.pending == 0 && $0.retrying == 0 }
     }
 

@@ -27,6 +27,10 @@ struct Checker {
                 if said[identity]?.last?.version ?? 0 < step.version { said[identity, default: []].append(step) }
             }
         }
+        // Each once; no device is named.
+        for key in evidence.readings {
+            said[Identity(device: "", key: key)] = [Step(key: key, version: 1, isRetraction: false)]
+        }
         self.said = said
         losses = Losses(evidence, said)
     }
@@ -36,6 +40,7 @@ struct Checker {
         judgeStore()
         judgeAccounts()
         for name in evidence.sinks.keys.sorted() { judgeSink(name) }
+        judgeArchive()
         judgeFollower()
         judgeWords()
         return findings

@@ -58,6 +58,9 @@ struct Evidence: Sendable {
     /// By instance, which is also the device of its records.
     var sources: [String: [SourceLine]] = [:]
     var sinks: [String: Sink] = [:]
+    /// The keys of what the platinum source read, and what the platinum sink wrote.
+    var readings: [String] = []
+    var archive: [Story.Record] = []
     var follower: [FeedLine] = []
     var disturbances: [Disturbance] = []
     var trials: [Trial] = []

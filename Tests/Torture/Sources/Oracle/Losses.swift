@@ -16,6 +16,8 @@ struct Losses {
         }
         var missable: [Identity: Set<Int>] = [:]
         var uncertain: [Identity: Set<Int>] = [:]
+        // The plugin gives all of its file again to a hub that was restored: none may be missing, and each may have another sequence.
+        for key in evidence.readings { uncertain[Identity(device: "", key: key)] = [1] }
         for (device, lines) in evidence.sources {
             var safe: [Identity: Set<Int>] = [:]
             for call in Self.calls(lines) {
