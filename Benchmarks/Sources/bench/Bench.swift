@@ -60,6 +60,7 @@ struct Bench {
         lateWeighIn()
         statistics()
         appleHealth()
+        firstRecord()
     }
 
     // MARK: - How
