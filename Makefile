@@ -71,7 +71,7 @@ docs: setup
 
 fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
-	for part in records frames decoders lines sig hs3 hs4 hs5 hsl tags export zip; do \
+	for part in records frames decoders lines sig hs3 hs4 hs5 hsl tags export zip phones; do \
 		mkdir -p Tests/Fuzz/.build/corpus-$$part; \
 		Tests/Fuzz/corpus unpack Tests/Fuzz/Corpora/$$part.txt Tests/Fuzz/.build/seeds-$$part && \
 		Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
@@ -88,6 +88,7 @@ bench: setup
 	swift build $(RELEASE) --product hub-confine
 	swift build $(RELEASE) --product hub-gap-filler
 	for program in hub-plugin hub-json-lines; do swift build $(RELEASE) --product $$program || exit 1; done
+	swift build $(RELEASE) --product hub-http-ingest
 	swift build --package-path Benchmarks -c release
 	@$(MAKE) -s -C Benchmarks/Programs
 	@Benchmarks/.build/release/bench --only "$(ONLY)" --runs "$(or $(RUNS),7)" --records "$(or $(RECORDS),2500000)"

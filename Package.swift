@@ -67,6 +67,19 @@ let plugins = [
         tests: ["Seeds", "DaySeries", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "Samples"]),
     plugin(
         "IHealthHS3", scale, tests: ["Seeds", "ScaleSimulation", "ScaleStandIns"] + scale, resources: [.copy("Cases")]),
+    plugin(
+        "HTTPIngest",
+        [
+            "Digests", "Files", "JSON", "MQTT", "PhonePayloads", "QRCodes", hummingbird,
+            .product(name: "HummingbirdCore", package: "hummingbird"),
+            .product(name: "HummingbirdTLS", package: "hummingbird"), httpTypes, logging, nio,
+            .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        ],
+        tests: [
+            "Digests", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "MQTT",
+            "PhonePayloads", "PluginState", "QRCodes", "Samples", "Seeds", nio,
+        ], resources: [.copy("phone.py")]),
     plugin("IHealthHS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
     plugin(
         "IHealthHS5", scale,
@@ -93,6 +106,7 @@ let package = Package(
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),
         .library(name: "CloudClient", targets: ["CloudClient"]),
+        .library(name: "PhonePayloads", targets: ["PhonePayloads"]),
         .library(name: "ScaleProtocols", targets: ["ScaleProtocols"]),
         .library(name: "ScaleStandIns", targets: ["ScaleStandIns"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
@@ -104,6 +118,7 @@ let package = Package(
         .executable(name: "hub-exist", targets: ["Exist"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
         .executable(name: "hub-gap-filler", targets: ["GapFiller"]),
+        .executable(name: "hub-http-ingest", targets: ["HTTPIngest"]),
         .executable(name: "hub-ihealth-cloud", targets: ["hub-ihealth-cloud"]),
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
         .executable(name: "hub-ihealth-hs4", targets: ["IHealthHS4"]),
@@ -149,11 +164,19 @@ let package = Package(
         tests(
             "DaySeriesTests", ["Seeds", "DaySeries", "HealthStatistics", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
+        .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CQRencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CLinux"),
         module("Seeds"),
+        module("QRCodes", ["CQRencode"]),
+        module("MQTT", ["CMosquitto"]),
+        module("PhonePayloads", ["Digests", "HubWire", "JSON", "Samples"]),
+        tests(
+            "PhonePayloadsTests", ["HubWire", "JSON", "PhonePayloads", "Samples", "Seeds"],
+            resources: [.copy("Fixtures")]),
         module("Digests", ["CSodium"]),
         tests("DigestsTests", ["Digests"]),
         module("ZeroMQ", ["CZeroMQ"]),

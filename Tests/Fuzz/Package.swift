@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// libFuzzer against everything that reads what others send: the record codec, and the parsers and dialogues of the scales.
+/// libFuzzer against everything that reads what others send: the record codec, the bodies of phones, and the parsers and dialogues of the scales.
 ///
 /// A package of its own: its flags are unsafe ones, which no package that others
 /// use may have.
@@ -23,7 +23,10 @@ let protocols: [Target.Dependency] = [
 
 let package = Package(
     name: "fuzz",
-    products: [.executable(name: "fuzz-records", targets: ["FuzzRecords"])]
+    products: [
+        .executable(name: "fuzz-records", targets: ["FuzzRecords"]),
+        .executable(name: "fuzz-phones", targets: ["FuzzPhones"]),
+    ]
         + (scales + exports).map { .executable(name: "fuzz-\($0.lowercased())", targets: ["Fuzz\($0)"]) },
     dependencies: [.package(name: "health-hub", path: "../..")],
     targets: [
@@ -33,7 +36,15 @@ let package = Package(
                 .product(name: "HubWire", package: "health-hub"), .product(name: "JSON", package: "health-hub"),
                 .product(name: "Samples", package: "health-hub"),
             ],
-            swiftSettings: [.unsafeFlags(["-parse-as-library"])])
+            swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
+        .executableTarget(
+            name: "FuzzPhones",
+            dependencies: [
+                .product(name: "HubWire", package: "health-hub"),
+                .product(name: "PhonePayloads", package: "health-hub"),
+                .product(name: "Samples", package: "health-hub"),
+            ],
+            swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
     ]
         + scales.map { name in
             .executableTarget(

@@ -59,6 +59,7 @@ struct Bench {
         days()
         lateWeighIn()
         statistics()
+        ingestOfPhones()
         appleHealth()
         firstRecord()
     }

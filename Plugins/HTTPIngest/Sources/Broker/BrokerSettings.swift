@@ -1,0 +1,76 @@
+import Foundation
+import MQTT
+import PhonePayloads
+import PluginKit
+
+/// A broker, and what is read there.
+struct BrokerSettings: Sendable {
+    /// A subscription, whose records are those of one phone or program.
+    struct Topic: Hashable, Sendable {
+        var filter: String
+        /// A part of addresses, such as `hae`.
+        var format: String
+        /// Whose records they are; proved by nothing but the broker.
+        var token: PhoneToken
+    }
+
+    static let formats = ["hae", "openscale", "ble-scale-sync", "plain"]
+
+    let host: String
+    let port: Int
+    let hasTLS: Bool
+    let user: String?
+    let password: String?
+    let authorities: String?
+    let topics: [Topic]
+
+    /// `nil` where there is no broker.
+    init?(_ settings: PluginSettings, allowsPlain: Bool) throws {
+        let entries = try settings["mqtt_topics"] == nil ? [] : settings.texts("mqtt_topics")
+        guard let text = settings["mqtt"]?.string else {
+            guard entries.isEmpty else {
+                throw PluginFailure(
+                    .settings, "setting mqtt_topics: mqtt is needed beside it, the address of the broker")
+            }
+            return nil
+        }
+        guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.user == nil,
+            url.path.isEmpty || url.path == "/"
+        else {
+            throw PluginFailure(
+                .settings,
+                "setting mqtt: expected such as \"mqtts://broker.home.example:8883\"; a name goes into mqtt_user")
+        }
+        hasTLS = url.scheme == "mqtts"
+        (self.host, port) = (host, url.port ?? (hasTLS ? 8_883 : 1_883))
+        let isLocal = ["localhost", "::1"].contains(host) || host.hasPrefix("127.")
+        guard hasTLS || isLocal || allowsPlain else {
+            throw PluginFailure(
+                .settings, "setting mqtt: unencrypted to another machine; use mqtts, or set plain_http = true")
+        }
+        guard !entries.isEmpty else {
+            throw PluginFailure(.settings, "setting mqtt_topics: needed beside mqtt: what is to be read there")
+        }
+        user = settings["mqtt_user"]?.string
+        password = settings["mqtt_password"]?.secret?.reveal() ?? settings["mqtt_password"]?.string
+        authorities = settings["mqtt_authorities"]?.string
+        topics = try PluginSettings.each(entries, Self.topic)
+    }
+
+    private static func topic(_ entry: String) throws -> Topic {
+        let split = entry.lastIndex(of: "=") ?? entry.startIndex
+        let filter = String(entry[..<split])
+        let parts = entry[split...].dropFirst().split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        guard MQTTClient.isSubscription(filter), (2...3).contains(parts.count), formats.contains(parts[0]),
+            PhoneToken.isName(parts[1])
+        else {
+            throw PluginFailure(
+                .settings,
+                "setting mqtt_topics: expected TOPIC=FORMAT:NAME, such as \"openScaleSync/#=openscale:kitchen\", with one of "
+                    + formats.joined(separator: ", "))
+        }
+        let token = PhoneToken(
+            name: parts[1], id: "mqtt-\(parts[1])", hash: [], person: parts.count > 2 ? parts[2] : nil, made: 0)
+        return Topic(filter: filter, format: parts[0], token: token)
+    }
+}

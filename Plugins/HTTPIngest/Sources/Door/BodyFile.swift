@@ -1,0 +1,76 @@
+import Files
+import Glibc
+import NIOCore
+
+/// The body of a post: in memory as long as it is small, else in a file that nobody can find.
+final class BodyBytes: @unchecked Sendable {
+    // Written by one task, and read by one when it is complete.
+    private var small = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 16)
+    private var file: CInt = -1
+    private var mapped: UnsafeMutableRawPointer?
+    private(set) var count = 0
+    private let folder: String
+    private static let inMemory = 262_144
+
+    /// - Parameter folder: where a large one is written.
+    init(folder: String) { self.folder = folder }
+
+    deinit {
+        if let mapped { munmap(mapped, count) }
+        if file >= 0 { close(file) }
+        small.deallocate()
+    }
+
+    /// - Throws: ``FileError`` where the disk takes no more.
+    func append(_ buffer: ByteBuffer) throws {
+        if file < 0, count + buffer.readableBytes <= Self.inMemory {
+            buffer.withUnsafeReadableBytes(remember)
+            return
+        }
+        if file < 0 {
+            var path = Array("\(folder)/post-XXXXXX".utf8CString)
+            file = mkstemp(&path)
+            guard file >= 0 else { throw FileError("make a file in", folder) }
+            _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+            // Without a name it goes with this program, whatever ends that.
+            unlink(path)
+            try write(UnsafeRawBufferPointer(rebasing: small[..<count]))
+        }
+        try buffer.withUnsafeReadableBytes(write)
+        count += buffer.readableBytes
+    }
+
+    private func remember(_ bytes: UnsafeRawBufferPointer) {
+        if count + bytes.count > small.count {
+            let larger = UnsafeMutableRawBufferPointer.allocate(
+                byteCount: max(2 * small.count, count + bytes.count), alignment: 16)
+            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: small[..<count]))
+            small.deallocate()
+            small = larger
+        }
+        UnsafeMutableRawBufferPointer(rebasing: small[count...]).copyMemory(from: bytes)
+        count += bytes.count
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes
+        while let start = rest.baseAddress, !rest.isEmpty {
+            let written = Glibc.write(file, start, rest.count)
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { throw FileError("write", "\(folder), a post") }
+            rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+        }
+    }
+
+    /// The bytes, which live as long as this object.
+    /// - Throws: ``FileError`` where the file cannot be mapped.
+    func bytes() throws -> UnsafeRawBufferPointer {
+        guard file >= 0 else { return UnsafeRawBufferPointer(rebasing: small[..<count]) }
+        if mapped == nil {
+            let pointer = mmap(nil, count, PROT_READ, MAP_PRIVATE, file, 0)
+            guard let pointer, pointer != MAP_FAILED else { throw FileError("map", "\(folder), a post") }
+            mapped = pointer
+        }
+        return UnsafeRawBufferPointer(start: mapped, count: count)
+    }
+}

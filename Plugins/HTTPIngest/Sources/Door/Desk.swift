@@ -1,0 +1,237 @@
+import HTTPTypes
+import Hummingbird
+import JSON
+import Logging
+import NIOCore
+import PhonePayloads
+import PluginKit
+
+/// Answers requests: who comes, with what, and what became of it.
+struct Desk: HTTPResponder {
+    let intake: Intake
+    let page: SetupPage
+    let limits: IngestLimits
+    let turns = Turns(most: 8)
+
+    /// One request, with who sent it.
+    struct Visit: RequestContext {
+        var coreContext: CoreRequestContextStorage
+        let address: String
+
+        init(source: ApplicationRequestContextSource) {
+            coreContext = CoreRequestContextStorage(source: source)
+            address = source.channel.remoteAddress?.ipAddress ?? "-"
+        }
+    }
+
+    private var hub: PluginContext { intake.hub }
+
+    func respond(to request: Request, context: Visit) async throws -> Response {
+        let answer = await answer(request, context)
+        // A body that was not read to its end is not read any more.
+        return answer.response(hasBody: request.method != .head)
+    }
+
+    private func answer(_ request: Request, _ visit: Visit) async -> IngestAnswer {
+        let path = request.uri.path
+        if path == "/" || path == "/index.html" {
+            guard request.method == .get || request.method == .head else {
+                return .error(
+                    .methodNotAllowed, "the page is read with GET", isLast: true, more: [(.allow, "GET, HEAD")])
+            }
+            return page.answer
+        }
+        guard let place = Place(path) else {
+            return .error(
+                .notFound, "there is nothing at this address; \(Place.list) are taken with POST", isLast: true)
+        }
+        switch request.method {
+        case .get, .head: return IngestAnswer(.noContent)
+        case .post, .put: break
+        default:
+            return .error(
+                .methodNotAllowed, "posts come with POST or PUT", isLast: true, more: [(.allow, "POST, PUT, GET, HEAD")]
+            )
+        }
+        if case .login = place { return await logIn(request, visit) }
+        do {
+            return try await take(request, place, visit)
+        } catch {
+            // A connection that was cut, or a disk that takes nothing.
+            hub.logger.error("a post could not be taken", metadata: ["error": "\(error)"])
+            return .error(
+                .serviceUnavailable, "the post could not be kept on this machine's disk; come again later",
+                retryAfter: 60, isLast: true)
+        }
+    }
+
+    // MARK: - Who
+
+    private func token(_ request: Request, _ visit: Visit) async throws -> PhoneToken? {
+        let fields = request.headers
+        var text = fields[.xAPIKey] ?? fields[.apiKey]
+        if let authorization = fields[.authorization] {
+            let words = authorization.split(separator: " ", maxSplits: 1)
+            text = words.count == 2 && words[0].lowercased() == "bearer" ? String(words[1]) : authorization
+        }
+        return try await token(text ?? "", visit)
+    }
+
+    private func token(_ text: String, _ visit: Visit) async throws -> PhoneToken? {
+        if let token = try await intake.tokens.owner(of: text, at: hub.clock.now()) { return token }
+        hub.logger.warning(
+            "a post without a token that is known", metadata: ["peer": "\(visit.address)", "empty": "\(text.isEmpty)"])
+        // Who guesses does not guess often.
+        try await Task.sleep(for: .milliseconds(500))
+        return nil
+    }
+
+    private static func unauthorized(_ status: HTTPResponse.Status = .unauthorized) -> IngestAnswer {
+        .error(
+            status,
+            "the token is missing, wrong or revoked: the header is Authorization: Bearer TOKEN, and hub ingest new "
+                + "makes tokens", isLast: true, more: [(.wwwAuthenticate, "Bearer realm=\"health hub\"")])
+    }
+
+    // MARK: - What
+
+    private func take(_ request: Request, _ place: Place, _ visit: Visit) async throws -> IngestAnswer {
+        guard let token = try await token(request, visit) else { return Self.unauthorized(place.refusal) }
+        guard token.formats.isEmpty || token.formats.contains(place.word) else {
+            return .error(.forbidden, "the token \(token.name) is not for \(place.word)", isLast: true)
+        }
+        if let fault = contentFault(request, place) { return fault }
+        let most = intake.settings.mostBytes
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > most { return tooLarge(most) }
+        let body = BodyBytes(folder: intake.hub.state.directory)
+        do {
+            for try await buffer in request.body {
+                guard body.count + buffer.readableBytes <= most else { return tooLarge(most) }
+                try body.append(buffer)
+            }
+        } catch {
+            // Cut, or too slow: nobody reads the answer.
+            return .error(.requestTimeout, "the post did not come to its end", isLast: true)
+        }
+        guard !hub.isStopping else { return busy("the hub is being stopped") }
+        guard await hasTurn(token) else {
+            return .error(
+                .tooManyRequests, "another post of \(token.name) is still being taken; come again later", retryAfter: 10
+            )
+        }
+        let post = Intake.Post(
+            body: body, format: place.format, token: token, grouping: request.headers[.grouping],
+            repeats: request.headers[.idempotencyKey])
+        return await answer(post, place)
+    }
+
+    /// Waits a while for the turn: an app may send several automations at once.
+    private func hasTurn(_ token: PhoneToken) async -> Bool {
+        let end = ContinuousClock.now + limits.turn
+        while !turns.take(token.id) {
+            guard ContinuousClock.now < end, !hub.isStopping else { return false }
+            do { try await Task.sleep(for: .milliseconds(50)) } catch { return false }
+        }
+        return true
+    }
+
+    private func contentFault(_ request: Request, _ place: Place) -> IngestAnswer? {
+        if let encoding = request.headers[.contentEncoding], encoding.lowercased() != "identity" {
+            return .error(.unsupportedMediaType, "send the body as it is, without \(encoding.prefix(32))", isLast: true)
+        }
+        guard let type = request.headers[.contentType] else { return nil }
+        let plain = type.prefix { $0 != ";" }.trimmingPrefix(" ").lowercased()
+        if plain.hasPrefix("multipart/") || plain == "text/csv" {
+            return .error(.unsupportedMediaType, "choose JSON as export format", isLast: true)
+        }
+        guard plain.hasSuffix("json") || plain == "application/octet-stream" || plain.isEmpty else {
+            return .error(
+                .unsupportedMediaType, "send JSON, with the header Content-Type: application/json", isLast: true)
+        }
+        return nil
+    }
+
+    private func tooLarge(_ most: Int) -> IngestAnswer {
+        .error(
+            .contentTooLarge,
+            "a post has at most \(most) bytes: send shorter periods, or turn on batch requests in the app",
+            isLast: true)
+    }
+
+    private func busy(_ text: String) -> IngestAnswer { .error(.serviceUnavailable, text, retryAfter: 30) }
+
+    // MARK: - Taking
+
+    private func answer(_ post: Intake.Post, _ place: Place) async -> IngestAnswer {
+        let forgets = post.format == .bleScaleSync || post.format == .plain
+        let (intake, turns) = (intake, turns)
+        do {
+            let report = try await Deadline.run(forgets ? limits.forgotten : limits.post) {
+                defer { turns.giveBack(post.token.id) }
+                return try await intake.take(post)
+            }
+            guard let report else { return await keep(post) }
+            hub.logger.info(
+                "a post",
+                metadata: [
+                    "token": "\(post.token.name)", "format": "\(place.word)", "bytes": "\(post.body.count)",
+                    "received": "\(report.received)", "stored": "\(report.stored)", "duplicate": "\(report.duplicate)",
+                    "retracted": "\(report.retracted)", "rejected": "\(report.rejections)",
+                ])
+            if report.rejections > 0 { await tell(post, report) }
+            if case .healthConnectGateway = post.format { return .json(["success": true, "report": report.json]) }
+            return .json(report.json)
+        } catch Intake.Failure.refused(let error) {
+            return .error(error.code == .size ? .contentTooLarge : .badRequest, error.description)
+        } catch Intake.Failure.revoked {
+            return Self.unauthorized(place.refusal)
+        } catch let error as GiveError {
+            return busy(error.message)
+        } catch {
+            hub.logger.error("a post could not be taken", metadata: ["error": "\(error)"])
+            return busy("the post could not be taken: the disk of the hub's machine may be full; come again later")
+        }
+    }
+
+    /// The hub does not answer.
+    ///
+    /// What the sender will not send again is kept here, and that is told; it is no success all the same.
+    private func keep(_ post: Intake.Post) async -> IngestAnswer {
+        let isKept = (try? await intake.keep(post)) ?? false
+        return busy(
+            isKept
+                ? "the hub does not answer; the post is kept on disk and stored when it does: it need not be sent again"
+                : "the hub does not answer; send the same again later")
+    }
+
+    /// The phone shows nobody anything: the hub's people read it in `hub status`.
+    private func tell(_ post: Intake.Post, _ report: IngestReport) async {
+        guard let first = report.rejected.first else { return }
+        let text = "\(post.token.name): \(report.rejections) refused, the first at \(first.place): \(first.code)"
+        guard let event = try? DeviceEvent("refused", severity: .warning, text: text) else { return }
+        await hub.event(event)
+    }
+
+    // MARK: - HCGateway
+
+    /// Its app logs in with a name and a password, which are the two halves of a token here, and gets the token.
+    private func logIn(_ request: Request, _ visit: Visit) async -> IngestAnswer {
+        let refused = Self.unauthorized(.forbidden)
+        guard let buffer = try? await request.body.collect(upTo: 4_096),
+            let fields = LogInFields(Array(buffer.readableBytesView)),
+            let found = try? await token(fields.token, visit),
+            found.formats.isEmpty || found.formats.contains("api")
+        else { return refused }
+        let expiry = Timestamp(microseconds: hub.clock.now() + 12 * 3_600_000_000).text
+        return .json(
+            ["token": .text(fields.token), "refresh": .text(fields.token), "expiry": .text(String(expiry.prefix(19)))],
+            fields.isRefresh ? .ok : .created)
+    }
+}
+
+extension HTTPField.Name {
+    static let xAPIKey = HTTPField.Name("X-API-Key")!
+    static let apiKey = HTTPField.Name("api-key")!
+    static let grouping = HTTPField.Name("automation-aggregation")!
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+}

@@ -1,0 +1,68 @@
+import Files
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOSSL
+import PluginKit
+
+/// The socket that phones come to.
+struct Door: Sendable {
+    let settings: IngestSettings
+    let desk: Desk
+    let patience: PatienceHandler.Limits
+    /// Connections at a time; who comes then waits until one ends.
+    private static let connections = 32
+
+    /// Serves until the task is cancelled.
+    ///
+    /// - Parameter onListening: told the port that it is.
+    /// - Throws: ``PluginFailure`` where a certificate cannot be read or the address not be listened on.
+    func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
+        // Nothing of the library's own is said: it would say addresses and paths.
+        var quiet = Logger(label: "door")
+        quiet.logLevel = .critical
+        let patience = patience
+        let channel = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [PatienceHandler(patience)],
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
+        var server = HTTPServerBuilder.http1(configuration: channel)
+        if let tls = try tls() { server = try .tls(server, tlsConfiguration: tls) }
+        let port = settings.port
+        let application = Application(
+            responder: desk, server: server,
+            configuration: ApplicationConfiguration(
+                address: .hostname(settings.host, port: port), serverName: nil, reuseAddress: true,
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.connections, logger: quiet)),
+            onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: quiet)
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            throw PluginFailure(
+                .unavailable,
+                "cannot listen at \(settings.host):\(port): \(error.description); another listen may be free")
+        }
+    }
+
+    private func tls() throws -> TLSConfiguration? {
+        guard let certificate = settings.certificate, let key = settings.key else { return nil }
+        do {
+            let chain = try NIOSSLCertificate.fromPEMFile(certificate)
+            guard !chain.isEmpty else {
+                throw PluginFailure(.settings, "setting certificate: the file has no certificate")
+            }
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+            tls.minimumTLSVersion = .tlsv12
+            return tls
+        } catch let failure as PluginFailure {
+            throw failure
+        } catch {
+            throw PluginFailure(.settings, "setting certificate: it or key cannot be read as PEM: \(error)")
+        }
+    }
+}

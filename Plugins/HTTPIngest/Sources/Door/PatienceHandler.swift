@@ -1,0 +1,101 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Keeps a connection within bounds of time, and ends it with its last answer.
+///
+/// A head comes within ten seconds, a body at a kilobyte a second and within two minutes. After an answer with `Connection: close` nothing more
+/// is read: who sends a gigabyte to a door that said no is not listened to.
+final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    struct Limits: Sendable {
+        var head = TimeAmount.seconds(10)
+        /// Between two requests.
+        var idle = TimeAmount.seconds(75)
+        var body = TimeAmount.seconds(120)
+        /// How often the speed of a body is looked at.
+        var pace = TimeAmount.seconds(10)
+        /// Bytes in that time at least.
+        var bytes = 10_240
+        /// How long the other side may take to read the last answer.
+        var farewell = TimeAmount.seconds(1)
+    }
+
+    private let limits: Limits
+    private var timer: Scheduled<Void>?
+    private var deadline: NIODeadline?
+    private var received = 0
+    private var isReadingBody = false
+    private var isLast = false
+    private var isOver = false
+
+    init(_ limits: Limits) { self.limits = limits }
+
+    func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { wait(context, limits.head) } }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+
+    func channelActive(context: ChannelHandlerContext) {
+        wait(context, limits.head)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        context.fireChannelInactive()
+    }
+
+    private func wait(_ context: ChannelHandlerContext, _ time: TimeAmount) {
+        timer?.cancel()
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        switch unwrapInboundIn(data) {
+        case .head:
+            (isReadingBody, received, deadline) = (true, 0, .now() + limits.body)
+            look(context)
+        case .body(let bytes): received += bytes.readableBytes
+        case .end:
+            isReadingBody = false
+            timer?.cancel()
+        }
+        context.fireChannelRead(data)
+    }
+
+    /// Whether the body still comes as fast as it should.
+    private func look(_ context: ChannelHandlerContext) {
+        timer?.cancel()
+        let before = received
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: limits.pace) { [self] in
+            guard isReadingBody else { return }
+            let isLate = deadline.map { .now() > $0 } ?? false
+            if isLate || received - before < limits.bytes { context.close(promise: nil) } else { look(context) }
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head):
+            isLast = head.headerFields[.connection] == "close"
+            context.write(data, promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            guard isLast else {
+                context.write(data, promise: promise)
+                if !isReadingBody { wait(context, limits.idle) }
+                return
+            }
+            isOver = true
+            timer?.cancel()
+            context.writeAndFlush(data, promise: promise)
+            context.close(mode: .output, promise: nil)
+            timer = context.eventLoop.assumeIsolated().scheduleTask(in: limits.farewell) { context.close(promise: nil) }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import PhonePayloads
+import PluginKit
+import QRCodes
+
+/// What a phone, an app or a person posts becomes records.
+@main
+struct HTTPIngest: SourcePlugin {
+    static let manifest = Manifest(
+        name: "http-ingest", summary: "Takes what phones, apps and people post by HTTP.", version: "1.0",
+        writes: ["*"], declares: PhoneTypes.declared.map(TypeDeclaration.init(of:)),
+        settings: IngestSettings.declarations,
+        reaches: [.network, .listening])
+
+    static let commands: [Command<Self>] = [
+        Command(
+            "new", help: "Makes a token for one phone or program, and shows it once.",
+            arguments: [
+                .init(
+                    "name",
+                    .string(
+                        TextRule(
+                            pattern: "[A-Za-z0-9._-]{1,64}", expected: "letters, digits, . _ -", example: "anna-iphone")
+                    ),
+                    help: "What the phone is called; a name like anna-iphone is of the person anna.", required: true),
+                .init(
+                    "person", .string(), help: "Whose phone it is; not set: by the name, or the only person.",
+                    default: nil),
+                .init(
+                    "formats", .list(of: .choice(Place.words)), help: "What it may send; not set: everything.",
+                    default: .list([])),
+            ], canDryRun: true
+        ) { plugin, call in try await plugin.parts(call.hub).new(call) },
+        Command("list", help: "Lists the tokens: whose they are, and when each was last used.") { plugin, call in
+            try await plugin.parts(call.hub).list()
+        },
+        Command(
+            "revoke", help: "Ends a token; what it sent stays.",
+            arguments: [.init("name", .string(), help: "The token's name.", required: true)]
+        ) { plugin, call in
+            let name = try call.arguments.text("name")
+            try await plugin.parts(call.hub).tokens.revoke(name)
+            return ["revoked": name]
+        },
+    ]
+
+    /// How patient it is; a test has less time.
+    var limits = IngestLimits()
+
+    private let holder = Holder()
+
+    private actor Holder {
+        private var made: IngestParts?
+
+        func parts(_ hub: PluginContext, _ limits: IngestLimits) throws -> IngestParts {
+            if let made { return made }
+            let parts = IngestParts(hub, try IngestSettings(hub.settings), limits)
+            made = parts
+            return parts
+        }
+    }
+
+    private func parts(_ hub: PluginContext) async throws -> IngestParts { try await holder.parts(hub, limits) }
+
+    func run(_ hub: PluginContext) async throws {
+        let parts = try await parts(hub)
+        let door = Door(settings: parts.settings, desk: parts.desk, patience: limits.connection)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await door.run { port in
+                    hub.logger.info(
+                        "waiting for phones", metadata: ["host": "\(parts.settings.host)", "port": "\(port)"])
+                    if let event = try? DeviceEvent("connected") { await hub.event(event) }
+                }
+            }
+            if let broker = parts.settings.broker {
+                group.addTask { try await Listener(broker: broker, intake: parts.intake).run() }
+            }
+            group.addTask { await hub.untilStopped() }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    func judge(_ settings: PluginSettings) throws { _ = try IngestSettings(settings) }
+
+    func check(_ hub: CheckContext) async throws -> String {
+        let settings = try IngestSettings(hub.settings)
+        return "Phones come to \(settings.address); hub ingest new makes a token for each."
+    }
+}
+
+/// How long is waited for what.
+struct IngestLimits: Sendable {
+    var connection = PatienceHandler.Limits()
+    /// For the hub, once a post is there: phones have about 30 seconds for everything.
+    var post = Duration.seconds(20)
+    /// The same for those who forget what is not taken at once.
+    var forgotten = Duration.seconds(6)
+    /// For an earlier post of the same phone.
+    var turn = Duration.seconds(8)
+}
+
+/// What the parts of a running plugin share.
+struct IngestParts: Sendable {
+    let hub: PluginContext
+    let settings: IngestSettings
+    let tokens: TokenStore
+    let intake: Intake
+    let desk: Desk
+
+    init(_ hub: PluginContext, _ settings: IngestSettings, _ limits: IngestLimits) {
+        (self.hub, self.settings) = (hub, settings)
+        tokens = TokenStore(hub.state, declared: settings.tokens, trusted: settings.broker?.topics.map(\.token) ?? [])
+        intake = Intake(hub: hub, settings: settings, memory: IntakeMemory(hub.state), tokens: tokens)
+        desk = Desk(intake: intake, page: SetupPage(address: settings.address), limits: limits)
+    }
+
+    /// What `hub ingest new` shows.
+    struct NewToken: Encodable, Sendable {
+        var name: String
+        var person: String?
+        var address: String
+        /// Absent in a dry run.
+        var token: String?
+        /// Opens Health Auto Export with all that it needs.
+        var link: String?
+        /// The link as a code, in lines for a terminal.
+        var qr: [String]?
+    }
+
+    func new(_ call: CommandCall) async throws -> NewToken {
+        let name = try call.arguments.text("name")
+        guard PhoneToken.isName(name) else {
+            throw CommandFailure("arguments", "name: expected 1 to 64 letters, digits, . _ or -")
+        }
+        let person = try person(of: name, said: call.arguments["person"]?.string)
+        let formats = Set(try call.arguments.texts("formats"))
+        var answer = NewToken(name: name, person: person, address: settings.address)
+        guard !call.isDryRun else { return answer }
+        let (_, text) = try await tokens.add(name: name, person: person, formats: formats, at: hub.clock.now())
+        answer.token = text
+        if formats.isEmpty || formats.contains("hae") {
+            let link = Self.link(address: settings.address, name: name, token: text)
+            (answer.link, answer.qr) = (link, QRCode(link)?.lines)
+        }
+        return answer
+    }
+
+    /// Whose it is: as said, by the beginning of the name, or the only person there is.
+    private func person(of name: String, said: String?) throws -> String? {
+        let persons = hub.persons.map(\.name)
+        if let said {
+            guard persons.contains(said) else {
+                throw CommandFailure(
+                    "person",
+                    "hub.conf has no person \(said) for this plugin; it has \(persons.joined(separator: ", "))")
+            }
+            return said
+        }
+        let named = persons.filter { name == $0 || name.hasPrefix("\($0)-") || name.hasPrefix("\($0).") }
+        if let longest = named.max(by: { $0.utf8.count < $1.utf8.count }) { return longest }
+        return persons.count == 1 ? persons[0] : nil
+    }
+
+    /// The address by which Health Auto Export makes an automation.
+    private static func link(address: String, name: String, token: String) -> String {
+        let members = [
+            ("url", "\(address)/ingest/hae"), ("name", "Health hub"), ("headers", "Authorization,Bearer \(token)"),
+            ("format", "json"), ("datatype", "healthmetrics"), ("aggregatedata", "false"), ("period", "none"),
+            ("interval", "none"), ("syncinterval", "hours"), ("syncquantity", "1"), ("batchrequests", "true"),
+            ("enabled", "true"),
+        ]
+        return "com.HealthExport://automation?"
+            + FormText.write(members.map { (name: $0, value: $1) })
+    }
+
+    /// A line of `hub ingest list`.
+    struct Listed: Encodable, Sendable {
+        var name: String
+        var id: String
+        var person: String?
+        var formats: [String]
+        var made: String?
+        var lastSeen: String?
+        var inSettings: Bool
+    }
+
+    func list() async throws -> [Listed] {
+        try await tokens.list().map { token, isDeclared, seen in
+            Listed(
+                name: token.name, id: token.id, person: token.person, formats: token.formats.sorted(),
+                made: token.made > 0 ? Timestamp(microseconds: token.made * 1_000_000).text : nil,
+                lastSeen: seen.map { Timestamp(microseconds: $0 / 1_000_000 * 1_000_000).text }, inSettings: isDeclared)
+        }
+    }
+}
+
+extension TypeDeclaration {
+    fileprivate init(of type: HealthType) {
+        self.init(id: type.id.rawValue, kind: type.kind, unit: type.unit, aggregation: type.aggregation)
+    }
+}

@@ -1,0 +1,212 @@
+import JSON
+import PhonePayloads
+import PluginKit
+import PluginState
+
+/// From the bytes of a post to records that the hub has stored.
+struct Intake: Sendable {
+    let hub: PluginContext
+    let settings: IngestSettings
+    let memory: IntakeMemory
+    let tokens: TokenStore
+
+    /// Why a post is not done; what of it is stored stays so, and the same post again does the rest.
+    enum Failure: Error {
+        /// Nothing of the body was taken.
+        case refused(PhoneError)
+        /// Later.
+        case busy(String)
+        /// The token was revoked meanwhile.
+        case revoked
+    }
+
+    /// A post as it is read.
+    struct Post: Sendable {
+        var body: BodyBytes
+        var format: PhoneFormat
+        var token: PhoneToken
+        var grouping: String?
+        var repeats: String?
+    }
+
+    /// Reads, stores and reports; returns when the hub has answered every record.
+    ///
+    /// Posts of one token come one after the other: which version of a record is the later one, only their order says.
+    func take(_ post: Post) async throws -> IngestReport {
+        let bytes = try post.body.bytes()
+        let now = hub.clock.now()
+        var context = PhoneContext(
+            plugin: hub.kind, device: post.token.name, person: post.token.person, zone: zone(of: post.token.person),
+            arrival: now, grouping: post.grouping)
+        (context.percent, context.workoutNames) = (settings.percent, settings.workoutNames)
+        context.takesComputed = settings.takesComputed
+        var arrival: IntakeMemory.Arrival?
+        if post.format == .plain || post.format == .bleScaleSync {
+            // What is no JSON is not remembered.
+            _ = try Self.body(bytes, post.format, context)
+            let digest = IntakeMemory.digest(bytes, post.repeats)
+            let found = try await memory.arrival(of: digest, by: post.token, now: now)
+            context.arrival = found.time
+            arrival = found
+        }
+        var report = IngestReport()
+        var body = try Self.body(bytes, post.format, context)
+        while let piece = body.next() {
+            guard try await tokens.isGood(post.token) else { throw Failure.revoked }
+            try await store(piece, post, now, &report)
+        }
+        if let arrival { try await memory.hasStored(arrival, of: post.token, now: hub.clock.now()) }
+        return report
+    }
+
+    private static func body(
+        _ bytes: UnsafeRawBufferPointer, _ format: PhoneFormat, _ context: PhoneContext
+    ) throws -> PhoneBody {
+        do throws(PhoneError) {
+            return try PhoneBody(bytes, format: format, context: context)
+        } catch {
+            throw Failure.refused(error)
+        }
+    }
+
+    private func zone(of person: String?) -> String {
+        hub.persons.first { $0.name == person }?.zone ?? hub.persons.lazy.compactMap(\.zone).first ?? "UTC"
+    }
+
+    // MARK: - One piece
+
+    private func store(_ piece: PhoneBatch, _ post: Post, _ now: Int64, _ report: inout IngestReport) async throws {
+        report.received += piece.received
+        for rejection in piece.rejected { report.add(rejection) }
+        for omission in piece.ignored { report.add(omission) }
+        var records = piece.records + piece.kept
+        switch post.format {
+        case .healthAutoExport: records = try await memory.settle(records, of: post.token, arrival: now)
+        case .healthConnectWebhook:
+            let zone = zone(of: post.token.person)
+            let today = LocalDay.of(Timestamp(microseconds: now), sampleZone: nil, personZone: zone)
+            guard let today else { break }
+            let (rising, falling) = try await memory.rising(records, of: post.token, today: today)
+            records = rising
+            for record in falling {
+                report.add(
+                    PhoneOmission(
+                        record.place, "less than what is stored of that day: a day of the past does not fall by itself")
+                )
+            }
+        default: break
+        }
+        if !records.isEmpty { try await store(records, &report) }
+        if case .healthConnectWebhook = post.format { try await memory.noteDays(records, of: post.token) }
+        if !piece.scaleSteps.isEmpty { try await follow(piece.scaleSteps, post, &report) }
+    }
+
+    /// Records with their groups, in calls that each are a batch or some; a large group comes in several.
+    private func store(_ records: [PhoneRecord], _ report: inout IngestReport) async throws {
+        var part: [PhoneRecord] = []
+        var size = 0
+        for record in records {
+            let bytes = record.estimatedBytes
+            let mayCut = record.isLoose || record.group == nil || record.group != part.last?.group
+            if size + bytes > Self.callBytes, mayCut {
+                try await send(part, &report)
+                (part, size) = ([], 0)
+            }
+            part.append(record)
+            size += bytes
+        }
+        try await send(part, &report)
+    }
+
+    /// Less than what a hub takes in one frame.
+    private static let callBytes = 800_000
+
+    private func send(_ records: [PhoneRecord], _ report: inout IngestReport) async throws {
+        guard !records.isEmpty else { return }
+        let old = hub.clock.now() - 48 * 3_600_000_000
+        // A first post of a year shall not flood those who listen.
+        let isHistory = records.allSatisfy { $0.record.end.map { $0 < old } ?? true }
+        let results: [RecordResult]
+        do throws(GiveError) {
+            results = try await hub.store(records.map(\.record), isBackfill: isHistory)
+        } catch {
+            guard error.code == .invalid else { throw error }
+            // One group that is larger than a batch may be.
+            for record in records {
+                report.add(PhoneRejection(record.place, "size", "more than a hub takes at a time"))
+            }
+            return
+        }
+        for (record, result) in zip(records, results) {
+            switch result {
+            case .stored: report.stored += 1
+            case .duplicate: report.duplicate += 1
+            case .rejected(let code, let reason):
+                report.add(PhoneRejection(record.place, code.rawValue, reason))
+            }
+        }
+    }
+
+    // MARK: - openScale
+
+    private func follow(_ steps: [OpenScaleStep], _ post: Post, _ report: inout IngestReport) async throws {
+        var ledger = try await memory.ledger(of: post.token)
+        for step in steps {
+            let gone = ledger.gone(by: step).compactMap { RecordKey($0) }
+            let source = hub.source(device: post.token.name, account: "openscale")
+            for first in stride(from: 0, to: gone.count, by: 500) {
+                let keys = Array(gone[first..<min(gone.count, first + 500)])
+                for result in try await hub.retract(keys, of: source, reason: "taken away in openScale") {
+                    switch result {
+                    case .stored: report.retracted += 1
+                    case .duplicate: report.duplicate += 1
+                    // It never came, or is taken back by a person.
+                    case .rejected: break
+                    }
+                }
+            }
+            ledger.apply(step)
+        }
+        // After the retractions: who is killed before does them again.
+        try await memory.keep(ledger, of: post.token)
+    }
+
+    /// Keeps what its sender will not send again, while the hub is away: on the disk when it returns.
+    func keep(_ post: Post) async throws -> Bool {
+        guard post.format == .bleScaleSync || post.format == .plain else { return false }
+        let bytes = try post.body.bytes()
+        let digest = IntakeMemory.digest(bytes, post.repeats)
+        let arrival = try await memory.arrival(of: digest, by: post.token, now: hub.clock.now())
+        var context = PhoneContext(
+            plugin: hub.kind, device: post.token.name, person: post.token.person, zone: zone(of: post.token.person),
+            arrival: arrival.time)
+        context.takesComputed = settings.takesComputed
+        var body = try Self.body(bytes, post.format, context)
+        var records: [Record] = []
+        while let piece = body.next(), records.count <= 1_000 { records += piece.records.map(\.record) }
+        guard !records.isEmpty, records.count <= 1_000 else { return false }
+        try await hub.give(records)
+        return true
+    }
+}
+
+extension PhoneRecord {
+    var group: String? { if case .sample(let sample) = record { sample.group } else { nil } }
+
+    /// Whether its group may come in several batches: a route and a strip may be long.
+    var isLoose: Bool {
+        guard case .sample(let sample) = record else { return false }
+        return sample.type == .workoutRoute || sample.type.rawValue == "x.hae.ecgVoltages"
+    }
+
+    /// Bytes of the record as it is sent, about.
+    var estimatedBytes: Int {
+        guard case .sample(let sample) = record else { return 400 }
+        return 400 + (sample.metadata?.text.utf8.count ?? 0) + (sample.extra?.text.utf8.count ?? 0)
+    }
+}
+
+extension Record {
+    /// When a sample ends; `nil` for others.
+    fileprivate var end: Int64? { if case .sample(let sample) = self { sample.end.microseconds } else { nil } }
+}

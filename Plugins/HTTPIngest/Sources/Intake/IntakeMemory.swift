@@ -1,0 +1,147 @@
+import Digests
+import PhonePayloads
+import PluginKit
+import PluginState
+
+/// What the plugin remembers of each phone, on the disk before a record depends on it.
+actor IntakeMemory {
+    private let state: PluginState
+    private var offsets: [String: OffsetHistory] = [:]
+
+    init(_ state: PluginState) { self.state = state }
+
+    // MARK: - Clocks
+
+    /// Gives times the offsets that they were first seen with; what is new is on the disk when it returns.
+    func settle(_ records: [PhoneRecord], of token: PhoneToken, arrival: Int64) async throws -> [PhoneRecord] {
+        let key = "offsets/\(token.name)"
+        var history: OffsetHistory
+        if let known = offsets[token.name] {
+            history = known
+        } else {
+            history = OffsetHistory(try await state.text(key) ?? "")
+        }
+        var records = records
+        let hasChanged = history.settle(&records, arrival: arrival)
+        if hasChanged { try await state.set(key, to: .text(history.text)) }
+        offsets[token.name] = history
+        return records
+    }
+
+    // MARK: - Posts without a time
+
+    /// How long the same bytes are the same post.
+    static let sameFor: Int64 = 60_000_000
+    /// How long they are while the hub has not said that it has them: senders come again later then.
+    static let keptFor: Int64 = 600_000_000
+
+    /// A post whose time is that of its arrival.
+    struct Arrival: Hashable, Sendable {
+        var time: Int64
+        var digest: String
+        /// Until when the same bytes are this post.
+        var until: Int64
+    }
+
+    /// What two posts have in common that are the same.
+    ///
+    /// - Parameter repeats: the header `Idempotency-Key`, by which a person tells two equal posts apart.
+    static func digest(_ body: UnsafeRawBufferPointer, _ repeats: String?) -> String {
+        Digests.sha256(Digests.sha256(body) + Array((repeats ?? "").utf8)).prefix(16).hexadecimal
+    }
+
+    /// When a post came: now, or when the same bytes came a moment ago.
+    ///
+    /// On the disk when it returns.
+    func arrival(of digest: String, by token: PhoneToken, now: Int64) async throws -> Arrival {
+        let key = "arrivals/\(token.name)"
+        return try await state.transaction { transaction in
+            var known = Self.read(try transaction.text(key) ?? "").filter { $0.until > now }
+            if let found = known.first(where: { $0.digest == digest }) { return found }
+            // To the second; two posts of one second have times of their own.
+            var time = now - now % 1_000_000
+            while known.contains(where: { $0.time == time }) { time += 1_000 }
+            let arrival = Arrival(time: time, digest: digest, until: now + Self.keptFor)
+            known.append(arrival)
+            try transaction.set(key, to: .text(Self.text(known.suffix(1_000))))
+            return arrival
+        }
+    }
+
+    /// The hub has it: from now on the same bytes are soon another post.
+    func hasStored(_ arrival: Arrival, of token: PhoneToken, now: Int64) async throws {
+        let key = "arrivals/\(token.name)"
+        try await state.transaction { transaction in
+            var known = Self.read(try transaction.text(key) ?? "").filter { $0.until > now }
+            for index in known.indices where known[index].digest == arrival.digest {
+                known[index].until = min(known[index].until, max(now, arrival.time) + Self.sameFor)
+            }
+            try transaction.set(key, to: .text(Self.text(known)))
+        }
+    }
+
+    private static func read(_ text: String) -> [Arrival] {
+        text.split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: " ").map(String.init)
+            guard parts.count == 3, let time = Int64(parts[0]), let until = Int64(parts[2]) else { return nil }
+            return Arrival(time: time, digest: parts[1], until: until)
+        }
+    }
+
+    private static func text(_ arrivals: some Sequence<Arrival>) -> String {
+        arrivals.map { "\($0.time) \($0.digest) \($0.until)\n" }.joined()
+    }
+
+    // MARK: - openScale
+
+    func ledger(of token: PhoneToken) async throws -> OpenScaleLedger {
+        OpenScaleLedger(try await state.text("openscale/\(token.name)") ?? "")
+    }
+
+    func keep(_ ledger: OpenScaleLedger, of token: PhoneToken) async throws {
+        try await state.set("openscale/\(token.name)", to: .text(ledger.text))
+    }
+
+    // MARK: - Days of Health Connect
+
+    /// What of these days may be given: one of the past never falls, since what counts too little looks as what counts all.
+    func rising(_ records: [PhoneRecord], of token: PhoneToken, today: LocalDate) async throws -> (
+        rising: [PhoneRecord], falling: [PhoneRecord]
+    ) {
+        let days = records.contains { if case .day = $0.record { true } else { false } }
+        guard days else { return (records, []) }
+        let known = Self.days(try await state.text("days/\(token.name)") ?? "")
+        let falling = records.indices.filter { index in
+            guard case .day(let day) = records[index].record, day.date < today else { return false }
+            return known["\(day.type) \(day.date.text)"].map { $0 > day.value } ?? false
+        }
+        let kept = records.indices.filter { !falling.contains($0) }
+        return (kept.map { records[$0] }, falling.map { records[$0] })
+    }
+
+    /// These days are with the hub.
+    func noteDays(_ records: [PhoneRecord], of token: PhoneToken) async throws {
+        let key = "days/\(token.name)"
+        var known: [String: Double]?
+        for record in records {
+            guard case .day(let day) = record.record else { continue }
+            if known == nil { known = Self.days(try await state.text(key) ?? "") }
+            known?["\(day.type) \(day.date.text)"] = day.value
+        }
+        guard let known else { return }
+        // The window of the app is two days; who chooses one by hand, some weeks.
+        let lines = known.map { "\($0.key) \($0.value)" }.sorted {
+            $0.split(separator: " ")[1] < $1.split(separator: " ")[1]
+        }
+        try await state.set(key, to: .text(lines.suffix(2_000).joined(separator: "\n")))
+    }
+
+    private static func days(_ text: String) -> [String: Double] {
+        Dictionary(
+            text.split(separator: "\n").compactMap { line in
+                let parts = line.split(separator: " ")
+                guard parts.count == 3, let value = Double(parts[2]) else { return nil }
+                return ("\(parts[0]) \(parts[1])", value)
+            }, uniquingKeysWith: { _, last in last })
+    }
+}

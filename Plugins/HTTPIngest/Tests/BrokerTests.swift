@@ -1,0 +1,216 @@
+import Foundation
+import HubProcess
+import HubSettings
+import JSON
+import MQTT
+import PluginKit
+import PluginTesting
+import Samples
+import Synchronization
+import Testing
+
+@testable import HTTPIngest
+
+/// A real Mosquitto, and what apps publish there.
+@Suite(
+    .timeLimit(.minutes(1)), .serialized,
+    .enabled(
+        if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/mosquitto"),
+        "there is no mosquitto here; .ci/setup test installs it"))
+struct BrokerTests {
+    /// A broker of a test's own, without a disk.
+    final class Broker: Sendable {
+        let folder: TemporaryFolder
+        let port: Int
+        private let process: Mutex<ChildProcess?>
+
+        init() async throws {
+            folder = try TemporaryFolder()
+            port = try Scene.freePort()
+            try folder.write(
+                """
+                listener \(port) 127.0.0.1
+                allow_anonymous true
+                persistence true
+                persistence_location \(folder.path)/
+                user root
+                """, to: "mosquitto.conf")
+            process = Mutex(nil)
+            try await start()
+        }
+
+        func start() async throws {
+            let child = try ChildProcess("/usr/sbin/mosquitto", ["-v", "-c", "\(folder.path)/mosquitto.conf"])
+            _ = await child.errorLines(count: 1) { $0.contains("running") }
+            process.withLock { $0 = child }
+        }
+
+        /// Ends it in order, so that it keeps sessions and retained messages.
+        func stop() async {
+            let child = process.withLock { $0 }
+            child?.signal(SIGTERM)
+            _ = await child?.waitForExit()
+        }
+
+        deinit { process.withLock { $0?.signal(SIGKILL) } }
+
+        /// Publishes one message, as an app does, and returns when the broker has it.
+        func publish(_ topic: String, _ payload: [UInt8], isRetained: Bool = false) async throws {
+            let (ready, tell) = AsyncStream<Bool>.makeStream()
+            let client = try MQTTClient(
+                MQTTClient.Settings(
+                    host: "127.0.0.1", port: port, name: "app-\(UInt32.random(in: 0...(.max)))", topics: [],
+                    take: { _ in true }, changed: { if case .success = $0 { tell.yield(true) } }))
+            try client.start()
+            for await _ in ready { break }
+            try client.publish(topic, payload, isRetained: isRetained)
+            try await Scene.onThread { client.stop() }
+        }
+    }
+
+    private func topics(_ broker: Broker, _ topics: [String]) -> [String: SettingValue] {
+        ["mqtt": .string("mqtt://127.0.0.1:\(broker.port)"), "mqtt_topics": .list(topics.map(SettingValue.string))]
+    }
+
+    private func history(without: Bool = false) throws -> [UInt8] {
+        let lines = try String(decoding: Scene.fixture("openscale-mqtt.jsonl"), as: UTF8.self).split(separator: "\n")
+        let text = JSONTree(Array(lines[4].utf8))?["payload"]?.json ?? ""
+        return Array(
+            (without
+                ? text.replacing(
+                    ",[1770787800000,80.1,null,null,null,null]", with: ",[1770874200000,80.9,null,null,null,null]")
+                : text).utf8)
+    }
+
+    @Test func `The list of openScale is stored, followed, and what it leaves out is taken back`() async throws {
+        let broker = try await Broker()
+        let scene = try await Scene(settings: topics(broker, ["openScaleSync/#=openscale:kitchen"]))
+        // Kept by the broker from before.
+        try await broker.publish("openScaleSync/1/measurements/history", try history(), isRetained: true)
+        try await scene.run { () async throws in
+            await scene.hub.records(4)
+            #expect(
+                await scene.held() == [
+                    "bodyFatPercentage 0.185 %", "hc.boneMass 3.2 kg", "weight 80.4 kg", "weight 80.1 kg",
+                ])
+            // A single message has minutes only, and is another time: the list says it.
+            try await broker.publish(
+                "openScaleSync/1/measurements/insert", Array(#"{"date":"2026-02-10T06:31+0100","weight":80.4}"#.utf8))
+            try await broker.publish(
+                "openScaleSync/1/measurements/history", try history(without: true), isRetained: true)
+            await scene.hub.wait { $0.held.count == 5 }
+            await scene.hub.wait { hub in
+                hub.held.contains { if case .retraction = $0.record { true } else { false } }
+            }
+            #expect(await scene.held().contains("weight 80.9 kg"))
+        }
+    }
+
+    @Test func `What was published while the plugin was away comes when it is back, and stays until the hub has it`()
+        async throws
+    {
+        let broker = try await Broker()
+        let scene = try await Scene(
+            settings: topics(broker, ["phones/anna=hae:anna-iphone:me", "scale/#=ble-scale-sync:bath"]))
+        try await scene.run { () async throws in
+            try await broker.publish("phones/anna", try Scene.fixture("hae-12-hour.json"))
+            await scene.hub.records(3)
+        }
+        try await broker.publish("phones/anna", try Scene.fixture("hae-raw.json"))
+        await scene.hub.change { $0.answers = false }
+        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
+        await scene.hub.wait { $0.batches > 1 }
+        // Stopped before the hub has said a word.
+        run.stop()
+        _ = await run.end()
+        #expect(await scene.hub.held.count == 3)
+        await scene.hub.change { $0.answers = true }
+        try await scene.run { () async throws in
+            await scene.hub.records(20)
+        }
+        #expect(await scene.hub.held.count == 20)
+    }
+
+    @Test func `A reading that the broker has kept is of any time, and is not taken`() async throws {
+        let broker = try await Broker()
+        let scene = try await Scene(settings: topics(broker, ["scale/#=ble-scale-sync:bath"]))
+        try await broker.publish("scale/body-composition", Array(#"{"weight":70}"#.utf8), isRetained: true)
+        try await scene.run { () async throws in
+            try await broker.publish("scale/body-composition", Array("no JSON".utf8))
+            try await broker.publish("scale/body-composition", Array(#"{"weight":71}"#.utf8))
+            await scene.hub.records(1)
+            #expect(await scene.held() == ["weight 71.0 kg"])
+            await scene.hub.wait { $0.events.contains { $0.event == "refused" } }
+        }
+    }
+
+    @Test func `A message that is not taken comes again, and one that is does not`() async throws {
+        let broker = try await Broker()
+        let (seen, tell) = AsyncStream<String>.makeStream()
+        let count = Mutex(0)
+        let client = try MQTTClient(
+            MQTTClient.Settings(
+                host: "127.0.0.1", port: broker.port, name: "reader", topics: ["a/+"],
+                take: { message in
+                    tell.yield("\(message.topic) \(String(decoding: message.payload, as: UTF8.self))")
+                    return count.withLock {
+                        $0 += 1; return $0 != 1
+                    }
+                },
+                changed: { if case .success = $0 { tell.yield("connected") } }))
+        try client.start()
+        var iterator = seen.makeAsyncIterator()
+        #expect(await iterator.next() == "connected")
+        try await broker.publish("a/b", Array("1".utf8))
+        #expect(await iterator.next() == "a/b 1")
+        var rest: [String] = []
+        while rest.last != "a/b 1", let next = await iterator.next() { rest.append(next) }
+        #expect(rest == ["connected", "a/b 1"])
+        try await broker.publish("a/c", Array("2".utf8))
+        #expect(await iterator.next() == "a/c 2")
+        try await Scene.onThread { client.stop() }
+    }
+
+    @Test func `A broker that goes and comes back is found again, with what it kept`() async throws {
+        let broker = try await Broker()
+        let scene = try await Scene(settings: topics(broker, ["phones/anna=hae:anna-iphone"]))
+        try await scene.run { () async throws in
+            try await broker.publish("phones/anna", try Scene.fixture("hae-12-hour.json"))
+            await scene.hub.records(3)
+            await broker.stop()
+            try await broker.start()
+            try await broker.publish("phones/anna", try Scene.fixture("hae-raw.json"))
+            await scene.hub.records(20)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (
+                ["mqtt": .string("mqtt://broker.example:1883"), "mqtt_topics": .list([.string("a=hae:x")])],
+                "unencrypted"
+            ),
+            (["mqtt": .string("mqtt://127.0.0.1:1883")], "mqtt_topics"),
+            (["mqtt_topics": .list([.string("a=hae:x")])], "mqtt"),
+            (["mqtt": .string("mqtt://127.0.0.1"), "mqtt_topics": .list([.string("a/#/b=hae:x")])], "TOPIC"),
+            (["mqtt": .string("mqtt://127.0.0.1"), "mqtt_topics": .list([.string("a=csv:x")])], "TOPIC"),
+        ] as [([String: SettingValue], String)])
+    func `Settings of a broker that would be wrong or unsafe are refused`(
+        change: [String: SettingValue], words: String
+    ) throws {
+        var values: [String: SettingValue] = [
+            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
+            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
+        ]
+        values.merge(change) { _, new in new }
+        let failure = #expect(throws: PluginFailure.self) { try IngestSettings(PluginSettings(values)) }
+        #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "")")
+    }
+
+    @Test(arguments: [
+        ("a/b", "a/b", true), ("a/b", "a/+", true), ("a/b/c", "a/#", true), ("a", "a/#", true), ("a/b", "a", false),
+        ("$SYS/x", "#", false),
+    ]) func `A topic is of a subscription as MQTT has it`(topic: String, filter: String, isMatch: Bool) {
+        #expect(MQTTClient.matches(topic, filter) == isMatch)
+    }
+}

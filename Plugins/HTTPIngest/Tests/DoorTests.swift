@@ -1,0 +1,216 @@
+import Foundation
+import HubProcess
+import HubSettings
+import JSON
+import PhonePayloads
+import PluginKit
+import PluginTesting
+import Samples
+import Testing
+
+@testable import HTTPIngest
+
+/// What a phone posts, through a real socket, to a hub that behaves as each test wants.
+@Suite(.timeLimit(.minutes(1)), .serialized) struct DoorTests {
+    @Test func `Every sender's bodies are stored, and the same again adds nothing`() async throws {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let posts = [
+                ("hae-raw.json", "/ingest/hae"), ("hae-workouts-v2.json", "/ingest/hae"),
+                ("hae-other.json", "/ingest/hae"),
+                ("hae-sleep-summary.json", "/ingest/hae"), ("hc-webhook.json", "/ingest/hc-webhook"),
+                ("openscale-insert.json", "/ingest/openscale"),
+                ("ble-scale-sync-webhook.json", "/ingest/ble-scale-sync"),
+                ("plain-records.json", "/ingest/plain"), ("plain-weight-now.json", "/ingest/plain"),
+                ("hcgateway-sleep.json", "/api/v2/sync/SleepSession"),
+            ]
+            var count = 0
+            for (name, path) in posts {
+                let first = try await scene.post(fixture: name, to: path)
+                #expect(first.status == 200, "\(name): \(first.body)")
+                let held = await scene.hub.held.count + (name.hasPrefix("hc-webhook") ? 2 : 0)
+                #expect(held > count, "\(name)")
+                count = await scene.hub.held.count
+                let again = try await scene.post(fixture: name, to: path)
+                #expect(again.status == 200)
+                #expect(await scene.hub.held.count == count, "\(name) came twice")
+                let report = path.hasPrefix("/api") ? again.json?["report"] : again.json
+                #expect(report?["stored"]?.lenientInteger == 0, "\(name): \(again.body)")
+            }
+        }
+    }
+
+    @Test func `Nothing is answered with success before the hub has stored it, and then each item has its result`()
+        async throws
+    {
+        let scene = try await Scene { $0.answers = false }
+        try await scene.run { () async throws in
+            async let answer = scene.post(fixture: "hae-bad-values.json", to: "/ingest/hae")
+            await scene.hub.batches(1)
+            #expect(await scene.hub.held.count == 0)
+            await scene.hub.change { $0.answers = true }
+            await scene.hub.forgetSessions()
+            let stored = try await answer
+            #expect(stored.status == 200 && stored.count("stored") == 2 && stored.count("received") == 11)
+            #expect(stored.json?["rejected"]?.list?.count == 9)
+            #expect(stored.json?["rejected"]?.list?.first?["at"] == "/data/metrics/0/data/0")
+        }
+    }
+
+    @Test func `A record that the hub rejects is named with its place, and the others are stored`() async throws {
+        let scene = try await Scene {
+            $0.rejects = { record in
+                guard case .sample(let sample) = record, sample.type == .weight else { return nil }
+                return (.limit, "too many weights")
+            }
+        }
+        try await scene.run { () async throws in
+            let answer = try await scene.post(fixture: "hae-raw.json", to: "/ingest/hae")
+            #expect(answer.count("stored") == 16)
+            #expect(
+                answer.json?["rejected"] == [
+                    ["at": "/data/metrics/0/data/0", "code": "limit", "reason": "too many weights"]
+                ])
+            // The phone shows nobody anything.
+            await scene.hub.wait { $0.events.contains { $0.text?.contains("refused") == true } }
+        }
+    }
+
+    @Test func `While the hub does not answer a post is no success; who forgets it finds it stored once all the same`()
+        async throws
+    {
+        var limits = IngestLimits()
+        (limits.post, limits.forgotten, limits.turn) = (.milliseconds(300), .milliseconds(300), .milliseconds(300))
+        let scene = try await Scene(limits: limits) { $0.answers = false }
+        try await scene.run { () async throws in
+            let phone = try await scene.post(fixture: "hae-12-hour.json", to: "/ingest/hae")
+            #expect(phone.status == 503 && phone.fields["retry-after"] == "30")
+            #expect(phone.body.contains("send the same again"))
+            // The token's turn is not over before the hub has said what became of the first.
+            let other = try await scene.post(fixture: "hae-12-hour.json", to: "/ingest/hae")
+            #expect(other.status == 429 && other.fields["retry-after"] != nil)
+            await scene.hub.change { $0.answers = true }
+            await scene.hub.forgetSessions()
+            await scene.hub.records(3)
+        }
+        await scene.hub.change { $0.answers = false }
+        try await scene.run { () async throws in
+            for _ in 1...2 {
+                let scale = try await scene.post(fixture: "ble-scale-sync-webhook.json", to: "/ingest/ble-scale-sync")
+                #expect(scale.status == 503 || scale.status == 429)
+            }
+            await scene.hub.change { $0.answers = true }
+            await scene.hub.forgetSessions()
+            await scene.hub.records(4)
+            let again = try await scene.post(fixture: "ble-scale-sync-webhook.json", to: "/ingest/ble-scale-sync")
+            #expect(again.status == 200 && again.count("duplicate") == 1)
+        }
+        #expect(await scene.hub.held.count == 4)
+    }
+
+    @Test func `What openScale takes away is taken back, in whatever order its requests end`() async throws {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            for name in ["insert", "update"] {
+                #expect(try await scene.post(fixture: "openscale-\(name).json", to: "/ingest/openscale").status == 200)
+            }
+            #expect(await scene.held() == ["bodyFatPercentage 0.185 %", "weight 80.2 kg"])
+            let deleted = try await scene.post(fixture: "openscale-delete.json", to: "/ingest/openscale")
+            #expect(deleted.count("retracted") == 2)
+            #expect(await scene.held() == [])
+            // The app sends everything again.
+            _ = try await scene.post(fixture: "openscale-insert.json", to: "/ingest/openscale")
+            _ = try await scene.post(fixture: "openscale-batch.json", to: "/ingest/openscale")
+            #expect(await scene.held().count == 10)
+            let cleared = try await scene.post(fixture: "openscale-clear.json", to: "/ingest/openscale")
+            #expect(cleared.count("retracted") == 6)
+            #expect(await scene.held().contains("weight 92.5 kg"))
+        }
+    }
+
+    @Test func `A day of Health Connect in the past never falls, and one of today may grow`() async throws {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            func steps(_ count: Int) -> String {
+                #"{"timestamp":"2026-02-11T22:00:00Z","steps":[{"count":\#(count),"start_time":"2026-02-09T23:00:00Z","end_time":"2026-02-10T23:00:00Z"}]}"#
+            }
+            #expect(try await scene.post("/ingest/hc-webhook", steps(8_000)).count("stored") == 1)
+            let less = try await scene.post("/ingest/hc-webhook", steps(7_000))
+            #expect(less.count("stored") == 0 && less.json?["ignored"]?.list?.count == 1)
+            #expect(try await scene.post("/ingest/hc-webhook", steps(9_000)).count("stored") == 1)
+        }
+    }
+
+    @Test func `Two equal posts without a time are one, but for another Idempotency-Key; two of one second are two`()
+        async throws
+    {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let body = #"{"weight":80.4}"#
+            #expect(try await scene.post("/ingest/plain", body).count("stored") == 1)
+            #expect(try await scene.post("/ingest/plain", body).count("duplicate") == 1)
+            let other = try await scene.post("/ingest/plain", body, fields: ["Idempotency-Key": "2"])
+            #expect(other.count("stored") == 1)
+            #expect(try await scene.post("/ingest/plain", #"{"weight":80.5}"#).count("stored") == 1)
+            #expect(await scene.hub.held.count == 3)
+        }
+    }
+
+    @Test func `After a journey the samples of before keep their clock, and do not become new versions`() async throws {
+        let scene = try await Scene()
+        func body(_ zone: String, _ hour: Int) -> String {
+            let day = LocalDate(daysSinceEpoch: Int(HubClock.system.now() / 86_400_000_000) - 1).text
+            return
+                #"{"data":{"metrics":[{"name":"weight","units":"kg","data":[{"date":"\#(day) \#(hour):00:00 \#(zone)","qty":80,"source":"S"}]}]}}"#
+        }
+        try await scene.run { () async throws in
+            #expect(try await scene.post("/ingest/hae", body("+0100", 12)).count("stored") == 1)
+        }
+        // The same instant from New York, after a restart.
+        try await scene.run { () async throws in
+            let again = try await scene.post("/ingest/hae", body("-0500", 6).replacing(" 6:", with: " 06:"))
+            #expect(again.count("duplicate") == 1)
+        }
+    }
+
+    @Test func `A plugin that is stopped in the middle of posts has answered none that is not stored`() async throws {
+        let scene = try await Scene { $0.answers = false }
+        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
+        await scene.hub.events(1)
+        // The process would be over, and the connection with it.
+        async let answer = scene.send("POST", "/ingest/hae", Scene.fixture("hae-12-hour.json"), within: 2)
+        await scene.hub.batches(1)
+        run.stop()
+        let status = try? await answer.status as Int?
+        #expect(status == nil || status == 503)
+        #expect(await run.end() == .done)
+    }
+
+    @Test func `The page says how a phone is set up, loads nothing, and knows no token`() async throws {
+        let scene = try await Scene(settings: ["address": .string("https://hub.example.org")])
+        try await scene.run { () async throws in
+            let page = try await scene.send("GET", "/", token: nil)
+            #expect(page.status == 200 && page.body.contains("https://hub.example.org/ingest/hae"))
+            #expect(page.fields["content-security-policy"]?.hasPrefix("default-src 'none';") == true)
+            for word in ["<script", "src=", "<link", "url(", "@import", "<img", "0badcafe"] {
+                #expect(!page.body.contains(word), "\(word)")
+            }
+            #expect(try await scene.send("GET", "/ingest/hae", token: nil).status == 204)
+            #expect(try await scene.send("HEAD", "/ingest/ble-scale-sync", token: nil).status == 204)
+            #expect(try await scene.send("GET", "/etc/passwd", token: nil).status == 404)
+        }
+    }
+
+    @Test func `HCGateway logs in with the two halves of a token, and renews it`() async throws {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let body = #"{"username":"0badcafe","password":"a-secret-that-is-no-secret"}"#
+            let answer = try await scene.send("POST", "/api/v2/login", Array(body.utf8), token: nil)
+            #expect(answer.status == 201 && answer.json?["token"]?.text == Scene.secret)
+            let refresh = #"{"refresh":"\#(Scene.secret)"}"#
+            #expect(try await scene.send("POST", "/api/v2/refresh", Array(refresh.utf8), token: nil).status == 200)
+            let wrong = #"{"username":"0badcafe","password":"x"}"#
+            #expect(try await scene.send("POST", "/api/v2/login", Array(wrong.utf8), token: nil).status == 403)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import HubProcess
+import HubSettings
+import JSON
+import NIOCore
+import PluginKit
+import PluginTesting
+import Testing
+
+@testable import HTTPIngest
+
+/// Posts that mean harm, each with what they meet.
+@Suite(.timeLimit(.minutes(1)), .serialized) struct HostilePostTests {
+    @Test func `A wrong token is refused before the body is read, and stores nothing`() async throws {
+        let scene = try await Scene()
+        let tokens = [
+            nil, "", "x", "0badcafe", "0badcafe.", "0badcafe.wrong", ".a-secret-that-is-no-secret",
+            "deadbeef.a-secret-that-is-no-secret", "0badcafe.a-secret-that-is-no-secretx",
+            "0badcafe.a-secret-that-is-no-secret 0badcafe.x",
+        ]
+        try await scene.run { () async throws in
+            let port = scene.port
+            let answers = try await withThrowingTaskGroup(of: Scene.Answer.self) { group in
+                for token in tokens {
+                    group.addTask {
+                        // A body is announced, and never comes.
+                        try await Scene.onThread {
+                            let connection = try RawConnection(port)
+                            let head = Scene.head("POST", "/ingest/hae", length: 1_000_000, token: nil)
+                            let field = token.map { "X-API-Key: \($0)\r\n" } ?? ""
+                            connection.send(
+                                head.replacing("Connection: close\r\n", with: "Connection: close\r\n\(field)"))
+                            return try Scene.answer(String(decoding: connection.takeAll(within: 20), as: UTF8.self))
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.map(\.status) == tokens.map { _ in 401 })
+            #expect(answers.allSatisfy { $0.fields["www-authenticate"] != nil })
+            #expect(await scene.hub.held.count == 0)
+        }
+    }
+
+    @Test func `A gigabyte is refused by its length, or where it passes the limit, and the connection ends`()
+        async throws
+    {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let port = scene.port
+            let announced = try await Scene.onThread {
+                let connection = try RawConnection(port)
+                connection.send(Scene.head("POST", "/ingest/hae", length: 1 << 30))
+                return try Scene.answer(String(decoding: connection.takeAll(), as: UTF8.self))
+            }
+            #expect(announced.status == 413 && announced.body.contains("1048576"))
+            let (chunked, sent) = try await Scene.onThread {
+                let connection = try RawConnection(port)
+                connection.send(
+                    Scene.head("POST", "/ingest/hae", length: nil, fields: ["Transfer-Encoding": "chunked"]))
+                let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65_536) + Array("\r\n".utf8)
+                // What the other side does not take any more is not sent.
+                for _ in 0..<64 { connection.send(chunk) }
+                return (try Scene.answer(String(decoding: connection.takeAll(), as: UTF8.self)), 64 * 65_536)
+            }
+            #expect(chunked.status == 413 && sent > 1 << 20)
+            #expect(try await scene.post("/ingest/plain", #"{"weight":80}"#).status == 200)
+        }
+    }
+
+    @Test func `Heads and bodies that do not come to their end do not keep a place, and others are served meanwhile`()
+        async throws
+    {
+        var limits = IngestLimits()
+        (limits.connection.head, limits.connection.pace) = (.milliseconds(400), .milliseconds(400))
+        let scene = try await Scene(limits: limits)
+        try await scene.run { () async throws in
+            let port = scene.port
+            let slow = Task {
+                try await Scene.onThread {
+                    let silent = try RawConnection(port)
+                    let head = try RawConnection(port)
+                    head.send("POST /ingest/hae HTTP/1.1\r\nHost: x\r\nX-")
+                    let body = try RawConnection(port)
+                    body.send(Scene.head("POST", "/ingest/hae", length: 100_000))
+                    body.send("{\"data\":")
+                    return try [silent, head, body].map { try $0.takeAll(within: 20).count }
+                }
+            }
+            #expect(try await scene.post("/ingest/plain", #"{"weight":80}"#).status == 200)
+            _ = try await slow.value
+            #expect(await scene.hub.held.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("bad-array.json", 400), ("bad-data-array.json", 400), ("bad-nan.json", 400), ("bad-deep.json", 400),
+        ("bad-truncated.json", 400), ("bad-bom.json", 200), ("bad-duplicate-member.json", 200),
+    ]) func `A malformed body has the status that its sender understands`(name: String, status: Int) async throws {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let answer = try await scene.post(fixture: name, to: "/ingest/hae")
+            #expect(answer.status == status, "\(answer.body)")
+            #expect(await scene.hub.held.count == (name.contains("duplicate") ? 1 : 0))
+        }
+    }
+
+    @Test func `Values within values to any depth, in every place that takes posts, end in 400`() async throws {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let deep = String(repeating: "{\"data\":", count: 100_000)
+            for path in [
+                "/ingest/hae", "/ingest/hc-webhook", "/ingest/openscale", "/ingest/plain", "/api/v2/sync/Weight",
+            ] {
+                #expect(try await scene.post(path, deep).status == 400)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("multipart/form-data; boundary=b", nil, 415), ("text/csv", nil, 415),
+            ("application/x-www-form-urlencoded", nil, 415), ("application/json", "gzip", 415), ("text/html", nil, 415),
+            ("application/json; charset=utf-8", nil, 200), ("Application/JSON", "identity", 200),
+        ] as [(String, String?, Int)])
+    func `Bodies of another kind are told to be sent as JSON`(type: String, encoding: String?, status: Int) async throws
+    {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            var fields = ["Content-Type": type]
+            fields["Content-Encoding"] = encoding
+            #expect(try await scene.post("/ingest/plain", #"{"weight":80}"#, fields: fields).status == status)
+        }
+    }
+
+    @Test func `Requests that are none, and methods that there are not, harm nobody`() async throws {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let port = scene.port
+            for text in [
+                "\u{16}\u{3}\u{1}\u{2}", "GET", "POST /ingest/hae HTTP/9.9\r\n\r\n",
+                "POST /ingest/hae HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\nhello",
+                "POST /ingest/hae HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "y", count: 100_000))\r\n\r\n",
+                "POST /ingest/hae HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+            ] {
+                _ = try await Scene.onThread {
+                    let connection = try RawConnection(port)
+                    connection.send(text)
+                    connection.endSending()
+                    return try connection.takeAll(within: 20).count
+                }
+            }
+            #expect(try await scene.send("DELETE", "/ingest/hae").status == 405)
+            #expect(try await scene.send("POST", "/").status == 405)
+            #expect(try await scene.post("/ingest/../ingest/plain", #"{"weight":80}"#).status == 404)
+            #expect(try await scene.post("/ingest/plain", #"{"weight":80}"#).status == 200)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import HubProcess
+import Seeds
+import Testing
+
+/// A phone posts for days while hub and plugin are killed at random; everything is stored once.
+///
+/// `HUB_PHONE_DAYS` makes it longer than the suite has time for.
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Need.python.isMet, Comment(rawValue: Need.python.reason)))
+struct PhoneJourneyTests {
+    private struct Status: Decodable {
+        struct Plugin: Decodable { var alive: Bool; var pid: Int32? }
+        var plugins: [Plugin]
+    }
+
+    private struct Token: Decodable { var token: String }
+
+    private struct Account: Decodable {
+        var expected: [String: Double]
+        var attempts, failures: Int
+    }
+
+    private struct Stored: Decodable {
+        var key: String
+        var value: Double
+    }
+
+    private func plugin(_ host: HubHost) async throws -> Status.Plugin? {
+        let lines = try await host.command("status", "--json").lines
+        return try? JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8)).plugins.first
+    }
+
+    @Test func `Ten days of a phone are stored once, whoever is killed when`() async throws {
+        let days = ProcessInfo.processInfo.environment["HUB_PHONE_DAYS"].flatMap { Int($0) } ?? 10
+        let port = try Scene.freePort()
+        let host = try HubHost(
+            plugins: """
+                [plugin.http-ingest]
+                enabled = true
+                listen = "127.0.0.1:\(port)"
+                """)
+        var hub = try await host.start()
+        while try await plugin(host)?.alive != true { try await Task.sleep(for: .milliseconds(50)) }
+        let made = try await host.command("ingest", "new", "me-phone", "--json")
+        let token = try JSONDecoder().decode(Token.self, from: Data(made.lines.joined().utf8)).token
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "phone.py").path
+        let phone = try ChildProcess("/usr/bin/env", ["python3", script, "\(port)", token, "\(days)", "1"])
+        let isOver = Task { await phone.result() }
+        var dice = SeededGenerator(seed: 1)
+        var kills = (hub: 0, plugin: 0)
+        let end = ContinuousClock.now + .seconds(days <= 10 ? 12 : 3_600)
+        while phone.isRunning, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 200...1_500, using: &dice)))
+            if Int.random(in: 0..<3, using: &dice) == 0 {
+                await hub.killAndWait()
+                hub = try await host.start()
+                kills.hub += 1
+            } else if let pid = try await plugin(host)?.pid {
+                kill(pid, SIGKILL)
+                kills.plugin += 1
+            }
+        }
+        let result = await isOver.value
+        #expect(result.code == 0, "\(result.output)")
+        let account = try JSONDecoder().decode(Account.self, from: Data(phone.lines.joined().utf8))
+        let lines = try await host.command("samples", "--since", "0", "--json", "--limit", "1000000").lines
+        let stored = lines.compactMap { try? JSONDecoder().decode(Stored.self, from: Data($0.utf8)) }
+        let raw = stored.map { record in
+            let parts = record.key.split(separator: " ")
+            return (parts.count > 2 && parts[2] == "r" ? "\(parts[0]) \(parts[1])" : record.key, record.value)
+        }
+        #expect(Set(raw.map(\.0)).count == raw.count)
+        let found = Dictionary(raw, uniquingKeysWith: { first, _ in first })
+        #expect(found == account.expected, "\(kills), \(account.failures) of \(account.attempts) posts failed")
+        #expect(kills.hub + kills.plugin > 0)
+        hub.signal(SIGTERM)
+        _ = await hub.waitForExit()
+    }
+}

@@ -1,0 +1,164 @@
+import Digests
+import Foundation
+import Glibc
+import HubProcess
+import HubSettings
+import HubWire
+import JSON
+import NIOCore
+import PhonePayloads
+import PluginKit
+import PluginTesting
+import Samples
+import Testing
+
+@testable import HTTPIngest
+
+/// A hub, the plugin, and a phone with a token of the settings.
+final class Scene: Sendable {
+    static let secret = "0badcafe.a-secret-that-is-no-secret"
+
+    let place: TestPlace
+    let hub: FakeHub
+    let port: Int
+    private let limits: IngestLimits
+
+    init(
+        settings more: [String: SettingValue] = [:], limits: IngestLimits = IngestLimits(),
+        _ change: @Sendable (inout FakeHub.Behaviour) -> Void = { _ in }
+    ) async throws {
+        place = try TestPlace()
+        port = try Self.freePort()
+        var values: [String: SettingValue] = [
+            "listen": .string("127.0.0.1:\(port)"), "plain_http": .boolean(false), "percent": .string("hundred"),
+            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"),
+            "tokens": .list([
+                .string("phone:0badcafe:\(Digests.sha256("a-secret-that-is-no-secret".utf8).hexadecimal):me")
+            ]),
+        ]
+        values.merge(more) { _, new in new }
+        var behaviour = FakeHub.Behaviour()
+        behaviour.settings = RawJSON(trusted: Array(try JSONEncoder().encode(values)))
+        change(&behaviour)
+        hub = try FakeHub(door: place.door, context: place.context, behaviour: behaviour)
+        try await hub.start()
+        var limits = limits
+        limits.connection.farewell = .milliseconds(50)
+        self.limits = limits
+    }
+
+    /// A port that nobody listens at.
+    static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
+            }
+        }
+        try #require(result == 0)
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Runs the plugin until `body` ends; it must have kept to the protocol.
+    func run(_ body: () async throws -> Void) async throws {
+        let before = await hub.events.count { $0.event == "connected" }
+        // Each is a program that was started anew.
+        var plugin = HTTPIngest()
+        plugin.limits = limits
+        let run = PluginRun(plugin, at: place, settings: nil)
+        await hub.wait { $0.events.count { $0.event == "connected" } > before }
+        try await body()
+        run.stop()
+        #expect(await run.end() == .done)
+        #expect(await hub.violations == [])
+    }
+
+    // MARK: - A phone
+
+    struct NoAnswer: Error { let text: String }
+
+    struct Answer {
+        var status: Int
+        var fields: [String: String]
+        var body: String
+
+        var json: JSONTree? { JSONTree(Array(body.utf8)) }
+
+        func count(_ name: String) -> Int64? { json?[name]?.lenientInteger }
+    }
+
+    /// Sends a request on a connection of its own, and reads its answer off the cooperative threads.
+    func send(
+        _ method: String = "POST", _ path: String, _ body: [UInt8] = [], token: String? = Scene.secret,
+        fields: [String: String] = [:], within seconds: Double = 30
+    ) async throws -> Answer {
+        let port = port
+        return try await Self.onThread {
+            let connection = try RawConnection(port)
+            connection.send(Self.head(method, path, length: body.count, token: token, fields: fields))
+            connection.send(body)
+            return try Self.answer(String(decoding: connection.takeAll(within: seconds), as: UTF8.self))
+        }
+    }
+
+    func post(_ path: String, _ body: String, fields: [String: String] = [:]) async throws -> Answer {
+        try await send("POST", path, Array(body.utf8), fields: fields)
+    }
+
+    func post(fixture name: String, to path: String, fields: [String: String] = [:]) async throws -> Answer {
+        try await send("POST", path, try Self.fixture(name), fields: fields)
+    }
+
+    static func head(
+        _ method: String, _ path: String, length: Int?, token: String? = Scene.secret, fields: [String: String] = [:]
+    ) -> String {
+        var lines = ["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close"]
+        if let length { lines.append("Content-Length: \(length)") }
+        if let token { lines.append("Authorization: Bearer \(token)") }
+        if fields["Content-Type"] == nil { lines.append("Content-Type: application/json") }
+        lines += fields.map { "\($0.key): \($0.value)" }
+        return lines.joined(separator: "\r\n") + "\r\n\r\n"
+    }
+
+    static func answer(_ text: String) throws -> Answer {
+        let parts = text.components(separatedBy: "\r\n\r\n")
+        let lines = parts[0].components(separatedBy: "\r\n")
+        guard let status = Int(lines[0].split(separator: " ").dropFirst().first ?? "") else {
+            throw NoAnswer(text: text)
+        }
+        var fields: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let sides = line.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            if sides.count == 2 { fields[sides[0].lowercased()] = sides[1] }
+        }
+        return Answer(status: status, fields: fields, body: parts.dropFirst().joined(separator: "\r\n\r\n"))
+    }
+
+    static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }
+        }
+    }
+
+    static func fixture(_ name: String) throws -> [UInt8] {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Tests/PhonePayloadsTests/Fixtures/\(name)")
+        return Array(try Data(contentsOf: folder.standardizedFileURL))
+    }
+
+    /// Type, value and unit of what the hub holds, in the order of the keys; what was taken back is not there.
+    func held() async -> [String] {
+        await hub.held.compactMap { held -> (String, String)? in
+            guard case .sample(let sample) = held.record else { return nil }
+            if case .quantity(let value, let unit) = sample.value {
+                return (sample.key.text, "\(sample.type) \(value) \(unit)")
+            }
+            return (sample.key.text, "\(sample.type)")
+        }.sorted { $0 < $1 }.map(\.1)
+    }
+}

@@ -1,0 +1,127 @@
+import Digests
+import Foundation
+import HubProcess
+import HubSettings
+import JSON
+import PluginKit
+import PluginState
+import PluginTesting
+import QRCodes
+import Testing
+
+@testable import HTTPIngest
+
+/// Tokens and settings.
+@Suite(.timeLimit(.minutes(1)), .serialized) struct TokenTests {
+    @Test func `A token is shown once, kept as a hash, good after a restart, and over when it is revoked`() async throws
+    {
+        let place = try TestPlace()
+        let secret: String
+        do {
+            let state = try PluginState(directory: place.state)
+            let store = TokenStore(state, declared: [])
+            let (token, text) = try await store.add(
+                name: "anna-iphone", person: "anna", formats: ["hae"], at: 1_000_000)
+            secret = text
+            #expect(try await store.owner(of: text, at: 0) == token)
+            #expect(try await store.owner(of: text + "x", at: 0) == nil)
+            await #expect(throws: CommandFailure.self) {
+                try await store.add(name: "anna-iphone", person: nil, formats: [], at: 0)
+            }
+            try state.close()
+        }
+        let bytes = try Data(contentsOf: URL(filePath: place.state + "/state.db"))
+        #expect(bytes.range(of: Data(secret.split(separator: ".")[1].utf8)) == nil)
+        let state = try PluginState(directory: place.state)
+        let store = TokenStore(state, declared: [])
+        let token = try #require(try await store.owner(of: secret, at: 0))
+        #expect(token.person == "anna" && token.formats == ["hae"])
+        try await store.revoke("anna-iphone")
+        #expect(try await store.owner(of: secret, at: 0) == nil)
+        #expect(try await store.isGood(token) == false)
+        await #expect(throws: CommandFailure.self) { try await store.revoke("anna-iphone") }
+        try state.close()
+    }
+
+    @Test func `Tokens are all different, and each proves itself alone`() {
+        let tokens = (0..<100).map { PhoneToken.make(name: "\($0)", person: nil, formats: [], at: 0) }
+        #expect(Set(tokens.map(\.text)).count == 100)
+        for (token, text) in tokens {
+            let secret = String(text.drop { $0 != "." }.dropFirst())
+            #expect(token.isProved(by: secret) && secret.utf8.count == 43)
+            #expect(tokens.count { $0.token.isProved(by: secret) } == 1)
+            #expect(PhoneToken(kept: token.kept) == token)
+        }
+    }
+
+    @Test func `A token narrowed to a format opens nothing else, and one that is revoked ends the post under way`()
+        async throws
+    {
+        let scene = try await Scene { $0.answers = false }
+        try await scene.run { () async throws in
+            let new = await scene.hub.command(
+                "new", RawJSON(trusted: Array(#"{"name":"kitchen","formats":["ble-scale-sync"]}"#.utf8)))
+            guard case .done(let result?) = new, let made = JSONTree(Array(result.text.utf8)) else {
+                return #expect(Bool(false), "\(new)")
+            }
+            let token = try #require(made["token"]?.text)
+            #expect(made["person"]?.text == "me" && made["qr"] == nil)
+            let other = try await scene.send("POST", "/ingest/plain", Array(#"{"weight":80}"#.utf8), token: token)
+            #expect(other.status == 403)
+            let listed = await scene.hub.command("list", .emptyObject)
+            guard case .done(let list?) = listed else { return #expect(Bool(false)) }
+            #expect(list.text.contains("kitchen") && list.text.contains("phone") && !list.text.contains(token))
+            let revoked = await scene.hub.command("revoke", RawJSON(trusted: Array(#"{"name":"kitchen"}"#.utf8)))
+            #expect("\(revoked)".contains("done"))
+            let late = try await scene.send(
+                "POST", "/ingest/ble-scale-sync", Array(#"{"weight":80}"#.utf8), token: token)
+            #expect(late.status == 401)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["listen": "0.0.0.0:7780"], "unencrypted"), (["listen": "127.0.0.1:99999"], "port"),
+            (["certificate": "/x.pem"], "come together"), (["workout_names": ["Laufen=ranning"]], "workout_names"),
+            (["tokens": ["phone:1:2"]], "tokens"),
+        ] as [([String: any Sendable], String)])
+    func `Settings that would be wrong or unsafe are refused with what to do`(
+        change: [String: any Sendable], words: String
+    ) throws {
+        var values: [String: SettingValue] = [
+            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
+            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
+        ]
+        _ = try IngestSettings(PluginSettings(values))
+        for (name, value) in change {
+            values[name] =
+                (value as? String).map(SettingValue.string)
+                ?? .list((value as? [String] ?? []).map(SettingValue.string))
+        }
+        let failure = #expect(throws: PluginFailure.self) { try IngestSettings(PluginSettings(values)) }
+        #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "")")
+    }
+
+    @Test func `sample.conf is what the manifest renders, and the manifest is sound`() throws {
+        #expect(HTTPIngest.fullManifest.faults == [])
+        let rendered = SampleConfiguration.render(
+            instance: HTTPIngest.manifest.name, declarations: HTTPIngest.manifest.settings)
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")
+        let found = try? String(contentsOf: file.standardizedFileURL, encoding: .utf8)
+        #expect(found == rendered, "\(rendered)")
+    }
+
+    @Test func `A code is square, as large as its version says, with its three corners`() throws {
+        let code = try #require(QRCode("com.HealthExport://automation?url=https%3A%2F%2Fhub.example.org"))
+        let isSquare = code.rows.allSatisfy { $0.count == code.rows.count }
+        #expect(isSquare && (code.rows.count - 17) % 4 == 0)
+        let last = code.rows.count - 7
+        for (row, column) in [(0, 0), (0, last), (last, 0)] {
+            let isDark = (0..<7).allSatisfy { code.rows[row][column + $0] && code.rows[row + 6][column + $0] }
+            let isLight = (1..<6).allSatisfy { !code.rows[row + 1][column + $0] }
+            #expect(isDark && isLight)
+        }
+        #expect(QRCode("") == nil && QRCode(String(repeating: "x", count: 5_000)) == nil)
+        #expect(code.lines.count == (code.rows.count + 5) / 2)
+    }
+}

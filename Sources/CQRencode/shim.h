@@ -1,0 +1,2 @@
+// libqrencode, which makes QR codes.
+#include <qrencode.h>

@@ -1,0 +1,163 @@
+import ArgumentParser
+import HubClient
+import HubWire
+
+struct IngestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ingest",
+        abstract: "Tokens for phones and programs that post to the hub.",
+        discussion: """
+            The plugin http-ingest takes what Health Auto Export, Health Connect apps,
+            openScale, shortcuts and curl post. Each phone has a token of its own, which
+            says whose it is; it is shown once and kept as a hash.
+
+            Examples:
+              hub ingest new anna-iphone
+              hub ingest new kitchen --person ben --formats ble-scale-sync
+              hub ingest list
+              hub ingest revoke anna-iphone
+
+            How each app is set up: Docs/Phones.md, and the page at the address that new
+            prints.
+
+            Exit codes: 0; 1 the plugin refused, or does not run; 64 it is not in hub.conf,
+            or wrong arguments; 69 no hub answers; 75 the plugin or the hub is busy.
+            """,
+        subcommands: [IngestNewCommand.self, IngestListCommand.self, IngestRevokeCommand.self])
+}
+
+/// Which of several plugins of this kind.
+struct IngestOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The plugin, as hub.conf names it.", valueName: "name"))
+    var plugin = "http-ingest"
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document.")
+    var json = false
+
+    /// Asks the plugin, and gives its answer.
+    func ask(_ command: String, _ words: [String], isDryRun: Bool = false) async throws -> RawJSON {
+        let (endpoint, interruption, plugin) = (try options.endpoints().door, Interruption(), plugin)
+        let call = PluginCall(instance: plugin, command: command, words: words, isDryRun: isDryRun)
+        let result = try await blocking {
+            try call.run(try DoorClient(endpoint: endpoint, command: "ingest"), interruption, ask: TerminalAnswer.ask)
+        }
+        guard let result else { throw Failure(.dialogue, "\(plugin) gave no answer to \(command)") }
+        return result
+    }
+}
+
+struct IngestNewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new", abstract: "Make a token for one phone or program, and show it once.",
+        discussion: """
+            A name that begins as a person is called, such as anna-iphone, is of that
+            person. For Health Auto Export there is a code to scan, which sets the app up.
+
+            Examples:
+              hub ingest new anna-iphone
+              hub ingest new shortcuts --person anna --formats plain
+              hub ingest new anna-iphone --dry-run
+            """)
+
+    @Argument(help: "What the phone is called: letters, digits, . _ and -.")
+    var name: String
+    @Option(help: ArgumentHelp("Whose phone it is, as hub.conf names them.", valueName: "name"))
+    var person: String?
+    @Option(
+        help: ArgumentHelp(
+            "What it may send: hae, hc-webhook, openscale, ble-scale-sync, ble-scale-lines, plain, api; several with commas.",
+            valueName: "list"))
+    var formats: String?
+    @Flag(help: "Make nothing; show whose it would be.")
+    var dryRun = false
+    @OptionGroup var ingest: IngestOptions
+
+    struct Answer: Decodable {
+        var name: String
+        var person: String?
+        var address: String
+        var token: String?
+        var link: String?
+        var qr: [String]?
+    }
+
+    func run() async throws {
+        var words = ["name=\(name)"]
+        if let person { words.append("person=\(person)") }
+        if let formats { words.append("formats=\(formats)") }
+        let result = try await ingest.ask("new", words, isDryRun: dryRun)
+        if ingest.json { return try Output.json(result.text) }
+        let answer = try JSON.answer(Answer.self, result)
+        for line in lines(answer) { try Output.print(line) }
+    }
+
+    private func lines(_ answer: Answer) -> [String] {
+        let owner = answer.person.map { "of \($0)" } ?? "of nobody yet: the hub's rules say whose its records are"
+        guard let token = answer.token else { return ["would make the token \(answer.name), \(owner)"] }
+        var lines = [
+            "\(answer.name), \(owner)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
+            "It is shown this once. \(answer.address)/ says how each app is set up.",
+        ]
+        if let qr = answer.qr {
+            lines += ["", "Health Auto Export: scan this with the camera, and the automation is there.", ""] + qr
+        }
+        return lines
+    }
+}
+
+struct IngestListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "The tokens: whose they are, and when each was last used.",
+        discussion: """
+            Examples:
+              hub ingest list
+              hub ingest list --json | jq '.[].name'
+            """)
+
+    @OptionGroup var ingest: IngestOptions
+
+    struct Entry: Decodable {
+        var name: String
+        var person: String?
+        var formats: [String]
+        var made: String?
+        var lastSeen: String?
+    }
+
+    func run() async throws {
+        let result = try await ingest.ask("list", [])
+        if ingest.json { return try Output.json(result.text) }
+        let entries = try JSON.answer([Entry].self, result)
+        guard !entries.isEmpty else { return Terminal.say("there are no tokens; hub ingest new NAME makes one") }
+        var table = Table([("NAME", .left), ("PERSON", .left), ("SENDS", .left), ("MADE", .left), ("LAST SEEN", .left)])
+        for entry in entries {
+            table.add([
+                entry.name, entry.person ?? "-", entry.formats.isEmpty ? "all" : entry.formats.joined(separator: ","),
+                entry.made.map { LocalTime.text($0) ?? $0 } ?? "in hub.conf",
+                entry.lastSeen.map { LocalTime.text($0) ?? $0 } ?? "not since the plugin's start",
+            ])
+        }
+        for line in table.takeLines() { try Output.print(line) }
+    }
+}
+
+struct IngestRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "End a token; what it sent stays.",
+        discussion: """
+            A post that is under way ends with it.
+
+            Examples:
+              hub ingest revoke anna-iphone
+            """)
+
+    @Argument(help: "The token's name, as hub ingest list shows it.")
+    var name: String
+    @OptionGroup var ingest: IngestOptions
+
+    func run() async throws {
+        let result = try await ingest.ask("revoke", ["name=\(name)"])
+        if ingest.json { return try Output.json(result.text) }
+        try Output.print("\(name) is revoked; hub ingest new \(name) makes another one")
+    }
+}

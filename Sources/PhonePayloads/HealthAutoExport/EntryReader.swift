@@ -1,0 +1,259 @@
+import JSON
+import Samples
+
+/// An element of the arrays beside the metrics.
+struct EntryReader {
+    let bytes: UnsafeRawBufferPointer
+    let context: PhoneContext
+    /// Where it stands.
+    let at: String
+
+    init(_ bytes: UnsafeRawBufferPointer, _ context: PhoneContext, _ at: String) {
+        (self.bytes, self.context, self.at) = (bytes, context, at)
+    }
+
+    var maker: SampleMaker { SampleMaker(context: context, account: "hae") }
+
+    func read(_ entry: HealthAutoExportSteps.Entry, _ value: JSONValue, _ batch: inout PhoneBatch) {
+        guard value.kind == .object else { return batch.reject(at, "json", "an object is expected") }
+        let members = Members(value, in: bytes)
+        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
+        guard let start = members.text("start").flatMap(PhoneTime.read) else {
+            return batch.reject(at, "time", "start is missing, or cannot be read")
+        }
+        let end = members.text("end").flatMap(PhoneTime.read) ?? start
+        guard start.microseconds <= end.microseconds else { return batch.reject(at, "time", "end is before start") }
+        switch entry {
+        case .workouts:
+            var workout = WorkoutReader(self, members, start, end)
+            workout.read(&batch)
+        case .symptoms: symptom(members, start, end, &batch)
+        case .cycleTracking: cycle(members, start, end, &batch)
+        case .stateOfMind: mood(members, start, end, &batch)
+        case .ecg: ecg(members, start, end, &batch)
+        case .heartRateNotifications: notification(members, start, end, &batch)
+        case .medications: dose(members, start, end, &batch)
+        }
+    }
+
+    func add(_ sample: Sample?, _ batch: inout PhoneBatch) {
+        guard let sample else { return batch.reject(at, "metadata", "it says too much for a record") }
+        batch.records.append(PhoneRecord(.sample(sample), .pointer(at)))
+    }
+
+    private func key(_ start: Timestamp, _ rest: String) -> String { "\(PhoneTime.key(start.microseconds)) \(rest)" }
+
+    private func type(_ name: String) -> TypeID? { try? TypeID(name) }
+
+    // MARK: - Symptoms and cycle
+
+    private static let symptoms: [String: HealthType] = Dictionary(
+        uniqueKeysWithValues: TypeRegistry.standard.all.filter { $0.kind == .category && $0.group == "symptoms" }
+            .map { (PhoneKeys.folded($0.displayName), $0) })
+
+    private static let severities = [
+        "unspecified": "unspecified", "not_present": "notPresent", "present": "present", "mild": "mild",
+        "moderate": "moderate", "severe": "severe",
+    ]
+
+    private func symptom(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+        guard let name = members.text("name"), !name.isEmpty else { return batch.reject(at, "type", "name is missing") }
+        let source = members.text("source") ?? ""
+        let severity = members.text("severity")
+        var metadata = MetadataWriter()
+        let word = Self.severities[PhoneKeys.folded(severity ?? "unspecified")]
+        if let type = Self.symptoms[PhoneKeys.folded(name)], let raw = word.flatMap({ type.value(named: $0)?.raw }) {
+            metadata.add("wasUserEntered", truth: members.truth("userEntered"))
+            metadata.add("sourceName", text: source)
+            let key = key(start, "\(type.id) r \(PhoneKeys.hash(source))")
+            return add(maker.category(type.id, raw, key, start, end, metadata), &batch)
+        }
+        // In the phone's language, or a severity that the type does not have.
+        metadata.add("severity", text: severity)
+        metadata.add("wasUserEntered", truth: members.truth("userEntered"))
+        metadata.add("sourceName", text: source)
+        guard let type = type("x.hae.symptom") else { return }
+        let key = key(start, "symptom r \(PhoneKeys.hash(source, name))")
+        add(maker.sample(type, .other(name), key, start, end, metadata), &batch)
+    }
+
+    private func cycle(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+        guard let name = members.text("name"), !name.isEmpty else { return batch.reject(at, "type", "name is missing") }
+        let source = members.text("source") ?? ""
+        let word = members.text("value")
+        let values = word.map { PhoneKeys.folded($0).replacing("_", with: "") }
+        let found = TypeRegistry.standard.all.first {
+            $0.kind == .category && $0.group == "reproductive"
+                && PhoneKeys.folded($0.displayName) == PhoneKeys.folded(name)
+        }
+        let raw = found.flatMap { type in
+            type.values.count == 1
+                ? type.values[0].raw
+                : type.values.first { PhoneKeys.folded($0.name).replacing("_", with: "") == values }?.raw
+        }
+        var metadata = MetadataWriter()
+        if let found, let raw {
+            // HealthKit has no menstrual flow that does not say this.
+            if found.id == .menstrualFlow {
+                metadata.add("menstrualCycleStart", truth: members.truth("isCycleStart") ?? false)
+            } else {
+                metadata.add("isCycleStart", truth: members.truth("isCycleStart"))
+            }
+            metadata.add("sourceName", text: source)
+            let key = key(start, "\(found.id) r \(PhoneKeys.hash(source))")
+            return add(maker.category(found.id, raw, key, start, end, metadata), &batch)
+        }
+        metadata.add("value", text: word)
+        metadata.add("isCycleStart", truth: members.truth("isCycleStart"))
+        metadata.add("sourceName", text: source)
+        guard let type = type("x.hae.cycle") else { return }
+        let key = key(start, "cycle r \(PhoneKeys.hash(source, name))")
+        add(maker.sample(type, .other(name), key, start, end, metadata), &batch)
+    }
+
+    // MARK: - Mind
+
+    private func mood(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+        guard let id = members.text("id"), !id.isEmpty else { return batch.reject(at, "key", "id is missing") }
+        var metadata = MetadataWriter()
+        metadata.add("kind", text: members.text("kind"))
+        for name in ["labels", "associations", "valence", "valenceClassification"] as [StaticString] {
+            metadata.add("\(name)", json: members[name].map(members.json))
+        }
+        if let more = members["metadata"], more.kind == .object, !Members(more, in: bytes).all.isEmpty {
+            metadata.add("metadata", json: members.json(more))
+        }
+        add(maker.sample(.stateOfMind, .other(members.digits("valence")), key(start, id), start, end, metadata), &batch)
+    }
+
+    // MARK: - Heart
+
+    private func ecg(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+        var metadata = MetadataWriter()
+        for name in ["averageHeartRate", "samplingFrequency", "numberOfVoltageMeasurements"] as [StaticString] {
+            metadata.add("\(name)", json: members.digits(name))
+        }
+        if let severity = members.text("severity"), PhoneKeys.compared(severity) != "none" {
+            metadata.add("severity", text: severity)
+        }
+        metadata.add("sourceName", text: members.text("source"))
+        let base = key(start, "electrocardiogram")
+        let voltages = members["voltageMeasurements"].map { Voltages(bytes, $0) }
+        var sample = maker.sample(
+            .electrocardiogram, .other(members.text("classification")), base, start, end, metadata)
+        let strips = voltages?.strips ?? []
+        if !strips.isEmpty { sample?.group = base }
+        add(sample, &batch)
+        guard sample != nil, let type = type("x.hae.ecgVoltages") else { return }
+        if let voltages, voltages.unread > 0 {
+            batch.reject(
+                "\(at)/voltageMeasurements", "value", "\(voltages.unread) voltages cannot be read; the others are kept")
+        }
+        for (index, strip) in strips.enumerated() {
+            var metadata = MetadataWriter()
+            metadata.add("first", json: "\(strip.first)")
+            metadata.add("unit", text: strip.unit)
+            metadata.add("voltages", json: strip.json)
+            guard
+                let sample = maker.sample(
+                    type, .other(nil), "\(base) \(index + 1)", start, end, group: base, metadata)
+            else { continue }
+            batch.kept.append(PhoneRecord(.sample(sample), .pointer("\(at)/voltageMeasurements")))
+        }
+    }
+
+    private static let notifications = [
+        "high_heart_rate_notification": TypeID.highHeartRateEvent, "low_heart_rate_notification": .lowHeartRateEvent,
+        "irregular_rhythm_notification": .irregularHeartRhythmEvent,
+    ]
+
+    private func notification(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+        guard let type = members.text("heartNotification").flatMap({ Self.notifications[PhoneKeys.folded($0)] }) else {
+            return batch.reject(at, "type", "does not say which notification it is")
+        }
+        var metadata = MetadataWriter()
+        if let threshold = members.number("threshold") ?? members.number("threshhold"),
+            type != .irregularHeartRhythmEvent
+        {
+            metadata.add("heartRateEventThreshold", threshold, unit: "count/min")
+        }
+        metadata.add("sourceName", text: members.text("source") ?? members.object("source")?.text("name"))
+        for name in ["heartRate", "heartRateData", "heartRateVariation", "hrvData"] as [StaticString] {
+            guard let list = members[name], list.kind == .array, list.end - list.start > 2 else { continue }
+            metadata.add("\(name)", json: members.json(list))
+        }
+        add(maker.category(type, 0, key(start, "\(type)"), start, end, metadata), &batch)
+    }
+
+    // MARK: - Medication
+
+    private func dose(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+        guard let text = members.text("displayText")?.trimmed, !text.isEmpty else {
+            return batch.reject(at, "value", "displayText is missing")
+        }
+        var metadata = MetadataWriter()
+        metadata.add("status", text: members.text("status"))
+        metadata.add("form", text: members.text("form"))
+        metadata.add("dosage", json: members.digits("dosage"))
+        metadata.add(
+            "scheduledDate", text: members.text("scheduledDate").map { PhoneTime.read($0)?.text ?? $0 })
+        metadata.add("nickname", text: members.text("nickname"))
+        if members.truth("isArchived") == true { metadata.add("isArchived", truth: true) }
+        if let codings = members["codings"], codings.kind == .array, codings.end - codings.start > 2 {
+            metadata.add("codings", json: members.json(codings))
+        }
+        add(
+            maker.sample(
+                .medicationDoseEvent, .other(text), key(start, "medication \(PhoneKeys.hash(text))"), start, end,
+                metadata),
+            &batch)
+    }
+}
+
+/// The voltages of an electrocardiogram, which are too many for one record.
+private struct Voltages {
+    struct Strip {
+        /// Which one of all its first is.
+        var first: Int
+        var unit: String
+        var json: String
+    }
+
+    private(set) var strips: [Strip] = []
+    private(set) var unread = 0
+
+    init(_ bytes: UnsafeRawBufferPointer, _ list: JSONValue) {
+        var cursor = ArrayCursor(list, in: bytes)
+        var numbers: [String] = []
+        var (size, first, unit) = (0, 0, "V")
+        func end(_ strips: inout [Strip]) {
+            if !numbers.isEmpty {
+                strips.append(Strip(first: first, unit: unit, json: "[\(numbers.joined(separator: ","))]"))
+            }
+            (numbers, size) = ([], 0)
+        }
+        while let element = cursor.next(), cursor.count <= PhoneBody.maximumRoutePoints {
+            let members = Members(element, in: bytes)
+            guard let digits = members.digits("voltage"), digits.utf8.count <= 32 else {
+                unread += 1
+                continue
+            }
+            let own = members.text("units") ?? "V"
+            if size + digits.utf8.count > 12_000 || own != unit { end(&strips) }
+            if numbers.isEmpty { (first, unit) = (cursor.count - 1, own) }
+            numbers.append(digits)
+            size += digits.utf8.count + 1
+        }
+        end(&strips)
+    }
+}
+
+extension String {
+    /// Without white space at its ends.
+    var trimmed: String {
+        var rest = self[...]
+        while let character = rest.first, character.isWhitespace { rest.removeFirst() }
+        while let character = rest.last, character.isWhitespace { rest.removeLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,284 @@
+import JSON
+import Samples
+
+/// The points of one metric that are numbers, a thousand at a time.
+struct MetricSteps: PayloadSteps {
+    /// A point, as small as it gets: a body may have a million.
+    private struct Point {
+        var index: Int32
+        var source: Int32
+        /// Which of several different ones of one instant and source; 0: equal to another one.
+        var ordinal: Int32 = 1
+        var hasRange: Bool
+        var time: Timestamp
+        var value, low, high: Double
+    }
+
+    private let place: Int
+    private let context: PhoneContext
+    private let type: HealthType
+    private let unit: String
+    private let grouping: Grouping
+    private var points: [Point] = []
+    private var sources: [MetricSource] = []
+    private var position = 0
+    /// What was found while the points were read; given with the first records.
+    private var found = PhoneBatch()
+
+    private init(
+        _ data: JSONValue, place: Int, _ type: HealthType, units: String?, _ grouping: Grouping,
+        _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext
+    ) {
+        (self.place, self.context, self.type, self.grouping) = (place, context, type, grouping)
+        unit = PhoneNumbers.unit(units ?? "", of: type.id)
+        read(data, hasUnit: units != nil, bytes)
+        number()
+    }
+
+    /// `nil` where the metric is no metric of numbers: what it is was added to `batch`.
+    static func make(
+        _ value: JSONValue, _ index: Int, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext,
+        _ batch: inout PhoneBatch
+    ) -> MetricSteps? {
+        let at = "/data/metrics/\(index)"
+        let members = Members(value, in: bytes)
+        if let name = members.repeatedName { return batch.nothing(at, "json", "member \(name.prefix(64)) twice") }
+        guard let name = members.text("name"), !name.isEmpty else {
+            return batch.nothing(at, "type", "the metric has no name")
+        }
+        guard let data = members["data"] else { return nil }
+        guard data.kind == .array else { return batch.nothing(at, "json", "data is an array") }
+        let units = members.text("units")
+        guard let metric = HealthAutoExportMetric.named(name) else {
+            Keeper(bytes, context, account: "hae", type: "x.hae.unread").keep(
+                name, data, at: at, "metric not known", more: units.map { [("units", $0)] } ?? [], &batch)
+            return nil
+        }
+        let grouping = Grouping(context.grouping)
+        if case .longer(let word) = grouping {
+            return batch.nothing(
+                at, "time", "grouped by \(word), which is no length of a record: choose Hours or Days in the app")
+        }
+        guard metric.shape == .number else {
+            ShapedMetric(
+                metric: metric, place: index, units: units, grouping: grouping, bytes: bytes, context: context
+            ).read(data, name, &batch)
+            return nil
+        }
+        return MetricSteps(data, place: index, metric.type, units: units, grouping, bytes, context)
+    }
+
+    // MARK: - Reading
+
+    private mutating func read(_ data: JSONValue, hasUnit: Bool, _ bytes: UnsafeRawBufferPointer) {
+        let isFraction = type.unit == "%" && context.percent == .hundred
+        var names: [String: Int32] = [:]
+        var last: (text: UnsafeRawBufferPointer, number: Int32)?
+        var cursor = ArrayCursor(data, in: bytes)
+        var members = Members(data, in: bytes)
+        while let element = cursor.next() {
+            let index = cursor.count - 1
+            found.received += 1
+            members.read(element)
+            if let fault = fault(members, element, hasUnit) {
+                found.reject(.point(metric: place, index), fault.code, fault.reason)
+                continue
+            }
+            guard let date = members["date"], let time = PhoneTime.read(bytes.content(of: date)) else { continue }
+            var point = Point(
+                index: Int32(index), source: 0, hasRange: false, time: time, value: 0, low: 0, high: 0)
+            func number(_ name: StaticString) -> Double? {
+                isFraction ? members.digits(name).flatMap(PhoneNumbers.hundredth) : members.number(name)
+            }
+            if let value = number("qty") {
+                point.value = value
+            } else if let low = number("Min"), let mean = number("Avg"), let high = number("Max") {
+                (point.value, point.low, point.high) = (mean, low, high)
+                point.hasRange = low != high || mean != low
+            } else {
+                found.reject(.point(metric: place, index), "value", "qty is a number")
+                continue
+            }
+            let wrong =
+                PhoneNumbers.fault(point.value, unit, type)
+                ?? (isFraction && PhoneNumbers.isNoPercentage(point.value, of: type.id)
+                    ? ("value", "as 0 to 100 it is what no person has; setting percent says how numbers are meant")
+                    : nil)
+            if let wrong {
+                found.reject(.point(metric: place, index), wrong.0, wrong.1)
+                continue
+            }
+            let name = members["source"].flatMap { $0.kind == .string ? $0 : nil }
+            let raw = name.map(bytes.content) ?? UnsafeRawBufferPointer(start: nil, count: 0)
+            // Nearly every point has the source of the one before it.
+            if let last, last.text.elementsEqual(raw) {
+                point.source = last.number
+            } else {
+                let text = name.flatMap { JSONText.string($0, in: bytes) } ?? ""
+                guard text.utf8.count <= PhoneBody.maximumText else {
+                    found.reject(.point(metric: place, index), "size", "the name of the source is too long")
+                    continue
+                }
+                let number = names[text] ?? Int32(sources.count)
+                if names[text] == nil {
+                    names[text] = number
+                    sources.append(MetricSource(text))
+                }
+                point.source = number
+                last = (raw, number)
+            }
+            points.append(point)
+        }
+    }
+
+    private func fault(
+        _ members: Members, _ element: JSONValue, _ hasUnit: Bool
+    ) -> (code: String, reason: String)? {
+        guard element.kind == .object else { return ("json", "a point is an object") }
+        if let name = members.repeatedName { return ("json", "member \(name.prefix(64)) twice") }
+        guard let date = members["date"] else { return ("time", "date is missing") }
+        guard date.kind == .string, PhoneTime.read(members.bytes.content(of: date)) != nil else {
+            return ("time", "date cannot be read: expected such as 2026-02-10 06:31:02 +0100")
+        }
+        return hasUnit ? nil : ("unit", "units is missing")
+    }
+
+    /// Several points of one instant and source are told apart by their values, in ascending order; equal ones count once.
+    private mutating func number() {
+        let isOrdered = zip(points, points.dropFirst()).allSatisfy { $0.time.microseconds < $1.time.microseconds }
+        guard !isOrdered else { return }
+        let keepsSources = grouping.bucket == nil
+        func identity(_ point: Point) -> (Int64, Int32) {
+            (point.time.microseconds, keepsSources && !point.hasRange ? point.source : -1)
+        }
+        let order = points.indices.sorted { left, right in
+            let (first, second) = (points[left], points[right])
+            let (one, other) = (identity(first), identity(second))
+            return one != other ? one < other : (first.value, first.index) < (second.value, second.index)
+        }
+        for (before, after) in zip(order, order.dropFirst()) where identity(points[before]) == identity(points[after]) {
+            let isEqual =
+                points[before].value == points[after].value && points[before].low == points[after].low
+                && points[before].high == points[after].high
+            points[after].ordinal =
+                isEqual ? -points[before].ordinal.magnitude.signed : points[before].ordinal.magnitude.signed + 1
+        }
+    }
+
+    // MARK: - Records
+
+    mutating func next() -> PhoneBatch? {
+        guard position < points.count || found.received > 0 else { return nil }
+        var batch = found
+        found = PhoneBatch()
+        let end = min(points.count, position + PhoneBody.batchRecords)
+        batch.records.reserveCapacity(end - position)
+        while position < end {
+            add(points[position], &batch)
+            position += 1
+        }
+        return batch
+    }
+
+    private func add(_ point: Point, _ batch: inout PhoneBatch) {
+        let at = PhonePlace.point(metric: place, Int(point.index))
+        guard point.ordinal > 0 else {
+            batch.ignored.append(PhoneOmission(at, "equal to the point before"))
+            return
+        }
+        if case .days = grouping { return addDay(point, at, &batch) }
+        let bucket = grouping.bucket ?? (point.hasRange ? ("m", 60_000_000) : nil)
+        let source = sources[Int(point.source)]
+        let time = PhoneTime.key(point.time.microseconds)
+        let suffix = point.ordinal > 1 ? " \(point.ordinal)" : ""
+        guard let key = RecordKey("\(time) \(type.id) \(bucket?.letter ?? "r \(source.hash)")\(suffix)") else {
+            return batch.reject(at, "key", "too many different points of one instant")
+        }
+        let (value, metadata) = content(point, source, isBucket: bucket != nil)
+        let end = bucket.map {
+            Timestamp(microseconds: point.time.microseconds + $0.length, offsetMinutes: point.time.offsetMinutes)
+        }
+        let sample = Sample(
+            source: context.source("hae"), key: key, type: type.id, value: .quantity(value, unit: unit),
+            start: point.time, end: end, subject: context.subject, metadata: metadata)
+        batch.records.append(PhoneRecord(.sample(sample), at))
+    }
+
+    private func content(
+        _ point: Point, _ source: MetricSource, isBucket: Bool
+    ) -> (value: Double, metadata: JSONObject?) {
+        guard isBucket else { return (point.value, source.metadata) }
+        guard type.aggregation != .cumulative else { return (PhoneNumbers.rounded(point.value), source.metadata) }
+        var writer = MetadataWriter()
+        writer.add("sourceName", text: source.name)
+        writer.add("aggregation", text: "mean")
+        if point.hasRange {
+            writer.add("minimum", number: PhoneNumbers.rounded(point.low))
+            writer.add("maximum", number: PhoneNumbers.rounded(point.high))
+        }
+        return (PhoneNumbers.rounded(point.value), writer.text.map(JSONObject.init(trusted:)))
+    }
+
+    /// A day is the one that is printed, by the clock of the phone.
+    private func addDay(_ point: Point, _ at: PhonePlace, _ batch: inout PhoneBatch) {
+        var writer = MetadataWriter()
+        if point.hasRange {
+            writer.add("minimum", number: PhoneNumbers.rounded(point.low))
+            writer.add("maximum", number: PhoneNumbers.rounded(point.high))
+        }
+        batch.addDay(
+            context, type, PhoneNumbers.rounded(point.value), unit, on: point.time.localDate, series: "hae",
+            account: "hae", metadata: writer.text.map(JSONObject.init(trusted:)), at)
+    }
+}
+
+/// A source of a metric's points, and what of it every point has.
+struct MetricSource {
+    let name: String
+    let hash: String
+    let metadata: JSONObject?
+
+    init(_ name: String) {
+        self.name = name
+        hash = PhoneKeys.hash(name)
+        var writer = MetadataWriter()
+        writer.add("sourceName", text: name)
+        metadata = writer.text.map(JSONObject.init(trusted:))
+    }
+}
+
+extension PhoneBatch {
+    /// Rejects a metric as a whole; there is nothing more of it.
+    fileprivate mutating func nothing(_ pointer: String, _ code: String, _ reason: String) -> MetricSteps? {
+        received += 1
+        reject(pointer, code, reason)
+        return nil
+    }
+
+    /// Adds a day's value, which needs a person.
+    mutating func addDay(
+        _ context: PhoneContext, _ type: HealthType, _ value: Double, _ unit: String, on date: LocalDate,
+        series: String, account: String, metadata: JSONObject? = nil, _ at: PhonePlace
+    ) {
+        guard let person = context.person else {
+            return reject(
+                at, "person", "a value of a day needs a person, and this token has none: hub ingest new --person")
+        }
+        let day = DayValue(
+            source: context.source(account), person: person, type: type.id,
+            series: "\(context.plugin):\(series)", date: date, value: value, unit: unit,
+            method: type.aggregation == .cumulative ? "sum" : "mean", metadata: metadata)
+        records.append(PhoneRecord(.day(day), at))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// What stands between the quotes of a string, escapes unresolved.
+    func content(of value: JSONValue) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: self[(value.start + 1)..<(value.end - 1)])
+    }
+}
+
+extension UInt32 {
+    fileprivate var signed: Int32 { Int32(bitPattern: self) }
+}

@@ -1,0 +1,294 @@
+import JSON
+import Samples
+
+/// A metric whose points are more than a number.
+struct ShapedMetric {
+    let metric: HealthAutoExportMetric
+    let place: Int
+    let units: String?
+    let grouping: Grouping
+    let bytes: UnsafeRawBufferPointer
+    let context: PhoneContext
+
+    private var maker: SampleMaker { SampleMaker(context: context, account: "hae") }
+
+    /// A point, with what all of them have.
+    private struct Point {
+        let members: Members
+        let value: JSONValue
+        let at: PhonePlace
+        let time: Timestamp
+        let source: String
+        /// `T <type>`.
+        let start: String
+    }
+
+    func read(_ data: JSONValue, _ name: String, _ batch: inout PhoneBatch) {
+        var cursor = ArrayCursor(data, in: bytes)
+        var drafts: [SampleDraft] = []
+        while let element = cursor.next() {
+            batch.received += 1
+            let at = PhonePlace.point(metric: place, cursor.count - 1)
+            let members = Members(element, in: bytes)
+            guard element.kind == .object else {
+                batch.reject(at, "json", "a point is an object")
+                continue
+            }
+            if let name = members.repeatedName {
+                batch.reject(at, "json", "member \(name.prefix(64)) twice")
+                continue
+            }
+            if metric.shape == .sleep {
+                drafts += SleepReader(context: context, maker: maker).read(members, at, &batch)
+                continue
+            }
+            guard let text = members.text("date") else {
+                batch.reject(at, "time", "date is missing")
+                continue
+            }
+            guard let time = PhoneTime.read(text) else {
+                batch.reject(at, "time", "date cannot be read: expected such as 2026-02-10 06:31:02 +0100")
+                continue
+            }
+            let source = members.text("source") ?? ""
+            guard source.utf8.count <= PhoneBody.maximumText else {
+                batch.reject(at, "size", "the name of the source is too long")
+                continue
+            }
+            let point = Point(
+                members: members, value: element, at: at, time: time, source: source,
+                start: "\(PhoneTime.key(time.microseconds)) \(metric.type.id)")
+            drafts += self.drafts(of: point, name, &batch)
+        }
+        batch.add(drafts)
+    }
+
+    private func drafts(of point: Point, _ name: String, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        switch metric.shape {
+        case .pressure: return pressure(point, &batch)
+        case .meal, .insulin: return number(point, &batch)
+        default: break
+        }
+        // What has no number has no day either.
+        if case .days = grouping {
+            keep(
+                point, name, "grouped by days, which this metric has no record for: choose another time grouping",
+                &batch)
+            return []
+        }
+        switch metric.shape {
+        case .standHour: return standHour(point, name, &batch)
+        case .minutes: return session(point, &batch)
+        case .hygiene: return hygiene(point, &batch)
+        case .counters: return counters(point, &batch)
+        case .number, .sleep, .meal, .insulin, .pressure: return []
+        }
+    }
+
+    private func keep(_ point: Point, _ name: String, _ why: String, _ batch: inout PhoneBatch) {
+        let keeper = Keeper(bytes, context, account: "hae", type: "x.hae.unread")
+        keeper.keep(point.value, name, at: "\(point.at)", units.map { [("units", $0)] } ?? [], &batch)
+        batch.ignored.append(PhoneOmission(point.at, why, name: name, points: 1))
+    }
+
+    private func metadata(_ point: Point) -> MetadataWriter {
+        var writer = MetadataWriter()
+        writer.add("sourceName", text: point.source)
+        return writer
+    }
+
+    private func end(of point: Point) -> Timestamp? { grouping.bucket.map { point.time.later($0.length) } }
+
+    // MARK: - Numbers with something beside them
+
+    private func number(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        guard let units else {
+            batch.reject(point.at, "unit", "units is missing")
+            return []
+        }
+        guard var value = point.members.number("qty") else {
+            batch.reject(point.at, "value", "qty is a number")
+            return []
+        }
+        let unit = PhoneNumbers.unit(units, of: metric.type.id)
+        if let fault = PhoneNumbers.fault(value, unit, metric.type) {
+            batch.reject(point.at, fault.code, fault.reason)
+            return []
+        }
+        if case .days = grouping {
+            batch.addDay(
+                context, metric.type, PhoneNumbers.rounded(value), unit, on: point.time.localDate, series: "hae",
+                account: "hae", point.at)
+            return []
+        }
+        var metadata = metadata(point)
+        var more = ""
+        if metric.shape == .meal {
+            let meals = ["before meal": 1, "after meal": 2]
+            if let meal = point.members.text("mealTime").flatMap({ meals[PhoneKeys.compared($0)] }) {
+                metadata.add("bloodGlucoseMealTime", number: Double(meal))
+                more = "\(meal)"
+            }
+        } else {
+            let reasons = ["basal": 1, "bolus": 2]
+            guard let reason = point.members.text("reason").flatMap({ reasons[PhoneKeys.compared($0)] }) else {
+                batch.reject(point.at, "metadata", "insulin says nothing without its reason, Basal or Bolus")
+                return []
+            }
+            metadata.add("insulinDeliveryReason", number: Double(reason))
+            more = "\(reason)"
+        }
+        if grouping.bucket != nil {
+            value = PhoneNumbers.rounded(value)
+            if metric.type.aggregation != .cumulative { metadata.add("aggregation", text: "mean") }
+        }
+        let base = "\(point.start) \(grouping.bucket?.letter ?? "r \(PhoneKeys.hash(point.source))")"
+        guard let sample = maker.quantity(metric.type.id, value, unit, base, point.time, end(of: point), metadata)
+        else {
+            batch.reject(point.at, "metadata", "the point says too much for a record")
+            return []
+        }
+        return [SampleDraft(sample, base: base, content: order(value) + more, point.at)]
+    }
+
+    /// A number as a text that sorts as it does.
+    private func order(_ value: Double) -> String {
+        let bits = value.bitPattern
+        let ordered = value.sign == .minus ? ~bits : bits | 1 << 63
+        let text = String(ordered, radix: 16)
+        return String(repeating: "0", count: 16 - text.count) + text
+    }
+
+    private func pressure(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        guard let systolic = point.members.number("systolic"), let diastolic = point.members.number("diastolic") else {
+            batch.reject(point.at, "value", "systolic and diastolic are numbers")
+            return []
+        }
+        let unit = PhoneNumbers.unit(units ?? "mmHg")
+        for (type, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
+            guard let type = TypeRegistry.standard.type(type), let fault = PhoneNumbers.fault(value, unit, type) else {
+                continue
+            }
+            batch.reject(point.at, fault.code, fault.reason)
+            return []
+        }
+        if case .days = grouping {
+            for (id, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
+                guard let type = TypeRegistry.standard.type(id) else { continue }
+                batch.addDay(
+                    context, type, PhoneNumbers.rounded(value), unit, on: point.time.localDate, series: "hae",
+                    account: "hae", point.at)
+            }
+            return []
+        }
+        var metadata = metadata(point)
+        if grouping.bucket != nil { metadata.add("aggregation", text: "mean") }
+        let time = PhoneTime.key(point.time.microseconds)
+        let base = "\(time) bp \(grouping.bucket?.letter ?? "r \(PhoneKeys.hash(point.source))")"
+        guard var samples = maker.pressure(systolic, diastolic, base: base, point.time, end(of: point), metadata) else {
+            batch.reject(point.at, "metadata", "the point says too much for a record")
+            return []
+        }
+        for index in samples.indices {
+            if case .quantity(let value, _) = samples[index].value {
+                samples[index].value = .quantity(value, unit: unit)
+            }
+        }
+        return [SampleDraft(samples, base: base, content: order(systolic) + order(diastolic), point.at)]
+    }
+
+    // MARK: - Events
+
+    private func event(
+        _ point: Point, _ raw: Int, until end: Timestamp?, key: String, content: String, _ metadata: MetadataWriter,
+        _ batch: inout PhoneBatch
+    ) -> [SampleDraft] {
+        guard let sample = maker.category(metric.type.id, raw, key, point.time, end, metadata) else {
+            batch.reject(point.at, "metadata", "the point says too much for a record")
+            return []
+        }
+        return [SampleDraft(sample, base: key, content: content, point.at)]
+    }
+
+    private func standHour(_ point: Point, _ name: String, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        guard let count = point.members.number("qty") else {
+            batch.reject(point.at, "value", "qty is a number")
+            return []
+        }
+        guard count == 0 || count == 1 else {
+            keep(point, name, "several hours in one point: choose the grouping Hours", &batch)
+            return []
+        }
+        // Whatever the grouping: an hour in which a person stood is an hour.
+        return event(
+            point, count == 1 ? 0 : 1, until: point.time.later(3_600_000_000), key: "\(point.start) h",
+            content: "\(Int(count))", metadata(point), &batch)
+    }
+
+    private func length(_ point: Point, unit: String, _ batch: inout PhoneBatch) -> Timestamp? {
+        guard let count = point.members.number("qty") else {
+            batch.reject(point.at, "value", "qty is a number")
+            return nil
+        }
+        guard let from = try? HealthUnit(PhoneNumbers.unit(unit)), let seconds = try? from.convert(count, to: .second)
+        else {
+            batch.reject(point.at, "unit", "the length is a time, such as in min")
+            return nil
+        }
+        guard (0...604_800).contains(seconds) else {
+            batch.reject(point.at, "value", "the length is from 0 to 7 days")
+            return nil
+        }
+        return point.time.later(Int64((seconds * 1_000_000).rounded()))
+    }
+
+    private func session(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        guard let end = length(point, unit: units ?? "min", &batch) else { return [] }
+        return event(
+            point, 0, until: end, key: "\(point.start) r \(PhoneKeys.hash(point.source))",
+            content: PhoneTime.key(end.microseconds), metadata(point), &batch)
+    }
+
+    private func hygiene(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        guard let end = length(point, unit: units ?? "s", &batch) else { return [] }
+        var metadata = metadata(point)
+        let word = point.members.text("value")
+        metadata.add("completeness", text: word)
+        return event(
+            point, 0, until: end, key: "\(point.start) r \(PhoneKeys.hash(point.source))",
+            content: PhoneTime.key(end.microseconds) + (word ?? ""), metadata, &batch)
+    }
+
+    private func counters(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        let kinds: [(name: StaticString, isProtected: Bool?)] = [
+            ("Unspecified", nil), ("Protection Used", true), ("Protection Not Used", false),
+        ]
+        var drafts: [SampleDraft] = []
+        for (index, kind) in kinds.enumerated() {
+            guard let counter = point.members.number(kind.name) else { continue }
+            guard let count = Int(exactly: counter), (0...100).contains(count) else {
+                batch.reject(point.at, "value", "\(kind.name) is a count from 0 to 100")
+                return []
+            }
+            var metadata = metadata(point)
+            metadata.add("sexualActivityProtectionUsed", truth: kind.isProtected)
+            for number in 0..<count {
+                drafts += event(
+                    point, 0, until: nil, key: "\(point.start) r \(PhoneKeys.hash(point.source))",
+                    content: "\(index) \(1_000 + number)", metadata, &batch)
+            }
+        }
+        return drafts
+    }
+}
+
+extension Timestamp {
+    /// So many microseconds later, on the same clock.
+    func later(_ length: Int64) -> Timestamp {
+        Timestamp(microseconds: microseconds + length, offsetMinutes: offsetMinutes)
+    }
+}
+
+extension HealthUnit {
+    static let second = (try? HealthUnit("s")) ?? .null
+}

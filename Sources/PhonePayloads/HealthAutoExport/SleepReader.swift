@@ -1,0 +1,80 @@
+import JSON
+import Samples
+
+/// A point of `sleep_analysis`: a segment, or a whole night.
+struct SleepReader {
+    let context: PhoneContext
+    let maker: SampleMaker
+
+    func read(_ members: Members, _ at: PhonePlace, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        if members["startDate"] != nil, members["endDate"] != nil { return segment(members, at, &batch) }
+        if members["sleepStart"] != nil, members["sleepEnd"] != nil { return night(members, at, &batch) }
+        batch.reject(at, "time", "neither startDate and endDate of a segment nor sleepStart and sleepEnd of a night")
+        return []
+    }
+
+    private static let values: [String: String] = [
+        "awake": "awake", "inbed": "inBed", "core": "asleepCore", "rem": "asleepREM", "deep": "asleepDeep",
+        "asleep": "asleepUnspecified", "unspecified": "asleepUnspecified",
+    ]
+
+    private func segment(_ members: Members, _ at: PhonePlace, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        guard let start = members.text("startDate").flatMap(PhoneTime.read),
+            let end = members.text("endDate").flatMap(PhoneTime.read)
+        else {
+            batch.reject(at, "time", "startDate or endDate cannot be read")
+            return []
+        }
+        guard start.microseconds <= end.microseconds else {
+            batch.reject(at, "time", "endDate is before startDate")
+            return []
+        }
+        var word = PhoneKeys.folded(members.text("value") ?? "").replacing("_", with: "")
+        if word != "asleep", word.hasPrefix("asleep") { word.removeFirst("asleep".count) }
+        guard let name = Self.values[word], let type = TypeRegistry.standard.type(.sleepAnalysis),
+            let raw = type.value(named: name)?.raw
+        else {
+            batch.reject(at, "value", "value is none of Awake, Asleep, In Bed, Core, REM, Deep, Unspecified")
+            return []
+        }
+        let source = members.text("source") ?? ""
+        var metadata = MetadataWriter()
+        metadata.add("sourceName", text: source)
+        let key = "\(PhoneTime.key(start.microseconds)) sleepAnalysis r \(PhoneKeys.hash(source, name))"
+        guard let sample = maker.category(.sleepAnalysis, raw, key, start, end, metadata) else {
+            batch.reject(at, "metadata", "the point says too much for a record")
+            return []
+        }
+        return [SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)]
+    }
+
+    /// A night is one record of its own kind: its stages have lengths and no times, and none are made up.
+    private func night(_ members: Members, _ at: PhonePlace, _ batch: inout PhoneBatch) -> [SampleDraft] {
+        guard let start = members.text("sleepStart").flatMap(PhoneTime.read),
+            let end = members.text("sleepEnd").flatMap(PhoneTime.read), start.microseconds <= end.microseconds
+        else {
+            batch.reject(at, "time", "sleepStart or sleepEnd cannot be read, or the end is before the start")
+            return []
+        }
+        let text = members.text("date") ?? ""
+        guard let date = LocalDate(text) ?? PhoneTime.read(text)?.localDate else {
+            batch.reject(at, "time", "date is missing, or cannot be read")
+            return []
+        }
+        var metadata = MetadataWriter()
+        metadata.add("sourceName", text: members.text("source") ?? members.text("sleepSource"))
+        let lengths: [StaticString] = ["totalSleep", "asleep", "core", "deep", "rem", "awake", "inBed"]
+        for name in lengths { metadata.add("\(name)Hours", json: members.digits(name)) }
+        for name in ["inBedStart", "inBedEnd"] as [StaticString] {
+            metadata.add("\(name)", text: members.text(name).flatMap(PhoneTime.read)?.text)
+        }
+        let key = "\(date.text.replacing("-", with: "")) sleepNight"
+        guard let type = try? TypeID("x.hae.sleepNight"),
+            let sample = maker.sample(type, .other(nil), key, start, end, metadata)
+        else {
+            batch.reject(at, "metadata", "the point says too much for a record")
+            return []
+        }
+        return [SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)]
+    }
+}

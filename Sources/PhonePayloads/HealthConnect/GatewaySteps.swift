@@ -1,0 +1,185 @@
+import JSON
+import Samples
+
+/// A body of HCGateway: records of one type, with the id that Health Connect gave them.
+struct GatewaySteps: PayloadSteps {
+    private let bytes: UnsafeRawBufferPointer
+    private let context: PhoneContext
+    private let record: String
+    private let data: JSONValue
+    private var cursor: ArrayCursor
+    private var isOver = false
+
+    /// - Parameter type: the last part of the address, such as `Weight`.
+    /// - Throws: ``PhoneError`` where the body is not an object with `data`.
+    init(
+        _ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext, type: String
+    ) throws(PhoneError) {
+        (self.bytes, self.context, record) = (bytes, context, type)
+        guard root.kind == .object else { throw PhoneError(.form, "the body is an object with data") }
+        let members = Members(root, in: bytes)
+        if let name = members.repeatedName {
+            throw PhoneError(.json, "the member \(name.prefix(64)) stands there twice")
+        }
+        guard let data = members["data"], data.kind == .array || data.kind == .object else {
+            throw PhoneError(.form, "data is an array of records, or one record")
+        }
+        self.data = data
+        cursor = ArrayCursor(data, in: bytes)
+    }
+
+    mutating func next() -> PhoneBatch? {
+        guard !isOver else { return nil }
+        var batch = PhoneBatch()
+        guard data.kind == .array else {
+            isOver = true
+            batch.received += 1
+            read(data, "/data", &batch)
+            return batch
+        }
+        while batch.size < PhoneBody.batchRecords {
+            guard let element = cursor.next() else {
+                isOver = true
+                break
+            }
+            batch.received += 1
+            read(element, "/data/\(cursor.count - 1)", &batch)
+        }
+        return batch
+    }
+
+    private var maker: SampleMaker { SampleMaker(context: context, account: "health-connect") }
+
+    private func read(_ element: JSONValue, _ at: String, _ batch: inout PhoneBatch) {
+        guard element.kind == .object else { return batch.reject(at, "json", "an object is expected") }
+        let members = Members(element, in: bytes)
+        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
+        guard let start = (members.text("time") ?? members.text("startTime")).flatMap(PhoneTime.read) else {
+            return batch.reject(at, "time", "time is missing, or no instant")
+        }
+        let end = members["time"] == nil ? members.text("endTime").flatMap(PhoneTime.read) : nil
+        guard end.map({ start.microseconds <= $0.microseconds }) ?? true else {
+            return batch.reject(at, "time", "negative length")
+        }
+        let own = members.object("metadata")
+        guard let id = own?.text("id"), !id.isEmpty, id.utf8.count <= 44 else {
+            return batch.reject(at, "key", "metadata.id is missing, or too long")
+        }
+        let version = own?.text("lastModifiedTime").flatMap(PhoneTime.read).map { $0.microseconds / 1_000 }
+        let item = HealthConnectItem(
+            maker: maker, at: at, start: shown(start, members, ["zoneOffset", "startZoneOffset"]),
+            end: end.map { shown($0, members, ["endZoneOffset", "startZoneOffset"]) }, metadata: metadata(own),
+            id: id, version: version)
+        read(members, element, item, &batch)
+    }
+
+    /// On the clock of the place, where the app sends it.
+    private func shown(_ time: Timestamp, _ members: Members, _ names: [StaticString]) -> Timestamp {
+        let seconds = names.lazy.compactMap { members.object($0)?.number("totalSeconds") }.first
+        guard time.offsetMinutes == nil, let seconds, let minutes = Int16(exactly: seconds / 60),
+            (-1_439...1_439).contains(minutes)
+        else { return time }
+        return Timestamp(microseconds: time.microseconds, offsetMinutes: minutes)
+    }
+
+    private func metadata(_ own: Members?) -> MetadataWriter {
+        var writer = MetadataWriter()
+        writer.add("dataOrigin", text: own?.text("dataOrigin"))
+        if own?.number("recordingMethod") == 3 { writer.add("wasUserEntered", truth: true) }
+        writer.add("device", json: own?.object("device").flatMap(HealthConnectItem.device))
+        return writer
+    }
+
+    private func read(_ members: Members, _ element: JSONValue, _ item: HealthConnectItem, _ batch: inout PhoneBatch) {
+        switch record {
+        case "SleepSession": sleep(members, item, &batch)
+        case "ExerciseSession":
+            item.workout(members.number("exerciseType").flatMap { Int(exactly: $0) }, WorkoutFigures(), &batch)
+        case "BloodPressure":
+            item.pressure(
+                members.object("systolic")?.number("inMillimetersOfMercury"),
+                members.object("diastolic")?.number("inMillimetersOfMercury"), &batch)
+        case "Nutrition": item.nutrition(members.text("name"), NutritionFields.record(members), &batch)
+        case "MenstruationFlow": item.flow(members.number("flow"), &batch)
+        case "MenstruationPeriod": item.period(&batch)
+        case "OvulationTest":
+            item.coded(.ovulationTestResult, members.number("result"), HealthConnectCodes.ovulation, &batch)
+        case "CervicalMucus":
+            item.coded(.cervicalMucusQuality, members.number("appearance"), HealthConnectCodes.mucus, &batch)
+        case "HeartRate": series(members, item, "heartRate", "beatsPerMinute", nil, "count/min", &batch)
+        case "CyclingPedalingCadence":
+            series(members, item, "cyclingCadence", "revolutionsPerMinute", nil, "count/min", &batch)
+        case "StepsCadence": series(members, item, "hc.stepsCadence", "rate", nil, "count/min", &batch)
+        case "Power": series(members, item, "cyclingPower", "power", "inWatts", "W", &batch)
+        case "Speed": series(members, item, "x.hc.speed", "speed", "inMetersPerSecond", "m/s", &batch)
+        default: number(members, element, item, &batch)
+        }
+    }
+
+    private func number(
+        _ members: Members, _ element: JSONValue, _ item: HealthConnectItem, _ batch: inout PhoneBatch
+    ) {
+        guard let type = HealthConnectType.byRecord[record] else {
+            Keeper(bytes, context, account: "health-connect", type: "x.hc.unread")
+                .keep(element, record, at: item.at, [], &batch)
+            return batch.ignore(item.at, "type not known", name: String(record.prefix(256)), points: 1)
+        }
+        var found = type.path.first.flatMap { members.value(named: $0) }
+        if type.path.count > 1 {
+            found = found.flatMap { Members($0, in: bytes).value(named: type.path[1]) }
+        }
+        let value = found.flatMap { type.number($0, in: bytes) }
+        item.number(type, value, type.path.joined(separator: "."), &batch)
+    }
+
+    private func sleep(_ members: Members, _ item: HealthConnectItem, _ batch: inout PhoneBatch) {
+        guard let end = item.end else { return batch.reject(item.at, "time", "endTime is missing, or no instant") }
+        var item = item
+        for name in ["title", "notes"] as [StaticString] { item.metadata.add("\(name)", text: members.text(name)) }
+        guard let list = members["stages"], list.kind == .array else {
+            return item.sleep([SleepStage(raw: 1, start: item.start, end: end)], &batch)
+        }
+        let read = SleepSession.stages(
+            list, bytes, at: "\(item.at)/stages", times: ("startTime", "endTime"), &batch)
+        guard let read else {
+            return batch.reject(item.at, "time", "a stage cannot be read: the night is taken whole or not at all")
+        }
+        guard read.count > 0 else { return item.sleep([SleepStage(raw: 1, start: item.start, end: end)], &batch) }
+        if !read.stages.isEmpty { item.sleep(read.stages, &batch) }
+    }
+
+    /// Samples within a record: each is a record of its own, all of one group.
+    private func series(
+        _ members: Members, _ item: HealthConnectItem, _ type: String, _ outer: StaticString, _ inner: StaticString?,
+        _ unit: String, _ batch: inout PhoneBatch
+    ) {
+        guard let list = members["samples"], list.kind == .array, let id = try? TypeID(type) else {
+            return batch.reject(item.at, "value", "samples is an array")
+        }
+        let registered = TypeRegistry.standard.type(id)
+        var cursor = ArrayCursor(list, in: bytes)
+        while let element = cursor.next() {
+            let at = "\(item.at)/samples/\(cursor.count - 1)"
+            let sample = Members(element, in: bytes)
+            guard let time = sample.text("time").flatMap(PhoneTime.read) else {
+                batch.reject(at, "time", "time is missing, or no instant")
+                continue
+            }
+            guard let value = inner.map({ sample.object(outer)?.number($0) }) ?? sample.number(outer) else {
+                batch.reject(at, "value", "\(outer) is a number")
+                continue
+            }
+            if let fault = registered.flatMap({ PhoneNumbers.fault(value, unit, $0) }) {
+                batch.reject(at, fault.code, fault.reason)
+                continue
+            }
+            let key = "\(PhoneTime.key(time.microseconds, keepsMilliseconds: true)) \(item.suffix)"
+            guard var made = maker.quantity(id, value, unit, key, time, nil, item.metadata) else {
+                batch.reject(at, "key", "the id is too long")
+                continue
+            }
+            made.sourceVersion = item.version
+            batch.records.append(PhoneRecord(.sample(made), .pointer(at)))
+        }
+    }
+}

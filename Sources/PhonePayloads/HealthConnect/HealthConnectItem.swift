@@ -1,0 +1,271 @@
+import JSON
+import Samples
+
+/// One element of Health Connect, whichever app sent it: its times, and what becomes of its values.
+struct HealthConnectItem {
+    let maker: SampleMaker
+    let at: String
+    let start: Timestamp
+    /// `nil` for an instant.
+    let end: Timestamp?
+    var metadata: MetadataWriter
+    /// What the key has behind the type: a hash of the app it comes from, or the id of the record.
+    let suffix: String
+    /// The version of the record, where the app knows it.
+    var version: Int64?
+    /// Keys are `T <id>`, without a type: the id alone tells records apart.
+    let isKnownByID: Bool
+
+    /// Known by its app.
+    init(
+        maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, origin: String
+    ) {
+        (self.maker, self.at, self.start, self.end, self.metadata) = (maker, at, start, end, metadata)
+        (suffix, isKnownByID) = (PhoneKeys.hash(origin), false)
+    }
+
+    /// Known by its id.
+    init(
+        maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, id: String,
+        version: Int64?
+    ) {
+        (self.maker, self.at, self.start, self.end, self.metadata) = (maker, at, start, end, metadata)
+        (suffix, self.version, isKnownByID) = (id, version, true)
+    }
+
+    /// A device, as metadata has one.
+    static func device(_ members: Members) -> String? {
+        var writer = MetadataWriter()
+        writer.add("manufacturer", text: members.text("manufacturer"))
+        writer.add("model", text: members.text("model"))
+        return writer.text
+    }
+
+    private var time: String { PhoneTime.key(start.microseconds, keepsMilliseconds: true) }
+
+    private func key(_ type: String) -> String { isKnownByID ? "\(time) \(suffix)" : "\(time) \(type) \(suffix)" }
+
+    private func add(_ samples: [Sample?], _ batch: inout PhoneBatch) {
+        guard samples.allSatisfy({ $0 != nil }) else {
+            return batch.reject(at, "metadata", "it says too much for a record, or its id is too long")
+        }
+        for case var sample? in samples {
+            sample.sourceVersion = version
+            batch.records.append(PhoneRecord(.sample(sample), .pointer(at)))
+        }
+    }
+
+    // MARK: - Numbers
+
+    func number(
+        _ type: HealthConnectType, _ value: Double?, _ member: String, isBucket: Bool = false,
+        _ batch: inout PhoneBatch
+    ) {
+        guard let value else { return batch.reject(at, "value", "\(member) is a number") }
+        if let fault = fault(type, value) { return batch.reject(at, fault.0, fault.1) }
+        guard let id = try? TypeID(type.type) else { return }
+        let sum = isBucket ? PhoneNumbers.rounded(value) : value
+        let key = isBucket ? "\(time) \(type.type) b" : key(type.type)
+        add([maker.quantity(id, sum, type.unit, key, start, end, metadata)], &batch)
+    }
+
+    /// A mean of several, with the least and the greatest.
+    func bucket(
+        _ type: HealthConnectType, _ mean: Double, _ low: Double?, _ high: Double?, _ batch: inout PhoneBatch
+    ) {
+        if let fault = fault(type, mean) { return batch.reject(at, fault.0, fault.1) }
+        guard let id = try? TypeID(type.type) else { return }
+        var metadata = metadata
+        metadata.add("aggregation", text: "mean")
+        metadata.add("minimum", number: low)
+        metadata.add("maximum", number: high)
+        add(
+            [
+                maker.quantity(
+                    id, PhoneNumbers.rounded(mean), type.unit, "\(time) \(type.type) b", start, end, metadata)
+            ], &batch)
+    }
+
+    private func fault(_ type: HealthConnectType, _ value: Double) -> (String, String)? {
+        guard let registered = type.registered else { return nil }
+        if let fault = PhoneNumbers.fault(value, type.unit, registered) { return fault }
+        guard !type.isPercent || !PhoneNumbers.isNoPercentage(value, of: registered.id) else {
+            return ("value", "as 0 to 100 it is what no person has")
+        }
+        // Health Connect forbids it; apps that read it from elsewhere send it all the same.
+        return registered.id == .weight && value <= 0 ? ("value", "a weight is positive") : nil
+    }
+
+    func pressure(_ systolic: Double?, _ diastolic: Double?, _ batch: inout PhoneBatch) {
+        guard let systolic, let diastolic else {
+            return batch.reject(at, "value", "systolic and diastolic are numbers")
+        }
+        for (id, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
+            guard let type = TypeRegistry.standard.type(id), let fault = PhoneNumbers.fault(value, "mmHg", type) else {
+                continue
+            }
+            return batch.reject(at, fault.code, fault.reason)
+        }
+        let base = isKnownByID ? "\(time) \(suffix)" : "\(time) bp \(suffix)"
+        guard let samples = maker.pressure(systolic, diastolic, base: base, start, end, metadata) else {
+            return batch.reject(at, "metadata", "it says too much for a record, or its id is too long")
+        }
+        add(samples, &batch)
+    }
+
+    // MARK: - Events
+
+    func category(_ type: TypeID, _ raw: Int, _ batch: inout PhoneBatch) {
+        add([maker.category(type, raw, key("\(type)"), start, end, metadata)], &batch)
+    }
+
+    /// A number of Health Connect as HealthKit's.
+    func coded(_ type: TypeID, _ value: Double?, _ codes: [Int: Int], _ batch: inout PhoneBatch) {
+        guard let value, let code = Int(exactly: value) else {
+            return batch.reject(at, "value", "a number is expected")
+        }
+        guard let raw = codes[code] else { return batch.ignore(at, "\(code) says nothing that a record could") }
+        category(type, raw, &batch)
+    }
+
+    func flow(_ value: Double?, _ batch: inout PhoneBatch) {
+        // HealthKit has no flow that does not say this; Health Connect says the beginning in its periods.
+        var item = self
+        item.metadata.add("menstrualCycleStart", truth: false)
+        item.coded(.menstrualFlow, value, HealthConnectCodes.flow, &batch)
+    }
+
+    func period(_ batch: inout PhoneBatch) {
+        guard let type = try? TypeID("x.hc.menstruationPeriod") else { return }
+        add([maker.sample(type, .other(nil), key("menstruationPeriod"), start, end, metadata)], &batch)
+    }
+
+    func intercourse(_ value: Double?, _ batch: inout PhoneBatch) {
+        var item = self
+        let code = value.flatMap { Int(exactly: $0) } ?? 0
+        item.metadata.add("sexualActivityProtectionUsed", truth: HealthConnectCodes.protection[code])
+        item.category(.sexualActivity, 0, &batch)
+    }
+
+    // MARK: - Several in one
+
+    func nutrition(_ name: String?, _ fields: [NutritionFields.Field], _ batch: inout PhoneBatch) {
+        guard !fields.isEmpty else { return batch.reject(at, "value", "nothing that was eaten is said") }
+        let base = isKnownByID ? "\(time) \(suffix)" : "\(time) food \(suffix)"
+        for field in fields {
+            guard let type = TypeRegistry.standard.type(field.type),
+                let fault = PhoneNumbers.fault(field.value, field.unit, type)
+            else { continue }
+            return batch.reject(at, fault.code, fault.reason)
+        }
+        let food = name?.trimmed ?? ""
+        var metadata = metadata
+        if !food.isEmpty { metadata.add("foodType", text: food) }
+        var samples: [Sample?] = fields.enumerated().map { index, field in
+            maker.quantity(
+                field.type, field.value, field.unit, "\(base) \(field.short)", start, end, group: base, metadata)
+        }
+        // HealthKit has no food without a name.
+        if !food.isEmpty {
+            samples.insert(maker.sample(.food, .correlation, base, start, end, group: base, metadata), at: 0)
+        }
+        add(samples, &batch)
+    }
+
+    func workout(_ exerciseType: Int?, _ figures: WorkoutFigures, _ batch: inout PhoneBatch) {
+        guard let exerciseType, let activity = ExerciseTypes.activity(exerciseType) else {
+            return batch.reject(at, "value", "type is a number")
+        }
+        var metadata = metadata
+        metadata.add("exerciseType", json: "\(exerciseType)")
+        metadata.add("strideLength", json: figures.stride.map { "{\"value\":\(NumberWriter.text($0)),\"unit\":\"m\"}" })
+        let parts = figures.parts(of: activity)
+        if parts.distanceIsOther {
+            metadata.add(
+                "distance", json: figures.distance.map { "{\"value\":\(NumberWriter.text($0)),\"unit\":\"m\"}" })
+        }
+        var sample = maker.sample(
+            .workout, .workout(activity: activity.name, raw: Int64(activity.raw)), key("workout"), start, end, metadata)
+        if parts.parts != WorkoutParts() { sample?.workout = parts.parts }
+        add([sample], &batch)
+    }
+
+    /// Stages of a night, one group; each is an interval of its own.
+    func sleep(_ stages: [SleepStage], _ batch: inout PhoneBatch) {
+        let group = isKnownByID ? suffix : "\(time) \(suffix)"
+        var samples: [Sample?] = []
+        for stage in stages {
+            let time = PhoneTime.key(stage.start.microseconds, keepsMilliseconds: true)
+            let key = isKnownByID ? "\(time) \(suffix)" : "\(time) sleepAnalysis \(suffix)"
+            samples.append(
+                maker.category(.sleepAnalysis, stage.raw, key, stage.start, stage.end, group: group, metadata))
+        }
+        add(samples, &batch)
+    }
+}
+
+/// A stage of sleep, as HealthKit numbers it.
+struct SleepStage {
+    var raw: Int
+    var start, end: Timestamp
+}
+
+/// What Health Connect says of a workout as a whole.
+struct WorkoutFigures {
+    var distance, steps, meanCadence, highestCadence, stride: Double?
+
+    /// As totals of a workout; a distance of something else than walking, running, cycling or swimming has no type.
+    func parts(of activity: WorkoutActivity) -> (parts: WorkoutParts, distanceIsOther: Bool) {
+        var parts = WorkoutParts()
+        var isOther = false
+        func add(_ type: TypeID, _ value: Double?, _ unit: String, _ statistic: WorkoutParts.Total.Statistic = .sum) {
+            guard let value, value >= 0 else { return }
+            parts.totals.append(WorkoutParts.Total(type, value, unit: unit, statistic: statistic))
+        }
+        switch activity.name {
+        case "running", "walking", "hiking": add(.distanceWalkingRunning, distance, "m")
+        case "cycling": add(.distanceCycling, distance, "m")
+        case "swimming": add(.distanceSwimming, distance, "m")
+        default: isOther = true
+        }
+        add(.stepCount, steps, "count")
+        add(.hcStepsCadence, meanCadence, "count/min", .average)
+        add(.hcStepsCadence, highestCadence, "count/min", .maximum)
+        return (parts, isOther)
+    }
+}
+
+/// What was eaten, of either app.
+enum NutritionFields {
+    struct Field {
+        var type: TypeID
+        var value: Double
+        var unit: String
+        /// In the key.
+        var short: String
+    }
+
+    private static let fields: [(webhook: StaticString, record: StaticString, TypeID, String, String)] = [
+        ("calories", "energy", .dietaryEnergyConsumed, "kcal", "energy"),
+        ("protein_grams", "protein", .dietaryProtein, "g", "protein"),
+        ("carbs_grams", "totalCarbohydrate", .dietaryCarbohydrates, "g", "carbs"),
+        ("fat_grams", "totalFat", .dietaryFatTotal, "g", "fat"), ("sugar_grams", "sugar", .dietarySugar, "g", "sugar"),
+        ("sodium_grams", "sodium", .dietarySodium, "g", "sodium"),
+        ("dietary_fiber_grams", "dietaryFiber", .dietaryFiber, "g", "fiber"),
+    ]
+
+    static func webhook(_ members: Members) -> [Field] {
+        fields.compactMap { field in
+            members.number(field.webhook).map { Field(type: field.2, value: $0, unit: field.3, short: field.4) }
+        }
+    }
+
+    static func record(_ members: Members) -> [Field] {
+        fields.compactMap { field in
+            let object = members.object(field.record)
+            return (object?.number("inGrams") ?? object?.number("inKilocalories")).map {
+                Field(type: field.2, value: $0, unit: field.3, short: field.4)
+            }
+        }
+    }
+}

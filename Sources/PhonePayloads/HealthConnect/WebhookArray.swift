@@ -1,0 +1,189 @@
+import JSON
+import Samples
+
+/// One array of a body of HC Webhook.
+struct WebhookArray {
+    /// What its elements are.
+    enum Kind {
+        case number(HealthConnectType)
+        case sleep, exercise, pressure, nutrition, flow, period, spotting, ovulation, mucus, intercourse
+
+        init?(_ key: String) {
+            switch key {
+            case "sleep": self = .sleep
+            case "exercise": self = .exercise
+            case "blood_pressure": self = .pressure
+            case "nutrition": self = .nutrition
+            case "menstruation_flow": self = .flow
+            case "menstruation_period": self = .period
+            case "intermenstrual_bleeding": self = .spotting
+            case "ovulation_test": self = .ovulation
+            case "cervical_mucus": self = .mucus
+            case "sexual_activity": self = .intercourse
+            default:
+                guard let type = HealthConnectType.byKey[key] else { return nil }
+                self = .number(type)
+            }
+        }
+    }
+
+    /// How finely its elements were counted, which no member says.
+    enum Form { case samples, days }
+
+    let name: String
+    let kind: Kind
+    let bytes: UnsafeRawBufferPointer
+    let context: PhoneContext
+    /// When the phone made the body.
+    let made: Int64
+    let form: Form
+
+    private static let window: Int64 = 48 * 3_600_000_000
+    var maker: SampleMaker { SampleMaker(context: context, account: "health-connect") }
+
+    /// Days, where no element says whose it is, and each begins at midnight of the person's clock.
+    static func form(of list: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) -> Form {
+        var cursor = ArrayCursor(list, in: bytes)
+        while let element = cursor.next() {
+            let members = Members(element, in: bytes)
+            guard members["metadata"] == nil, let start = members.text("start_time").flatMap(PhoneTime.read),
+                isMidnight(start, context)
+            else { return .samples }
+        }
+        return .days
+    }
+
+    private static func isMidnight(_ time: Timestamp, _ context: PhoneContext) -> Bool {
+        let day = LocalDay.number(of: time, sampleZone: nil, personZone: context.zone, policy: .fixed)
+        let before = Timestamp(microseconds: time.microseconds - 1)
+        return day != LocalDay.number(of: before, sampleZone: nil, personZone: context.zone, policy: .fixed)
+    }
+
+    func read(_ element: JSONValue, _ index: Int, _ batch: inout PhoneBatch) {
+        let at = "/\(name)/\(index)"
+        guard element.kind == .object else { return batch.reject(at, "json", "an object is expected") }
+        let members = Members(element, in: bytes)
+        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
+        if case .sleep = kind {
+            return SleepSession(array: self, at: at).read(members, &batch)
+        }
+        let times: (start: Timestamp, end: Timestamp?)
+        switch time(members) {
+        case .failure(let fault): return batch.reject(at, "time", fault.reason)
+        case .success(let found): times = found
+        }
+        guard (times.end ?? times.start).microseconds <= made else {
+            return batch.reject(at, "time", "ends after the payload was made: a projection")
+        }
+        let item = HealthConnectItem(
+            maker: maker, at: at, start: times.start, end: times.end, metadata: metadata(members),
+            origin: origin(members))
+        switch kind {
+        case .number(let type): number(type, members, item, &batch)
+        case .pressure: item.pressure(members.number("systolic"), members.number("diastolic"), &batch)
+        case .exercise: exercise(members, item, &batch)
+        case .nutrition: item.nutrition(members.text("name"), NutritionFields.webhook(members), &batch)
+        case .flow: item.flow(members.number("flow"), &batch)
+        case .period: item.period(&batch)
+        case .spotting: item.category(.intermenstrualBleeding, 0, &batch)
+        case .ovulation:
+            item.coded(.ovulationTestResult, members.number("result"), HealthConnectCodes.ovulation, &batch)
+        case .mucus: item.coded(.cervicalMucusQuality, members.number("appearance"), HealthConnectCodes.mucus, &batch)
+        case .intercourse: item.intercourse(members.number("protection_used"), &batch)
+        case .sleep: break
+        }
+    }
+
+    struct TimeFault: Error { let reason: String }
+
+    private func time(_ members: Members) -> Result<(start: Timestamp, end: Timestamp?), TimeFault> {
+        let isInterval = members["start_time"] != nil
+        guard let text = isInterval ? members.text("start_time") : members.text("time") else {
+            return .failure(TimeFault(reason: "time is missing"))
+        }
+        guard let start = PhoneTime.read(text) else { return .failure(TimeFault(reason: "no instant")) }
+        guard isInterval else { return .success((start, nil)) }
+        guard let end = members.text("end_time").flatMap(PhoneTime.read) else {
+            return .failure(TimeFault(reason: "end_time is missing, or no instant"))
+        }
+        guard start.microseconds <= end.microseconds else { return .failure(TimeFault(reason: "negative length")) }
+        return .success((start, end))
+    }
+
+    // MARK: - What stands beside the number
+
+    func origin(_ members: Members) -> String { members.object("metadata")?.text("data_origin") ?? "" }
+
+    func metadata(_ members: Members) -> MetadataWriter {
+        var writer = MetadataWriter()
+        guard let metadata = members.object("metadata") else { return writer }
+        writer.add("dataOrigin", text: metadata.text("data_origin"))
+        if let method = metadata.text("recording_method") {
+            if method == "manual_entry" {
+                writer.add("wasUserEntered", truth: true)
+            } else {
+                writer.add("recordingMethod", text: method)
+            }
+        }
+        writer.add("device", json: metadata.object("device").flatMap(HealthConnectItem.device))
+        return writer
+    }
+
+    // MARK: - Numbers
+
+    private func number(
+        _ type: HealthConnectType, _ members: Members, _ item: HealthConnectItem, _ batch: inout PhoneBatch
+    ) {
+        func value(_ name: String) -> Double? {
+            members.value(named: name).flatMap { type.number($0, in: bytes) }
+        }
+        if form == .days, type.isInterval, item.end != nil { return day(type, value(type.member), item, &batch) }
+        if let mean = value("avg") {
+            return item.bucket(type, mean, value("min"), value("max"), &batch)
+        }
+        item.number(type, value(type.member), type.member, isBucket: isBucket(type, members, item), &batch)
+    }
+
+    /// Without a source and on whole five minutes it is a sum of several, whose members grow.
+    private func isBucket(_ type: HealthConnectType, _ members: Members, _ item: HealthConnectItem) -> Bool {
+        guard type.isInterval, members["metadata"] == nil, let end = item.end else { return false }
+        return item.start.microseconds % 300_000_000 == 0
+            && (end.microseconds % 300_000_000 == 0 || made - end.microseconds < 60_000_000)
+    }
+
+    private func day(
+        _ type: HealthConnectType, _ value: Double?, _ item: HealthConnectItem, _ batch: inout PhoneBatch
+    ) {
+        guard let value, let registered = type.registered else {
+            return batch.reject(item.at, "value", "\(type.member) is a number")
+        }
+        if let fault = PhoneNumbers.fault(value, type.unit, registered) {
+            return batch.reject(item.at, fault.code, fault.reason)
+        }
+        let begin = made - Self.window
+        // The app counts from the begin of its window, and writes midnight.
+        if item.start.microseconds < begin, let end = item.end, end.microseconds > begin {
+            let text = Timestamp(microseconds: begin).text
+            return batch.ignore(
+                item.at, "the window of 48 hours began at \(text), inside that day: the count is partial")
+        }
+        guard
+            let date = LocalDay.of(item.start, sampleZone: nil, personZone: context.zone, policy: .fixed)
+        else { return batch.reject(item.at, "time", "the zone of the person is not known: \(context.zone)") }
+        batch.addDay(
+            context, registered, value, type.unit, on: date, series: "hc", account: "health-connect",
+            .pointer(item.at))
+    }
+
+    // MARK: - Exercise
+
+    private func exercise(_ members: Members, _ item: HealthConnectItem, _ batch: inout PhoneBatch) {
+        let type = members.text("type").flatMap { Int($0) } ?? members.number("type").flatMap { Int(exactly: $0) }
+        item.workout(
+            type,
+            WorkoutFigures(
+                distance: members.number("distance_meters"), steps: members.number("steps"),
+                meanCadence: members.number("avg_cadence_spm"), highestCadence: members.number("max_cadence_spm"),
+                stride: members.number("stride_length_m")), &batch)
+    }
+}

@@ -1,0 +1,183 @@
+import JSON
+
+/// The members of an object where they lie, without a tree: a body has hundreds of thousands of them.
+struct Members {
+    let bytes: UnsafeRawBufferPointer
+    private(set) var all: [(name: JSONValue, value: JSONValue)] = []
+
+    /// Reads the members of an object that was scanned before; any other value has none.
+    init(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        all.reserveCapacity(4)
+        read(value)
+    }
+
+    /// Reads another object into the same room.
+    mutating func read(_ value: JSONValue) {
+        all.removeAll(keepingCapacity: true)
+        guard value.kind == .object else { return }
+        var scanner = JSONScanner(bytes, within: value)
+        guard scanner.take(UInt8(ascii: "{")) else { return }
+        scanner.skipSpace()
+        while scanner.next == UInt8(ascii: "\"") {
+            guard let name = try? scanner.name(), let value = try? scanner.value() else { return }
+            all.append((name, value))
+            scanner.skipSpace()
+            guard scanner.take(UInt8(ascii: ",")) else { return }
+            scanner.skipSpace()
+        }
+    }
+
+    /// The value under a name that needs no escapes; of two members of one name the first.
+    ///
+    /// `null` is as good as absent.
+    subscript(_ name: StaticString) -> JSONValue? {
+        for member in all where named(member.name, name) {
+            return member.value.kind == .null ? nil : member.value
+        }
+        return nil
+    }
+
+    private func named(_ value: JSONValue, _ name: StaticString) -> Bool {
+        let count = value.end - value.start - 2
+        guard count == name.utf8CodeUnitCount else { return false }
+        let start = value.start + 1
+        for offset in 0..<count where bytes[start + offset] != name.utf8Start[offset] { return false }
+        return true
+    }
+
+    /// A name that two members have; readers of JSON do not agree which of them counts.
+    var repeatedName: String? {
+        for (index, member) in all.enumerated() {
+            for other in all[..<index] where isSame(member.name, other.name) {
+                return JSONText.string(member.name, in: bytes) ?? "?"
+            }
+        }
+        return nil
+    }
+
+    private func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
+        if left.hasEscapes || right.hasEscapes {
+            return JSONText.string(left, in: bytes) == JSONText.string(right, in: bytes)
+        }
+        let count = left.end - left.start
+        guard count == right.end - right.start else { return false }
+        for offset in 0..<count where bytes[left.start + offset] != bytes[right.start + offset] { return false }
+        return true
+    }
+
+    /// The value under a name of a table.
+    func value(named name: String) -> JSONValue? {
+        all.first { JSONText.string($0.name, in: bytes) == name }.flatMap { $0.value.kind == .null ? nil : $0.value }
+    }
+
+    func text(_ name: StaticString) -> String? {
+        self[name].flatMap { $0.kind == .string ? JSONText.string($0, in: bytes) : nil }
+    }
+
+    func number(_ name: StaticString) -> Double? {
+        self[name].flatMap { $0.kind == .number ? NumberReader.double($0, in: bytes) : nil }
+    }
+
+    /// The digits of a number as they stand there.
+    func digits(_ name: StaticString) -> String? {
+        self[name].flatMap { $0.kind == .number ? JSONText.plain($0, bytes) : nil }
+    }
+
+    func truth(_ name: StaticString) -> Bool? {
+        switch self[name]?.kind {
+        case .true: true
+        case .false: false
+        default: nil
+        }
+    }
+
+    /// The members of a member that is an object; none where it is anything else.
+    func object(_ name: StaticString) -> Members? {
+        self[name].flatMap { $0.kind == .object ? Members($0, in: bytes) : nil }
+    }
+
+    /// The value as compact JSON.
+    func json(_ value: JSONValue) -> String { JSONText.compact(value, in: bytes) }
+}
+
+extension JSONText {
+    /// The bytes of a value as they stand there.
+    static func plain(_ value: JSONValue, _ bytes: UnsafeRawBufferPointer) -> String {
+        plain(UnsafeRawBufferPointer(rebasing: bytes[value.start..<value.end]))
+    }
+}
+
+/// The elements of an array that was scanned before, one after the other.
+struct ArrayCursor {
+    private var scanner: JSONScanner
+    private var isOver = false
+    /// How many elements were given.
+    private(set) var count = 0
+
+    init(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) {
+        scanner = JSONScanner(bytes, within: value)
+        isOver = value.kind != .array || !scanner.take(UInt8(ascii: "["))
+    }
+
+    mutating func next() -> JSONValue? {
+        guard !isOver else { return nil }
+        scanner.skipSpace()
+        guard scanner.next != UInt8(ascii: "]"), let value = try? scanner.value() else {
+            isOver = true
+            return nil
+        }
+        count += 1
+        scanner.skipSpace()
+        isOver = !scanner.take(UInt8(ascii: ","))
+        return value
+    }
+}
+
+/// Writes the metadata of a record: an object with the members that there are.
+struct MetadataWriter {
+    private var bytes: [UInt8] = [UInt8(ascii: "{")]
+
+    /// Whether nothing was added.
+    var isEmpty: Bool { bytes.count == 1 }
+
+    private mutating func name(_ name: String) {
+        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(quoted: name)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    mutating func add(_ name: String, text: String?) {
+        guard let text else { return }
+        self.name(name)
+        bytes.append(quoted: text)
+    }
+
+    /// JSON as it stands.
+    mutating func add(_ name: String, json: String?) {
+        guard let json else { return }
+        self.name(name)
+        bytes.append(json: json)
+    }
+
+    mutating func add(_ name: String, number: Double?) {
+        guard let number else { return }
+        self.name(name)
+        NumberWriter.append(number, to: &bytes)
+    }
+
+    mutating func add(_ name: String, truth: Bool?) { add(name, json: truth.map { $0 ? "true" : "false" }) }
+
+    /// As HealthKit's quantities stand in metadata.
+    mutating func add(_ name: String, _ value: Double, unit: String) {
+        self.name(name)
+        bytes.append(literal: "{\"value\":")
+        NumberWriter.append(value, to: &bytes)
+        bytes.append(literal: ",\"unit\":")
+        bytes.append(quoted: unit)
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    /// The object as text; `nil` where nothing was added.
+    var text: String? { isEmpty ? nil : String(decoding: bytes, as: UTF8.self) + "}" }
+}

@@ -1,0 +1,87 @@
+import JSON
+import Samples
+
+/// Numbers and units as apps write them.
+enum PhoneNumbers {
+    /// Spellings of units that the hub's grammar does not have.
+    private static let words: [String: String] = [
+        "bpm": "count/min", "spm": "count/min", "breaths/min": "count/min", "beats/min": "count/min",
+        "steps": "count", "mph": "mi/hr", "kmph": "km/hr", "km/h": "km/hr", "m/sec": "m/s", "MET": "kcal/kg·hr",
+        "METs": "kcal/kg·hr", "°C": "degC", "°F": "degF", "ml": "mL", "Ohm": "S^-1", "lbs": "lb",
+        "mmHg": "mmHg", "hours": "hr", "h": "hr", "minutes": "min", "kCal": "kcal", "fl oz": "fl_oz_us",
+    ]
+
+    /// A unit in the hub's grammar, or as it came where there is nothing to translate.
+    static func unit(_ text: String, of type: TypeID? = nil) -> String {
+        if let word = words[text] { return word }
+        if text == "mmol/L", type == .bloodGlucose { return "mmol<180.15588000005408>/L" }
+        return text.hasPrefix("ml/") ? "mL/" + text.dropFirst(3) : text
+    }
+
+    /// A number written as 0 to 100, as 0 to 1: the decimal point is moved, since 33.3/100 is another double than 0.333.
+    static func hundredth(_ digits: String) -> Double? {
+        guard let split = digits.firstIndex(where: { $0 == "e" || $0 == "E" }) else { return finite(digits + "e-2") }
+        guard let exponent = Int(digits[digits.index(after: split)...]), exponent.magnitude < 400 else { return nil }
+        return finite("\(digits[..<split])e\(exponent - 2)")
+    }
+
+    private static func finite(_ text: String) -> Double? { Double(text).flatMap { $0.isFinite ? $0 : nil } }
+
+    /// Nine significant digits: what a phone computes anew differs in the last ones.
+    static func rounded(_ value: Double) -> Double {
+        guard value != 0, value.isFinite else { return value }
+        let text = "\(value.magnitude)"
+        let (mantissa, exponent) = split(text)
+        // Most have few digits anyway.
+        let digits = mantissa.filter(\.isNumber).drop { $0 == "0" }
+        guard digits.count > 9 else { return value }
+        let point = mantissa.prefix { $0 != "." }.count
+        let leading = mantissa.prefix(while: { $0 == "0" || $0 == "." })
+        // The power of ten of the first digit that counts.
+        let first = mantissa.first == "0" ? -(leading.count - 1) : point - 1
+        let kept = String(digits.prefix(9))
+        let isUp = digits.dropFirst(9).first.map { $0 >= "5" } ?? false
+        guard let whole = Int64(kept), let rounded = Double("\(whole + (isUp ? 1 : 0))e\(first - 8 + exponent)") else {
+            return value
+        }
+        return value < 0 ? -rounded : rounded
+    }
+
+    private static func split(_ text: String) -> (mantissa: Substring, exponent: Int) {
+        guard let place = text.firstIndex(of: "e") else { return (text[...], 0) }
+        return (text[..<place], Int(text[text.index(after: place)...]) ?? 0)
+    }
+
+    /// A number that a shortcut wrote as a text: one kind of separator, and nothing else; `nil` where it is not plain what it is.
+    static func spoken(_ text: String) -> Double? {
+        let trimmed = text.drop { $0 == " " }
+        guard !trimmed.isEmpty, !(trimmed.contains(".") && trimmed.contains(",")),
+            trimmed.filter({ $0 == "," || $0 == "." }).count <= 1,
+            trimmed.utf8.allSatisfy({ $0 &- 0x30 <= 9 || $0 == 0x2C || $0 == 0x2E || $0 == 0x2D })
+        else { return nil }
+        return finite(String(trimmed).replacing(",", with: "."))
+    }
+
+    /// Whether the hub would take this number in this unit; what is wrong else.
+    static func fault(_ value: Double, _ unit: String, _ type: HealthType) -> (code: String, reason: String)? {
+        let number: Double?
+        do throws(UnitError) {
+            number = try type.canonicalValue(value, unit: unit)
+        } catch {
+            return ("unit", "\(unit) is no unit of \(type.id); expected \(type.unit ?? "none")")
+        }
+        guard let number, let objection = type.limits?.objection(to: number, of: type.id, unit: type.unit ?? "") else {
+            return nil
+        }
+        return ("value", objection)
+    }
+
+    /// What no person has, where it was read as 0 to 100: the setting is another than the sender's.
+    static func isNoPercentage(_ fraction: Double, of type: TypeID) -> Bool {
+        switch type {
+        case .oxygenSaturation: fraction < 0.5
+        case .bodyFatPercentage: fraction < 0.02 || fraction > 0.75
+        default: false
+        }
+    }
+}

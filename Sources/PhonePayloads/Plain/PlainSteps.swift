@@ -1,0 +1,255 @@
+import HubWire
+import JSON
+import Samples
+
+/// Records as a person, a shortcut or a task writes them.
+struct PlainSteps: PayloadSteps {
+    private let bytes: UnsafeRawBufferPointer
+    private let context: PhoneContext
+    private let root: JSONValue
+    private var cursor: ArrayCursor?
+    private var isOver = false
+    private var decoder: RecordDecoder
+
+    /// - Throws: ``PhoneError`` where the body is neither a record nor an object with `records`.
+    init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
+        (self.bytes, self.context, self.root) = (bytes, context, root)
+        decoder = RecordDecoder(plugin: context.plugin, registry: PhoneTypes.registry)
+        guard root.kind == .object else {
+            throw PhoneError(.form, "the body is a record such as {\"weight\":80.4}, or an object with records")
+        }
+        let members = Members(root, in: bytes)
+        if let name = members.repeatedName {
+            throw PhoneError(.json, "the member \(name.prefix(64)) stands there twice")
+        }
+        guard let list = members["records"] else { return }
+        guard list.kind == .array else { throw PhoneError(.form, "records is an array") }
+        cursor = ArrayCursor(list, in: bytes)
+        var all = ArrayCursor(list, in: bytes)
+        while all.next() != nil {}
+        guard all.count <= PhoneBody.maximumPoints else {
+            throw PhoneError(.size, "more than \(PhoneBody.maximumPoints) records in one body")
+        }
+    }
+
+    mutating func next() -> PhoneBatch? {
+        guard !isOver else { return nil }
+        var batch = PhoneBatch()
+        guard cursor != nil else {
+            isOver = true
+            read(root, "", &batch)
+            return batch
+        }
+        while batch.size < PhoneBody.batchRecords {
+            guard let element = cursor?.next() else {
+                isOver = true
+                break
+            }
+            read(element, "/records/\((cursor?.count ?? 1) - 1)", &batch)
+        }
+        return batch
+    }
+
+    private mutating func read(_ element: JSONValue, _ at: String, _ batch: inout PhoneBatch) {
+        guard element.kind == .object, element.end - element.start <= RecordDecoder.maximumRecordBytes,
+            let tree = JSONTree(Array(bytes[element.start..<element.end])), let members = tree.members
+        else {
+            batch.received += 1
+            return batch.reject(
+                at, "json", "a record is an object of at most \(RecordDecoder.maximumRecordBytes) bytes")
+        }
+        if Set(members.map(\.name)).count < members.count {
+            batch.received += 1
+            return batch.reject(at, "json", "a member stands there twice")
+        }
+        let record = PlainRecord(tree)
+        if record.isTable { return readTable(record, at, &batch) }
+        batch.received += 1
+        read(record, at, &batch)
+    }
+
+    /// Two lists side by side, as a shortcut makes them of many samples; a list of one arrives as a plain value.
+    private mutating func readTable(_ record: PlainRecord, _ at: String, _ batch: inout PhoneBatch) {
+        let (dates, values) = record.columns
+        guard dates.count == values.count else {
+            batch.received += 1
+            return batch.reject(at, "value", "dates and values are not equally many")
+        }
+        for (date, value) in zip(dates, values) {
+            batch.received += 1
+            read(record.row(date, value), at, &batch)
+        }
+    }
+
+    private mutating func read(_ record: PlainRecord, _ at: String, _ batch: inout PhoneBatch) {
+        let json: JSONTree
+        do throws(PlainFault) {
+            json = try record.canonical(context)
+        } catch {
+            return batch.reject(at, error.code, error.reason)
+        }
+        let result = Array(json.json.utf8).withUnsafeBytes { bytes -> Result<Record, RecordRejection>? in
+            try? decoder.record(bytes)
+        }
+        switch result {
+        case .success(let found):
+            // As the hub will: the answer says it with the place.
+            do throws(RecordRejection) {
+                _ = try RecordValidation(registry: PhoneTypes.registry).canonical(of: found)
+                batch.records.append(PhoneRecord(found, .pointer(at)))
+            } catch {
+                batch.reject(at, error.code.rawValue, error.reason)
+            }
+        case .failure(let rejection): batch.reject(at, rejection.code.rawValue, rejection.reason)
+        case nil: batch.reject(at, "json", "this is no record")
+        }
+    }
+}
+
+/// What is wrong with a plain record.
+struct PlainFault: Error {
+    var code, reason: String
+}
+
+/// A plain record, and what it means.
+struct PlainRecord {
+    private var members: [JSONTree.Member]
+
+    init(_ tree: JSONTree) { members = tree.members ?? [] }
+
+    private subscript(_ name: String) -> JSONTree? { members.first { $0.name == name }?.value }
+
+    private mutating func set(_ name: String, _ value: JSONTree?) {
+        members.removeAll { $0.name == name }
+        if let value { members.append(.init(name, value)) }
+    }
+
+    // MARK: - Lists side by side
+
+    var isTable: Bool { self["dates"] != nil && self["values"] != nil }
+
+    var columns: (dates: [JSONTree], values: [JSONTree]) {
+        func list(_ name: String) -> [JSONTree] { self[name].map { $0.list ?? [$0] } ?? [] }
+        return (list("dates"), list("values"))
+    }
+
+    func row(_ date: JSONTree, _ value: JSONTree) -> PlainRecord {
+        var row = self
+        row.set("dates", nil)
+        row.set("values", nil)
+        row.set("start", date)
+        row.set("value", value)
+        return row
+    }
+
+    // MARK: - As the protocol has it
+
+    func canonical(_ context: PhoneContext) throws(PlainFault) -> JSONTree {
+        var record = self
+        try record.nameType()
+        record.set("source", .members(["device": .text(context.device), "account": "plain"]))
+        if record["kind"]?.text == "day" {
+            throw PlainFault(code: "kind", reason: "kind: values of days come from plugins that compute them")
+        }
+        if record["kind"]?.text == "retraction" { return .object(record.members) }
+        try record.readValue()
+        try record.readTimes(context)
+        if record["key"] == nil, let start = record["start"]?.text.flatMap({ try? Timestamp(parsing: $0) }) {
+            let time = PhoneTime.key(start.microseconds, keepsMilliseconds: true)
+            record.set("key", .text("\(time) \(record["type"]?.text ?? "")"))
+        }
+        if record["subject"] == nil, let person = context.person {
+            record.set("subject", .members(["account": .text(person)]))
+        }
+        return .object(record.members)
+    }
+
+    /// `{"weight":80.4}` is of the type that the member names; a name that is another's becomes the id.
+    private mutating func nameType() throws(PlainFault) {
+        if self["type"] == nil {
+            let known = members.filter { PhoneTypes.registry.resolve($0.name) != nil }
+            guard known.count == 1 else {
+                guard self["kind"]?.text != "retraction" else { return }
+                throw PlainFault(
+                    code: "type",
+                    reason: known.isEmpty
+                        ? "type is missing, and no member is called as a type"
+                        : "two members are called as types: send each as a record of its own, in records")
+            }
+            set("type", .text(known[0].name))
+            set("value", known[0].value)
+            set(known[0].name, nil)
+        }
+        guard let name = self["type"]?.text, let type = PhoneTypes.registry.resolve(name) else { return }
+        set("type", .text(type.id.rawValue))
+    }
+
+    private var type: HealthType? { self["type"]?.text.flatMap { PhoneTypes.registry.resolve($0) } }
+
+    private mutating func readValue() throws(PlainFault) {
+        guard let type, type.kind == .quantity else { return }
+        var number = self["value"]
+        if case .text(let text)? = number {
+            guard let spoken = PhoneNumbers.spoken(text) else {
+                throw PlainFault(
+                    code: "value",
+                    reason: text.contains(".") && text.contains(",")
+                        ? "value: both a point and a comma" : "value: a number, and nothing beside it")
+            }
+            number = .number(text.trimmed.replacing(",", with: "."))
+            // Such as 080: more than JSON has, and no other number.
+            if JSONTree(Array((number?.json ?? "").utf8)) == nil { number = .number(NumberWriter.text(spoken)) }
+            set("value", number)
+        }
+        guard let unit = self["unit"]?.text else {
+            if self["unit"] == nil { set("unit", type.unit.map(JSONTree.text)) }
+            return
+        }
+        if unit == "percent", type.unit == "%" {
+            guard case .number(let digits)? = number, let fraction = PhoneNumbers.hundredth(digits) else { return }
+            set("value", .number(NumberWriter.text(fraction)))
+            set("unit", "%")
+        } else {
+            set("unit", .text(PhoneNumbers.unit(unit, of: type.id)))
+        }
+    }
+
+    private mutating func readTimes(_ context: PhoneContext) throws(PlainFault) {
+        guard self["start"] != nil else {
+            guard self["end"] == nil else { throw PlainFault(code: "time", reason: "end without start") }
+            set("start", .text(Timestamp(microseconds: context.arrival).text))
+            return
+        }
+        for name in ["start", "end"] {
+            guard let value = self[name] else { continue }
+            guard case .text(let text) = value else {
+                throw PlainFault(code: "time", reason: "\(name): a time is a text, such as 2026-02-10T06:31:02+01:00")
+            }
+            if let time = PhoneTime.read(text) {
+                set(name, .text(time.text))
+            } else if let local = PhoneTime.readLocal(text) {
+                set(name, .text(try placed(local, name).text))
+            } else {
+                throw PlainFault(code: "time", reason: "\(name): expected a time, such as 2026-02-10T06:31:02+01:00")
+            }
+        }
+    }
+
+    /// A local time is an instant only where the zone is said.
+    private func placed(_ local: Int64, _ name: String) throws(PlainFault) -> Timestamp {
+        guard let zone = self["zone"]?.text else {
+            throw PlainFault(code: "time", reason: "\(name): no offset, and no zone beside it")
+        }
+        guard let times = PhoneZone.times(local, zone) else {
+            throw PlainFault(code: "time", reason: "zone: expected one of the IANA time zones, such as Europe/Berlin")
+        }
+        guard times.count == 1 else {
+            throw PlainFault(
+                code: "time",
+                reason: times.isEmpty
+                    ? "\(name): the clocks of that zone never showed this time"
+                    : "\(name): the clocks of that zone showed this time twice: send the offset")
+        }
+        return times[0]
+    }
+}

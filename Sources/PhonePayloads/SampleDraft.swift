@@ -1,0 +1,104 @@
+import JSON
+import Samples
+
+/// Samples that are found at one place of a body: one, or those of a group, whose keys may still get a number.
+struct SampleDraft {
+    var samples: [Sample]
+    var place: PhonePlace
+    /// The key of all of them, before ` s` and the like.
+    var base: String
+    /// What tells different ones of one key apart, and in which order.
+    var content: String
+
+    init(_ sample: Sample, base: String, content: String, _ place: PhonePlace) {
+        (samples, self.base, self.content, self.place) = ([sample], base, content, place)
+    }
+
+    init(_ samples: [Sample], base: String, content: String, _ place: PhonePlace) {
+        (self.samples, self.base, self.content, self.place) = (samples, base, content, place)
+    }
+}
+
+extension PhoneBatch {
+    /// Adds drafts in their order; of several with one key the equal ones count once, and the others are numbered by what they say.
+    mutating func add(_ drafts: [SampleDraft]) {
+        var numbers: [String: [String: Int]] = [:]
+        for draft in drafts { numbers[draft.base, default: [:]][draft.content] = 1 }
+        for (base, contents) in numbers where contents.count > 1 {
+            for (index, content) in contents.keys.sorted().enumerated() { numbers[base]?[content] = index + 1 }
+        }
+        var seen: Set<String> = []
+        for draft in drafts {
+            let number = numbers[draft.base]?[draft.content] ?? 1
+            guard seen.insert("\(draft.base) \(number)").inserted else {
+                ignored.append(PhoneOmission(draft.place, "equal to the point before"))
+                continue
+            }
+            add(draft, number)
+        }
+    }
+
+    private mutating func add(_ draft: SampleDraft, _ number: Int) {
+        let base = number > 1 ? "\(draft.base) \(number)" : draft.base
+        var samples = draft.samples
+        for index in samples.indices {
+            let rest = samples[index].key.text.dropFirst(draft.base.count)
+            guard let key = RecordKey(base + rest) else {
+                return reject(draft.place, "key", "the key would be too long")
+            }
+            samples[index].key = key
+            if samples[index].group == draft.base { samples[index].group = base }
+        }
+        records += samples.map { PhoneRecord(.sample($0), draft.place) }
+    }
+}
+
+/// Makes samples of one account of one body.
+struct SampleMaker {
+    let context: PhoneContext
+    let account: String
+
+    /// - Parameter raw: of a category its number; of others 0.
+    func category(
+        _ type: TypeID, _ raw: Int, _ key: String, _ start: Timestamp, _ end: Timestamp? = nil, group: String? = nil,
+        _ metadata: MetadataWriter = MetadataWriter()
+    ) -> Sample? {
+        guard let value = TypeRegistry.standard.type(type)?.value(raw: raw) else { return nil }
+        return sample(type, .category(name: value.name, raw: Int64(raw)), key, start, end, group: group, metadata)
+    }
+
+    func quantity(
+        _ type: TypeID, _ value: Double, _ unit: String, _ key: String, _ start: Timestamp, _ end: Timestamp? = nil,
+        group: String? = nil, _ metadata: MetadataWriter = MetadataWriter()
+    ) -> Sample? { sample(type, .quantity(value, unit: unit), key, start, end, group: group, metadata) }
+
+    /// `nil` where the key is too long, or the metadata too large.
+    func sample(
+        _ type: TypeID, _ value: SampleValue, _ key: String, _ start: Timestamp, _ end: Timestamp? = nil,
+        group: String? = nil, _ metadata: MetadataWriter = MetadataWriter()
+    ) -> Sample? {
+        guard let key = RecordKey(key) else { return nil }
+        var object: JSONObject?
+        if let text = metadata.text {
+            guard let checked = JSONObject(text) else { return nil }
+            object = checked
+        }
+        return Sample(
+            source: context.source(account), key: key, type: type, value: value, start: start, end: end,
+            subject: context.subject, group: group, metadata: object)
+    }
+
+    /// A blood pressure with its two members.
+    func pressure(
+        _ systolic: Double, _ diastolic: Double, base: String, _ start: Timestamp, _ end: Timestamp? = nil,
+        _ metadata: MetadataWriter
+    ) -> [Sample]? {
+        guard let whole = sample(.bloodPressure, .correlation, base, start, end, group: base, metadata),
+            let high = quantity(
+                .bloodPressureSystolic, systolic, "mmHg", base + " s", start, end, group: base),
+            let low = quantity(
+                .bloodPressureDiastolic, diastolic, "mmHg", base + " d", start, end, group: base)
+        else { return nil }
+        return [whole, high, low]
+    }
+}

@@ -1,0 +1,135 @@
+import JSON
+import Samples
+
+/// A reading of ble-scale-sync.
+struct BLEReading {
+    let context: PhoneContext
+
+    /// Types that the program alone has, with their units.
+    static let ownTypes: [(id: String, unit: String?)] = [
+        ("x.ble.waterPercentage", "%"), ("x.ble.muscleMass", "kg"), ("x.ble.visceralFat", "count"),
+        ("x.ble.impedance", "S^-1"),
+    ]
+
+    private static let optional: [(StaticString, String, String)] = [
+        ("bodyFatPercent", "bodyFatPercentage", "%"), ("waterPercent", "x.ble.waterPercentage", "%"),
+        ("boneMass", "hc.boneMass", "kg"), ("muscleMass", "x.ble.muscleMass", "kg"),
+        ("visceralFat", "x.ble.visceralFat", "count"), ("impedance", "x.ble.impedance", "S^-1"),
+    ]
+    private static let computed: [(StaticString, String)] = [
+        ("bmi", "computed from a profile"), ("bmr", "computed"), ("metabolicAge", "computed"),
+        ("physiqueRating", "computed"),
+    ]
+
+    /// - Parameter base: the key, before the type.
+    func read(
+        _ members: Members, _ time: Timestamp, base: String, user: String?, _ at: String, _ batch: inout PhoneBatch
+    ) {
+        batch.received += 1
+        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
+        guard let weight = members.number("weight") else {
+            return batch.reject("\(at)/weight", "value", "weight is a number")
+        }
+        if let type = TypeRegistry.standard.type(.weight), let fault = PhoneNumbers.fault(weight, "kg", type) {
+            return batch.reject("\(at)/weight", fault.code, fault.reason)
+        }
+        var samples: [Sample] = []
+        func add(_ type: String, _ value: Double, _ unit: String) {
+            guard let key = RecordKey("\(base) \(type)"), let id = try? TypeID(type) else {
+                return batch.reject(at, "key", "the name of the user is too long for a key")
+            }
+            samples.append(
+                Sample(
+                    source: context.source("ble-scale-sync"), key: key, type: id,
+                    value: .quantity(value, unit: unit), start: time,
+                    subject: user.map(Subject.name) ?? context.subject,
+                    group: base))
+        }
+        add("weight", weight, "kg")
+        // Without an impedance everything else is made from height, age and sex.
+        if context.takesComputed, let impedance = members.number("impedance"), impedance > 0 {
+            for (name, type, unit) in Self.optional {
+                let value = unit == "%" ? members.digits(name).flatMap(PhoneNumbers.hundredth) : members.number(name)
+                guard let value else { continue }
+                if let known = PhoneTypes.registry.resolve(type), let fault = PhoneNumbers.fault(value, unit, known) {
+                    batch.reject("\(at)/\(name)", fault.code, fault.reason)
+                    continue
+                }
+                add(type, value, unit)
+            }
+        }
+        for (name, why) in Self.computed where members[name] != nil { batch.ignore("\(at)/\(name)", why) }
+        batch.records += samples.map { PhoneRecord(.sample($0), .pointer(at)) }
+    }
+}
+
+/// A body of ble-scale-sync: one reading, of when it came.
+struct BLEScaleSteps: PayloadSteps {
+    private let members: Members
+    private let context: PhoneContext
+    private var isOver = false
+
+    /// - Throws: ``PhoneError`` where the body is not an object.
+    init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
+        guard root.kind == .object else { throw PhoneError(.form, "the body is an object with weight") }
+        (members, self.context) = (Members(root, in: bytes), context)
+    }
+
+    mutating func next() -> PhoneBatch? {
+        guard !isOver else { return nil }
+        isOver = true
+        var batch = PhoneBatch()
+        let time = Timestamp(microseconds: context.arrival)
+        let base = PhoneTime.key(time.microseconds, keepsMilliseconds: true)
+        BLEReading(context: context).read(
+            members, time, base: base, user: members.text("user_name"), "", &batch)
+        return batch
+    }
+}
+
+/// Lines of JSON that ble-scale-sync has appended to a file, each with its time.
+struct BLEScaleLines: PayloadSteps {
+    private let bytes: UnsafeRawBufferPointer
+    private let context: PhoneContext
+    private var position = 0
+    private var line = 0
+
+    init(_ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) { (self.bytes, self.context) = (bytes, context) }
+
+    mutating func next() -> PhoneBatch? {
+        guard position < bytes.count else { return nil }
+        var batch = PhoneBatch()
+        while position < bytes.count, batch.size < PhoneBody.batchRecords {
+            let end = bytes[position...].firstIndex(of: 0x0A) ?? bytes.count
+            read(UnsafeRawBufferPointer(rebasing: bytes[position..<end]), "/\(line)", &batch)
+            position = end + 1
+            line += 1
+        }
+        return batch
+    }
+
+    private func read(_ text: UnsafeRawBufferPointer, _ at: String, _ batch: inout PhoneBatch) {
+        guard text.contains(where: { $0 > 0x20 }) else { return }
+        guard var scanner = try? JSONScanner(text) else { return batch.bad(at) }
+        scanner.skipSpace()
+        guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.kind == .object else {
+            return batch.bad(at)
+        }
+        let members = Members(value, in: text)
+        guard let time = members.text("timestamp").flatMap(PhoneTime.read) else {
+            batch.received += 1
+            return batch.reject(at, "time", "timestamp is missing, or no instant")
+        }
+        let user = members.text("user") ?? ""
+        let key = PhoneTime.key(time.microseconds, keepsMilliseconds: true)
+        BLEReading(context: context).read(
+            members, time, base: user.isEmpty ? key : "\(key) \(user)", user: user.isEmpty ? nil : user, at, &batch)
+    }
+}
+
+extension PhoneBatch {
+    fileprivate mutating func bad(_ at: String) {
+        received += 1
+        reject(at, "json", "this line is no JSON object")
+    }
+}

@@ -1,0 +1,333 @@
+import JSON
+import Samples
+
+/// What openScale says of a user's measurements beside the records themselves.
+public enum OpenScaleStep: Hashable, Sendable {
+    /// At this time the user has exactly these records; keys of `T u<userId> <type>`.
+    case has(user: String, time: String, types: [String])
+    /// There is no measurement at this time. Without a user it is of an old version of the app, which has one.
+    case deleted(user: String?, time: String)
+    /// From the earliest of these times on there are these alone: what a list of all measurements says.
+    case only(user: String, times: Set<String>)
+    /// There is none at all.
+    case cleared(user: String?)
+}
+
+/// A body of openScale-sync: one event.
+struct OpenScaleSteps: PayloadSteps {
+    private var reader: OpenScaleReader
+    private let event: String
+    private let root: Members
+    private var cursor: ArrayCursor?
+    private var isOver = false
+
+    /// - Throws: ``PhoneError`` where the body is not an object with `event`.
+    init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
+        guard root.kind == .object else { throw PhoneError(.form, "the body is an object with event") }
+        let members = Members(root, in: bytes)
+        if let name = members.repeatedName {
+            throw PhoneError(.json, "the member \(name.prefix(64)) stands there twice")
+        }
+        guard let event = members.text("event") else { throw PhoneError(.form, "event is missing") }
+        (self.root, self.event) = (members, event)
+        reader = OpenScaleReader(bytes: bytes, context: context)
+        if let list = members["measurements"] {
+            guard list.kind == .array else { throw PhoneError(.form, "measurements is an array") }
+            cursor = ArrayCursor(list, in: bytes)
+        }
+    }
+
+    mutating func next() -> PhoneBatch? {
+        guard !isOver else { return nil }
+        var batch = PhoneBatch()
+        switch event {
+        case "insert", "update", "fullSync":
+            guard cursor != nil else {
+                batch.received = 1
+                reader.read(root, "", &batch)
+                break
+            }
+            while batch.size < PhoneBody.batchRecords {
+                guard let element = cursor?.next() else {
+                    isOver = true
+                    return batch
+                }
+                batch.received += 1
+                let at = "/measurements/\((cursor?.count ?? 1) - 1)"
+                reader.read(Members(element, in: reader.bytes), at, &batch)
+            }
+            return batch
+        case "delete":
+            batch.received = 1
+            guard let time = root.text("date").flatMap(PhoneTime.read) else {
+                batch.reject("", "time", "date is missing, or no instant")
+                break
+            }
+            batch.scaleSteps.append(
+                .deleted(user: reader.user(root), time: OpenScaleReader.key(time)))
+        case "clear":
+            batch.received = 1
+            batch.scaleSteps.append(.cleared(user: reader.user(root)))
+        case "test": break
+        default: batch.ignore("", "event not known", name: String(event.prefix(256)))
+        }
+        isOver = true
+        return batch
+    }
+}
+
+/// A measurement of openScale.
+struct OpenScaleReader {
+    let bytes: UnsafeRawBufferPointer
+    let context: PhoneContext
+
+    private enum Field {
+        case known(TypeID), percent(String), own(String, unit: String), mass(TypeID)
+    }
+
+    private static let fields: [String: Field] = [
+        "weight": .known(.weight), "lbm": .mass(.leanBodyMass), "bone": .mass(.hcBoneMass),
+        "waist": .known(.waistCircumference), "heart_rate": .known(.heartRate),
+        "bmr": .known(.hcBasalMetabolicRate), "visceral_fat": .own("visceralFat", unit: "count"),
+        "muscle": .percent("muscle"), "water": .percent("water"), "protein": .percent("protein"),
+        "ecw": .percent("extracellularWater"), "icw": .percent("intracellularWater"),
+        "bcm": .percent("bodyCellMass"), "impedance": .own("impedance", unit: "S^-1"),
+        "impedance_low": .own("impedanceLow", unit: "S^-1"), "hips": .own("hipCircumference", unit: "m"),
+        "chest": .own("chestCircumference", unit: "m"), "thigh": .own("thighCircumference", unit: "m"),
+        "biceps": .own("bicepsCircumference", unit: "m"), "neck": .own("neckCircumference", unit: "m"),
+        "caliper_1": .own("caliper1", unit: "m"), "caliper_2": .own("caliper2", unit: "m"),
+        "caliper_3": .own("caliper3", unit: "m"), "caliper": .own("caliper", unit: "%"),
+        "tdee": .own("totalDailyEnergyExpenditure", unit: "kcal/d"),
+    ]
+
+    /// Types that the app alone has, with their units.
+    static let ownTypes: [(id: String, unit: String?)] = fields.values.flatMap { field -> [(String, String?)] in
+        switch field {
+        case .percent(let name): [("x.openscale.\(name)Percentage", "%"), ("x.openscale.\(name)Mass", "kg")]
+        case .own(let name, let unit): [("x.openscale.\(name)", unit)]
+        case .known, .mass: []
+        }
+    }.sorted { $0.0 < $1.0 }
+
+    /// Every type that a measurement can have.
+    static let types: [String] =
+        [
+            "weight", "bodyFatPercentage", "leanBodyMass", "hc.boneMass", "waistCircumference", "heartRate",
+            "hc.basalMetabolicRate", "hc.bodyWaterMass",
+        ] + ownTypes.map(\.id)
+
+    /// The time as keys have it: to the second, to the millisecond where there is one.
+    static func key(_ time: Timestamp) -> String { PhoneTime.key(time.microseconds, keepsMilliseconds: true) }
+
+    /// The user of the app, a number; `nil` where none is said.
+    func user(_ members: Members) -> String? {
+        members.digits("userId").flatMap { Int($0) }.flatMap { (0...1_000_000).contains($0) ? String($0) : nil }
+    }
+
+    func read(_ members: Members, _ at: String, _ batch: inout PhoneBatch) {
+        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
+        guard let time = members.text("date").flatMap(PhoneTime.read) else {
+            return batch.reject("\(at)/date", "time", "date is missing, or no instant")
+        }
+        guard let user = user(members) else { return batch.reject(at, "value", "userId is a number") }
+        var values: [OpenScaleValue] = []
+        if let list = members["values"], list.kind == .array {
+            var cursor = ArrayCursor(list, in: bytes)
+            while let element = cursor.next() {
+                let place = "\(at)/values/\(cursor.count - 1)"
+                values.append(OpenScaleValue(Members(element, in: bytes), place))
+            }
+        } else {
+            values = OpenScaleValue.flat(members, at)
+        }
+        add(values, user, Timestamp(microseconds: time.microseconds), members, at, &batch)
+    }
+
+    /// Makes the records of one measurement, a group.
+    func add(
+        _ values: [OpenScaleValue], _ user: String, _ time: Timestamp, _ members: Members?, _ at: String,
+        _ batch: inout PhoneBatch
+    ) {
+        let group = "\(Self.key(time)) u\(user)"
+        var metadata = MetadataWriter()
+        metadata.add("note", text: values.first { $0.key == "comment" }?.text)
+        metadata.add("openScaleId", json: members?.digits("id"))
+        metadata.add("username", text: members?.text("username"))
+        var samples: [Sample] = []
+        for value in values where value.key != "comment" {
+            guard let (type, number, unit) = quantity(value, &batch) else { continue }
+            if let known = TypeRegistry.standard.type(type), let fault = PhoneNumbers.fault(number, unit, known) {
+                batch.reject(value.at, fault.code, fault.reason)
+                continue
+            }
+            guard let key = RecordKey("\(group) \(type)"), !samples.contains(where: { $0.type == type }) else {
+                batch.ignore(value.at, "the same value stands there twice")
+                continue
+            }
+            samples.append(
+                Sample(
+                    source: context.source("openscale"), key: key, type: type, value: .quantity(number, unit: unit),
+                    start: time, subject: Int(user).map(Subject.slot), group: group,
+                    metadata: samples.isEmpty ? metadata.text.flatMap { JSONObject($0) } : nil))
+        }
+        guard !samples.isEmpty else { return batch.reject(at, "value", "the measurement has no value that is stored") }
+        batch.records += samples.map { PhoneRecord(.sample($0), .pointer(at)) }
+        batch.scaleSteps.append(
+            .has(user: user, time: Self.key(time), types: samples.map(\.type.rawValue)))
+    }
+
+    private func quantity(
+        _ value: OpenScaleValue, _ batch: inout PhoneBatch
+    ) -> (type: TypeID, value: Double, unit: String)? {
+        if value.isDerived {
+            batch.ignore(value.at, "isDerived: computed by openScale")
+            return nil
+        }
+        if value.key == "calories" {
+            batch.ignore(value.at, "it does not say whether they were eaten or burnt")
+            return nil
+        }
+        guard let digits = value.digits, let number = Double(digits) else {
+            batch.reject(value.at, "value", "value is a number")
+            return nil
+        }
+        let unit = PhoneNumbers.unit(value.unit)
+        if value.key == "body_fat", unit == "%" {
+            return PhoneNumbers.hundredth(digits).map { (.bodyFatPercentage, $0, "%") }
+        }
+        switch Self.fields[value.key] {
+        case .known(let type):
+            return (
+                type, number,
+                unit.isEmpty
+                    ? TypeRegistry.standard.type(type)?.unit ?? ""
+                    : unit == "/min" ? "count/min" : unit == "kcal" ? "kcal/d" : unit
+            )
+        case .mass(let type):
+            guard unit == "kg" else { break }
+            return (type, number, unit)
+        case .percent(let name):
+            if unit == "kg", value.key == "water" { return (.hcBodyWaterMass, number, unit) }
+            guard let type = try? TypeID("x.openscale.\(name)\(unit == "%" ? "Percentage" : "Mass")") else { break }
+            guard unit == "%" || unit == "kg" else { break }
+            return (unit == "%" ? PhoneNumbers.hundredth(digits) : number).map { (type, $0, unit) }
+        case .own(let name, let wanted):
+            guard let type = try? TypeID("x.openscale.\(name)") else { break }
+            let fraction = wanted == "%" && unit == "%" ? PhoneNumbers.hundredth(digits) : number
+            return fraction.map { (type, $0, unit.isEmpty ? wanted : unit == "kcal" ? "kcal/d" : unit) }
+        case nil:
+            batch.ignore(
+                value.at,
+                value.key.hasPrefix("custom_") ? "a custom value without a declared type" : "value not known",
+                name: value.key.hasPrefix("custom_") ? nil : String(value.key.prefix(256)))
+            return nil
+        }
+        batch.reject(value.at, "unit", "\(unit.prefix(64)) is no unit of \(value.key)")
+        return nil
+    }
+}
+
+/// A value of a measurement.
+struct OpenScaleValue {
+    var key: String
+    var unit: String
+    var digits: String?
+    var text: String?
+    var isDerived = false
+    let at: String
+
+    init(_ members: Members, _ at: String) {
+        key = (members.text("key") ?? "").lowercased()
+        unit = members.text("unit") ?? ""
+        (digits, text) = (members.digits("value"), members.text("text"))
+        isDerived = members.truth("isDerived") ?? false
+        self.at = at
+    }
+
+    init(_ key: String, _ digits: String, _ unit: String, _ at: String) {
+        (self.key, self.digits, self.unit, self.at) = (key, digits, unit, at)
+    }
+
+    /// The four numbers beside the list; a zero there is an absent one.
+    static func flat(_ members: Members, _ at: String) -> [OpenScaleValue] {
+        let names: [(StaticString, String, String)] = [
+            ("weight", "weight", "kg"), ("body_fat", "body_fat", "%"), ("fat", "body_fat", "%"),
+            ("water", "water", "%"), ("muscle", "muscle", "%"),
+        ]
+        return names.compactMap { name, key, unit in
+            guard let digits = members.digits(name), Double(digits) != 0 else { return nil }
+            return OpenScaleValue(key, digits, unit, "\(at)/\(name)")
+        }
+    }
+}
+
+/// The retained list of all weighings of a user that openScale-sync publishes by MQTT.
+struct OpenScaleHistory: PayloadSteps {
+    private let reader: OpenScaleReader
+    private let user: String
+    private let fields: [String]
+    private let units: Members?
+    private var cursor: ArrayCursor
+    private var times: Set<String> = []
+    private var isOver = false
+
+    /// - Throws: ``PhoneError`` where the list is not one.
+    init(
+        _ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext, user: String
+    ) throws(PhoneError) {
+        let members = Members(root, in: bytes)
+        guard root.kind == .object, let list = members["fields"], list.kind == .array, let rows = members["rows"],
+            rows.kind == .array
+        else { throw PhoneError(.form, "the list is an object with fields and rows") }
+        var names = ArrayCursor(list, in: bytes)
+        var fields: [String] = []
+        while let name = names.next(), fields.count < 100 {
+            fields.append(name.kind == .string ? JSONText.string(name, in: bytes)?.lowercased() ?? "" : "")
+        }
+        guard fields.contains("date") else { throw PhoneError(.form, "fields has no date") }
+        (self.fields, self.user, units) = (fields, user, members.object("units"))
+        reader = OpenScaleReader(bytes: bytes, context: context)
+        cursor = ArrayCursor(rows, in: bytes)
+    }
+
+    mutating func next() -> PhoneBatch? {
+        guard !isOver else { return nil }
+        var batch = PhoneBatch()
+        while batch.size < PhoneBody.batchRecords {
+            guard let row = cursor.next() else {
+                isOver = true
+                // Of a list that is empty, or not understood, nothing is concluded.
+                if !times.isEmpty { batch.scaleSteps.append(.only(user: user, times: times)) }
+                break
+            }
+            batch.received += 1
+            read(row, "/rows/\(cursor.count - 1)", &batch)
+        }
+        return batch
+    }
+
+    private mutating func read(_ row: JSONValue, _ at: String, _ batch: inout PhoneBatch) {
+        var cells = ArrayCursor(row, in: reader.bytes)
+        var values: [OpenScaleValue] = []
+        var time: Timestamp?
+        for field in fields {
+            guard let cell = cells.next() else { break }
+            guard cell.kind == .number else { continue }
+            let digits = JSONText.plain(cell, reader.bytes)
+            if field == "date" {
+                time = Int64(digits).flatMap { milliseconds in
+                    let (microseconds, overflows) = milliseconds.multipliedReportingOverflow(by: 1_000)
+                    let time = Timestamp(microseconds: microseconds)
+                    return overflows || !time.isRepresentable ? nil : time
+                }
+            } else {
+                let unit = units?.all.first { JSONText.string($0.name, in: reader.bytes) == field }
+                    .flatMap { $0.value.kind == .string ? JSONText.string($0.value, in: reader.bytes) : nil }
+                values.append(OpenScaleValue(field, digits, unit ?? "", at))
+            }
+        }
+        guard let time else { return batch.reject(at, "time", "date is missing, or no instant") }
+        times.insert(OpenScaleReader.key(time))
+        reader.add(values, user, time, nil, at, &batch)
+    }
+}
