@@ -23,6 +23,18 @@ import Testing
         #expect(Set(one.samples) == Set(other.samples) && one.samples.count == 3)
     }
 
+    @Test func `what is added up is of a source for each watch and phone, and hours are of a source of sums`() throws {
+        let names = ["Mira\u{2019}s Apple\u{A0}Watch", "iPhone", "Sums", ""]
+        let points = names.enumerated().map { point($0, "5", $1) }
+        let steps = try Reading(metric: "step_count", "count", points).samples.map(\.source)
+        #expect(steps.map(\.account).prefix(2) == ["hae mira_s_apple_watch", "hae iphone"])
+        #expect(Set(steps).count == 4 && !steps.contains { $0.isOfSums })
+        let hours = try Reading(metric: "step_count", "count", points, grouping: "Hours").samples
+        #expect(!hours.isEmpty && hours.allSatisfy { $0.source.account == "hae sums" && $0.source.isOfSums })
+        let rates = try Reading(metric: "heart_rate_variability", "ms", [point(1, "41")], grouping: "Hours").samples
+        #expect(rates.map(\.source.account) == ["hae"], "a mean has not all in it that others say")
+    }
+
     @Test(arguments: [
         ("33.3", 0.333), ("97", 0.97), ("100", 1), ("61.999999999999993", 0.61999999999999993), ("9.7e1", 0.97),
         ("0.75e0", 0.0075),

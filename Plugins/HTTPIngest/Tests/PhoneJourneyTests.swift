@@ -63,7 +63,7 @@ struct PhoneJourneyTests {
         let result = await isOver.value
         #expect(result.code == 0, "\(result.output)")
         let account = try JSONDecoder().decode(Account.self, from: Data(phone.lines.joined().utf8))
-        let lines = try await host.command("samples", "--since", "0", "--json", "--limit", "1000000").lines
+        let lines = try await host.command("samples", "--since", "0", "--json").lines
         let stored = lines.compactMap { try? JSONDecoder().decode(Stored.self, from: Data($0.utf8)) }
         let raw = stored.map { record in
             let parts = record.key.split(separator: " ")

@@ -199,9 +199,17 @@ struct MetricSteps: PayloadSteps {
             Timestamp(microseconds: point.time.microseconds + $0.length, offsetMinutes: point.time.offsetMinutes)
         }
         let sample = Sample(
-            source: context.source("hae"), key: key, type: type.id, value: .quantity(value, unit: unit),
+            source: context.source(account(source, isBucket: bucket != nil)), key: key, type: type.id,
+            value: .quantity(value, unit: unit),
             start: point.time, end: end, subject: context.subject, metadata: metadata)
         batch.records.append(PhoneRecord(.sample(sample), at))
+    }
+
+    /// What is added up is of a source of its own for each watch and phone, so that the same steps do not count twice; hours have all of
+    /// them in them (Protocol R8.112).
+    private func account(_ source: MetricSource, isBucket: Bool) -> String {
+        guard type.aggregation == .cumulative else { return "hae" }
+        return isBucket ? "hae sums" : source.account
     }
 
     private func content(
@@ -236,11 +244,17 @@ struct MetricSteps: PayloadSteps {
 struct MetricSource {
     let name: String
     let hash: String
+    /// The account of its samples of what is added up.
+    let account: String
     let metadata: JSONObject?
 
     init(_ name: String) {
         self.name = name
         hash = PhoneKeys.hash(name)
+        let folded = PhoneKeys.folded(name)
+        // A watch that is called Sums gives none.
+        let isPlain = folded.utf8.count <= 64 && folded != "sums"
+        account = folded.isEmpty ? "hae" : "hae \(isPlain ? folded : hash)"
         var writer = MetadataWriter()
         writer.add("sourceName", text: name)
         metadata = writer.text.map(JSONObject.init(trusted:))

@@ -66,6 +66,9 @@ struct HealthConnectItem {
         guard let id = try? TypeID(type.type) else { return }
         let sum = isBucket ? PhoneNumbers.rounded(value) : value
         let key = isBucket ? "\(time) \(type.type) b" : key(type.type)
+        let maker =
+            isBucket && type.registered?.aggregation == .cumulative
+            ? SampleMaker(context: maker.context, account: "\(maker.account) sums") : maker
         add([maker.quantity(id, sum, type.unit, key, start, end, metadata)], &batch)
     }
 

@@ -66,7 +66,10 @@ struct Listener: Sendable {
             outcome.set(await listener.takes(message, format, topic))
             done.signal()
         }
-        done.wait()
+        // The hub may be away for long, and the plugin be asked to stop meanwhile: the broker has the message still.
+        while done.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+            if hub.isStopping { return false }
+        }
         return outcome.value
     }
 
