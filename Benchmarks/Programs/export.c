@@ -48,7 +48,7 @@ int main(int count, char **arguments) {
         {"HKQuantityTypeIdentifierStepCount", WATCH, "count", NULL, 19, 5, 353, 300},
         {"HKQuantityTypeIdentifierDistanceWalkingRunning", PHONE, "km", NULL, 0.0123, 8, 337, 290},
         {"HKQuantityTypeIdentifierEnvironmentalAudioExposure", WATCH, "dBASPL", NULL, 51.2, 3, 1801, 1800},
-        {"HKQuantityTypeIdentifierOxygenSaturation", WATCH, "%", "  <MetadataEntry key=\"HKMetadataKeyBarometricPressure\" value=\"100512 Pa\"/>\n", 0.95, 1, 3607, 0},
+        {"HKQuantityTypeIdentifierOxygenSaturation", WATCH, "%", "  <MetadataEntry key=\"HKMetadataKeyBarometricPressure\" value=\"100512 Pa\"/>\n", 0.6, 1, 3607, 0},
         {"HKCategoryTypeIdentifierAppleStandHour", WATCH, NULL, NULL, 0, 1, 3600, 3600},
     };
     const time_t end = 1780000000;

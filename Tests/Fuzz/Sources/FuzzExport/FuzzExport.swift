@@ -11,7 +11,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array("<HealthData>".utf8) + Array(UnsafeBufferPointer(start: start, count: count))
     let records = read(bytes, 1_000)
     precondition(read(bytes, 1) == records, "what is read depends on how much is asked for")
-    var decoder = decoder
+    var decoder = RecordDecoder(plugin: "apple-health", registry: registry)
     for record in records {
         precondition(record.count <= RecordDecoder.maximumRecordBytes, "a record is too large")
         guard let result = try? record.withUnsafeBytes({ try decoder.record($0) }) else {
@@ -37,9 +37,6 @@ private func read(_ bytes: [UInt8], _ size: Int) -> [[UInt8]] {
     return records
 }
 
-private let decoder = {
-    let registry = ExportReader.declaredTypes.reduce(TypeRegistry.standard) {
-        (try? $0.registering(HealthType(declaring: $1, kind: .other))) ?? $0
-    }
-    return RecordDecoder(plugin: "apple-health", registry: registry)
-}()
+private let registry = ExportReader.declaredTypes.reduce(TypeRegistry.standard) {
+    (try? $0.registering(HealthType(declaring: $1, kind: .other))) ?? $0
+}
