@@ -151,6 +151,18 @@ import Testing
         #expect(reading.count(.brokenCorrelation) == 2)
     }
 
+    @Test func `A type whose name no type can have is kept as it is`() throws {
+        let scratch = try Scratch()
+        let reading = try Reading(
+            try scratch.write(
+                export(record("HKQuantityTypeIdentifier Steps!", value: "7") + record("\u{1F9A6}", value: "7")),
+                as: "export.xml"))
+        #expect(reading.rejections.isEmpty, "\(reading.rejections)")
+        let kept = reading.samples("x.apple.exportElement")
+        #expect(kept.compactMap { ($0.facts["attributes"] as? [String: Any])?["type"] as? String }.count == 2)
+        #expect(Set(kept.map(\.key.text)).count == 2)
+    }
+
     @Test func `What is no export is refused with what it lacks`() throws {
         let scratch = try Scratch()
         for (name, text) in [("empty.xml", ""), ("page.xml", "<html></html>"), ("text.zip", "PK")] {

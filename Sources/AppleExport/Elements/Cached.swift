@@ -4,6 +4,8 @@ import Samples
 /// What is known of a type of the export, made once for each spelling.
 final class TypeEntry {
     let id: TypeID
+    /// The id, or what stands in the export where that is no id.
+    let name: String
     /// `nil` for a type that the registry does not have.
     let health: HealthType?
     let kind: SampleKind
@@ -21,8 +23,11 @@ final class TypeEntry {
     var units = ByteCache<UnitEntry>()
     var values = ByteCache<ValueEntry>()
 
-    init(_ id: TypeID, health: HealthType?, kind: SampleKind, index: Int, isWanted: Bool) {
+    init(
+        _ id: TypeID, health: HealthType?, kind: SampleKind, index: Int, isWanted: Bool, name: String? = nil
+    ) {
         (self.id, self.health, self.kind, self.index, self.isWanted) = (id, health, kind, index, isWanted)
+        self.name = name ?? id.rawValue
         var head = Array(#"{"type":""#.utf8)
         head.append(escaped: id.rawValue)
         head.append(0x22)

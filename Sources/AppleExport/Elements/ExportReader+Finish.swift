@@ -59,7 +59,7 @@ extension ExportReader {
             return type.health == nil ? .text(isDeclared: false) : unread
         case .other:
             return type.health == nil && SampleKind(healthKitIdentifier: type.id.rawValue) == nil
-                && type.id != ExportReader.element ? unread : .text(isDeclared: type.health != nil)
+                ? unread : .text(isDeclared: type.health != nil)
         case .correlation, .workout, .characteristic: return unread
         }
     }
@@ -124,7 +124,7 @@ extension ExportReader {
     /// What the element says, for a record that cannot say it otherwise.
     private func addAttributes(_ type: TypeEntry) {
         var json: [UInt8] = Array(#"{"type":"#.utf8)
-        json.append(quoted: type.id.rawValue)
+        json.append(quoted: type.name)
         if draft.hasValue {
             json.append(literal: #","value":"#)
             json.append(quoted: draft.value.withUnsafeBytes { XMLText.decoded($0).text })
@@ -146,11 +146,11 @@ extension ExportReader {
 
     func beginKey(_ type: TypeEntry, _ source: SourceEntry, _ start: Int64, _ end: Int64) {
         if let identifier = draft.syncIdentifier, draft.syncVersion != nil {
-            keys.begin("sync", type: type.id.rawValue)
+            keys.begin("sync", type: type.name)
             keys.add(source.identity)
             return keys.add(identifier)
         }
-        keys.begin(draft.externalUUID == nil ? "value" : "uuid", type: type.id.rawValue)
+        keys.begin(draft.externalUUID == nil ? "value" : "uuid", type: type.name)
         keys.add(source.identity)
         keys.add(start)
         keys.add(end)

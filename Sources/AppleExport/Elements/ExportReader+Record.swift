@@ -89,11 +89,15 @@ extension ExportReader {
             let text = XMLText.decoded(bytes).text
             let health = TypeRegistry.standard.resolve(text)
             let id = health?.id ?? (try? TypeID(text)) ?? ExportReader.element
-            if let known = typesByID[id] { return known }
+            // A name that no type can have is kept among the attributes of its element.
+            let isName = id != ExportReader.element
+            if isName, let known = typesByID[id] { return known }
             let isWanted = options.filter.types?.contains(id) ?? true
-            let kind = health?.kind ?? SampleKind(healthKitIdentifier: text) ?? .other
-            let entry = TypeEntry(id, health: health, kind: kind, index: self.index(of: id), isWanted: isWanted)
-            typesByID[id] = entry
+            let kind = isName ? health?.kind ?? SampleKind(healthKitIdentifier: text) ?? .other : .other
+            let entry = TypeEntry(
+                id, health: health, kind: kind, index: self.index(of: id), isWanted: isWanted,
+                name: isName ? id.rawValue : text)
+            if isName { typesByID[id] = entry }
             return entry
         }
         if entry.health == nil, entry.id.rawValue.hasPrefix("HK"), account.unknownTypes.count < 1_000 {
