@@ -129,7 +129,8 @@ final class Home: Sendable {
     func status() async throws -> HubStatus {
         let door = try door
         return try await blocking {
-            try JSON.answer(HubStatus.self, DoorClient(endpoint: door, command: "plugin-test").ask(.status))
+            try JSON.answer(
+                HubStatus.self, DoorClient(endpoint: door, command: "plugin-test", patience: .seconds(60)).ask(.status))
         }
     }
 
@@ -144,7 +145,7 @@ final class Home: Sendable {
             for kinds in [nil, [RecordKind.day]] {
                 var filter = QueryRequest.Filter()
                 (filter.sources, filter.kinds) = ([plugin], kinds)
-                let client = try DoorClient(endpoint: door, command: "plugin-test")
+                let client = try DoorClient(endpoint: door, command: "plugin-test", patience: .seconds(60))
                 try client.pages(QueryRequest(id: client.nextID(), filter: filter)) { page, _ in
                     for record in page { found.append(try reader.record(record).record) }
                 }
@@ -161,7 +162,12 @@ final class Home: Sendable {
         switch plugin.state {
         case .failed, .quarantined, .silent, .restarting:
             return ["it is \(plugin.state.rawValue)" + (plugin.lastError.map { ": \($0)" } ?? "")]
-        default: return []
+        default:
+            // It may just have been started once more.
+            guard plugin.restarts == 0 else {
+                return ["it had to be started again" + (plugin.lastError.map { ": \($0)" } ?? "")]
+            }
+            return []
         }
     }
 

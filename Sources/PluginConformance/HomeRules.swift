@@ -20,6 +20,12 @@ extension Rule {
             try await home.settle(atLeast: 1, until: .zero, stored)
             await home.kill()
             try await home.start()
+            // It is there again, or was started so often that it is plain that it does not stay.
+            try await home.settle(atLeast: 1, until: .zero) { status in
+                Int64(
+                    status.sessions.count { $0.isOf(examination.subject) }
+                        + status.plugins.reduce(0) { $0 + $1.restarts })
+            }
             try await home.settle(atLeast: 1) { Int64($0.head) }
             let records = try await home.records(of: plugin)
             let lost = lasting.subtracting(records.map(\.identity))
