@@ -118,7 +118,8 @@ struct BrokerTests {
         }
         try await broker.publish("phones/anna", try Scene.fixture("hae-raw.json"))
         await scene.hub.change { $0.answers = false }
-        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
+        // Half of the limit goes by in waiting for a hub that does not answer.
+        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil, stopLimit: .seconds(1))
         await scene.hub.wait { $0.batches > 1 }
         // Stopped before the hub has said a word.
         run.stop()

@@ -43,7 +43,10 @@ import Testing
     @Test func `Nothing is answered with success before the hub has stored it, and then each item has its result`()
         async throws
     {
-        let scene = try await Scene { $0.answers = false }
+        let scene = try await Scene {
+            $0.answers = false
+            $0.heartbeat = Scene.quickHeartbeat
+        }
         try await scene.run { () async throws in
             async let answer = scene.post(fixture: "hae-bad-values.json", to: "/ingest/hae")
             await scene.hub.batches(1)
@@ -81,7 +84,10 @@ import Testing
     {
         var limits = IngestLimits()
         (limits.post, limits.forgotten, limits.turn) = (.milliseconds(300), .milliseconds(300), .milliseconds(300))
-        let scene = try await Scene(limits: limits) { $0.answers = false }
+        let scene = try await Scene(limits: limits) {
+            $0.answers = false
+            $0.heartbeat = Scene.quickHeartbeat
+        }
         try await scene.run { () async throws in
             let phone = try await scene.post(fixture: "hae-12-hour.json", to: "/ingest/hae")
             #expect(phone.status == 503 && phone.fields["retry-after"] == "30")
@@ -175,7 +181,8 @@ import Testing
 
     @Test func `A plugin that is stopped in the middle of posts has answered none that is not stored`() async throws {
         let scene = try await Scene { $0.answers = false }
-        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
+        // Half of it goes by in waiting for a hub that does not answer.
+        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil, stopLimit: .seconds(1))
         await scene.hub.events(1)
         // The process would be over, and the connection with it.
         async let answer = scene.send("POST", "/ingest/hae", Scene.fixture("hae-12-hour.json"), within: 2)

@@ -18,6 +18,9 @@ import Testing
 final class Scene: Sendable {
     static let secret = "0badcafe.a-secret-that-is-no-secret"
 
+    /// By which a plugin notices within a moment that the hub has forgotten its session.
+    static let quickHeartbeat = Heartbeat(interval: 100)
+
     let place: TestPlace
     let hub: FakeHub
     let port: Int
