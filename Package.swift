@@ -78,7 +78,7 @@ let plugins = [
         ],
         tests: [
             "Digests", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "MQTT",
-            "PhonePayloads", "PluginState", "QRCodes", "Samples", "Seeds", nio,
+            "PhonePayloads", "PluginState", "QRCodes", "Samples", "Seeds", logging, nio,
         ], resources: [.copy("phone.py")]),
     plugin("IHealthHS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
     plugin(

@@ -85,7 +85,16 @@ struct HTTPIngest: SourcePlugin {
 
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try IngestSettings(hub.settings)
-        return "Phones come to \(settings.address); hub ingest new makes a token for each."
+        let next = "hub ingest new makes a token for each"
+        guard let files = settings.certificate else { return "Phones come to \(settings.address); \(next)." }
+        let end = try files.read().end
+        guard end > hub.clock.now() else {
+            throw PluginFailure(
+                .settings,
+                "setting certificate: it ended on \(CertificateFiles.date(end)), and phones refuse it: renew it")
+        }
+        return
+            "Phones come to \(settings.address), with a certificate until \(CertificateFiles.date(end)); \(next)."
     }
 }
 

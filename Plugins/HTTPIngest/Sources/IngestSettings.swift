@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import Glibc
 import PhonePayloads
 import PluginKit
 
@@ -15,13 +16,16 @@ struct IngestSettings: Sendable {
             help: "Where phones are waited for: this machine alone, unless another address is given.",
             default: .string("127.0.0.1:7780")),
         .init(
-            "address", .url(), help: "The address that phones use, such as that of a proxy; not set: listen.",
+            "address", .url(),
+            help: "The address that phones use, such as that of a proxy; not set: listen, where that is one address.",
             default: nil),
         .init(
             "certificate", .path,
             help: "A file with the certificate and those above it (PEM): phones come by HTTPS then.",
             default: nil, access: .read),
-        .init("key", .path, help: "The file with its private key (PEM).", secret: true, access: .read),
+        .init(
+            "key", .path, help: "The file with its private key (PEM), which no other user may read.", default: nil,
+            access: .read),
         .init(
             "plain_http", .boolean, help: "Takes HTTP from other machines, which shows tokens to the network.",
             default: .boolean(false)),
@@ -61,8 +65,8 @@ struct IngestSettings: Sendable {
     let port: Int
     /// As phones type it, without a slash at the end.
     let address: String
-    let certificate: String?
-    let key: String?
+    /// `nil`: by HTTP.
+    let certificate: CertificateFiles?
     let mostBytes: Int
     let percent: PhoneContext.Percent
     let workoutNames: [String: WorkoutActivity]
@@ -74,14 +78,11 @@ struct IngestSettings: Sendable {
         let listen = try settings.text("listen")
         let split = listen.lastIndex(of: ":") ?? listen.endIndex
         host = listen[..<split].trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
-        certificate = settings["certificate"]?.string
-        key = settings["key"]?.secret?.reveal() ?? settings["key"]?.string
-        let isPlain = certificate == nil
+        let (host, shown) = (host, settings["address"]?.string?.trimmingSlash)
+        let (file, key) = (settings["certificate"]?.string, settings["key"]?.string)
+        let isPlain = file == nil && key == nil
         let allowsPlain = try settings.boolean("plain_http")
-        let isLocal = ["127.0.0.1", "::1", "localhost"].contains(host) || host.hasPrefix("127.")
-        let (files, own) = (certificate, key)
-        let shown = settings["address"]?.string
-        (port, _, _, workoutNames, tokens, broker) = try PluginSettings.all(
+        (port, _, certificate, address, workoutNames, tokens, broker) = try PluginSettings.all(
             {
                 guard let port = Int(listen[split...].dropFirst()), (0...65_535).contains(port) else {
                     throw PluginFailure(.settings, "setting listen: the port is 0 to 65535")
@@ -89,24 +90,60 @@ struct IngestSettings: Sendable {
                 return port
             },
             {
-                guard isLocal || !isPlain || allowsPlain else {
+                guard Self.isThisMachine(host) || !isPlain || allowsPlain else {
                     throw PluginFailure(
                         .settings,
                         "setting listen: other machines would send their tokens unencrypted; set certificate and key, or let "
                             + "a proxy with HTTPS come to 127.0.0.1, or set plain_http = true")
                 }
-            },
-            {
-                guard (files == nil) == (own == nil) else {
-                    throw PluginFailure(.settings, "setting certificate: it and key come together")
-                }
-            }, { try Self.names(settings.texts("workout_names")) },
+            }, { try Self.certificate(file, key) },
+            { try Self.address(shown, host: host, port: listen[split...], isPlain: isPlain) },
+            { try Self.names(settings.texts("workout_names")) },
             { try PluginSettings.each(settings.texts("tokens"), PhoneToken.init(setting:)) },
             { try BrokerSettings(settings, allowsPlain: allowsPlain) })
-        address = (shown ?? "\(isPlain ? "http" : "https")://\(listen)").trimmingSlash
         mostBytes = Int(clamping: try settings.size("max_body").bytes)
         percent = PhoneContext.Percent(rawValue: try settings.text("percent")) ?? .hundred
         takesComputed = try settings.boolean("computed")
+    }
+
+    /// A name like 127.example.org is one of another machine, or of this one's other addresses.
+    private static func isThisMachine(_ host: String) -> Bool {
+        var address = in_addr()
+        if inet_pton(AF_INET, host, &address) == 1 { return UInt32(bigEndian: address.s_addr) >> 24 == 127 }
+        return host == "::1" || host == "localhost"
+    }
+
+    private static func certificate(_ file: String?, _ key: String?) throws -> CertificateFiles? {
+        switch (file, key) {
+        case (nil, nil): return nil
+        case (let file?, let key?):
+            let files = CertificateFiles(certificate: file, key: key)
+            _ = try files.read()
+            return files
+        case (nil, _?):
+            throw PluginFailure(.settings, "setting certificate: it and key come together; it is not set")
+        case (_?, nil): throw PluginFailure(.settings, "setting key: it and certificate come together; it is not set")
+        }
+    }
+
+    /// What phones are told: as the settings say, or where the door is.
+    private static func address(_ shown: String?, host: String, port: Substring, isPlain: Bool) throws -> String {
+        let scheme = isPlain ? "http" : "https"
+        if let shown {
+            guard isPlain || shown.lowercased().hasPrefix("https://") else {
+                throw PluginFailure(
+                    .settings, "setting address: it begins with https://, since phones come by HTTPS with a certificate"
+                )
+            }
+            return shown
+        }
+        guard host != "0.0.0.0", host != "::" else {
+            throw PluginFailure(
+                .settings,
+                "setting address: no phone can call \(host), which is all addresses of this machine; write the name that "
+                    + "phones know it by, such as \(scheme)://hub.home.example\(port)")
+        }
+        return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)\(port)"
     }
 
     private static func names(_ entries: [String]) throws -> [String: WorkoutActivity] {

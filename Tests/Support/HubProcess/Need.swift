@@ -47,6 +47,11 @@ public struct Need: Sendable {
     public static let compiler = Need(
         "there is no C compiler here; .ci/setup test installs gcc", isMet: Tool.run("cc", ["--version"]))
 
+    /// To make certificates, and to come by HTTPS as people do.
+    public static let https = Need(
+        "there is no openssl or no curl here; .ci/setup test installs both",
+        isMet: Tool.run("openssl", ["version"]) && Tool.run("curl", ["--version"]))
+
     /// What encrypts backups.
     public static let age = Need(
         "age is not installed; .ci/setup test installs it", isMet: Tool.run("age", ["--version"]))

@@ -5,7 +5,6 @@ import HummingbirdTLS
 import HTTPTypes
 import Logging
 import NIOCore
-import NIOSSL
 import PluginKit
 
 /// The socket that phones come to.
@@ -30,7 +29,9 @@ struct Door: Sendable {
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
         var server = HTTPServerBuilder.http1(configuration: channel)
-        if let tls = try tls() { server = try .tls(server, tlsConfiguration: tls) }
+        if let files = settings.certificate {
+            server = try .tls(server, tlsConfiguration: keeper(files).configuration)
+        }
         let port = settings.port
         let application = Application(
             responder: desk, server: server,
@@ -47,22 +48,18 @@ struct Door: Sendable {
         }
     }
 
-    private func tls() throws -> TLSConfiguration? {
-        guard let certificate = settings.certificate, let key = settings.key else { return nil }
-        do {
-            let chain = try NIOSSLCertificate.fromPEMFile(certificate)
-            guard !chain.isEmpty else {
-                throw PluginFailure(.settings, "setting certificate: the file has no certificate")
+    private func keeper(_ files: CertificateFiles) throws(PluginFailure) -> CertificateKeeper {
+        let hub = desk.intake.hub
+        return try CertificateKeeper(files, now: { hub.clock.now() }) { notice in
+            let event: DeviceEvent?
+            if let text = notice.warning(at: hub.clock.now()) {
+                hub.logger.warning("\(text)")
+                event = try? DeviceEvent("certificate", severity: .warning, text: text)
+            } else {
+                hub.logger.info("phones are shown a new certificate")
+                event = try? DeviceEvent("certificate", isResolved: true)
             }
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
-            tls.minimumTLSVersion = .tlsv12
-            return tls
-        } catch let failure as PluginFailure {
-            throw failure
-        } catch {
-            throw PluginFailure(.settings, "setting certificate: it or key cannot be read as PEM: \(error)")
+            if let event { Task { await hub.event(event) } }
         }
     }
 }

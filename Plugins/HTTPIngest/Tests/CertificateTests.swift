@@ -1,0 +1,324 @@
+import Foundation
+import HubProcess
+import HubSettings
+import JSON
+import Logging
+import NIOCore
+import PluginKit
+import PluginTesting
+import Synchronization
+import Testing
+
+@testable import HTTPIngest
+
+/// HTTPS by files: certificates of openssl, and curl, which trusts what it is told to.
+@Suite(.timeLimit(.minutes(1)), .serialized, .enabled(if: Need.https.isMet, Comment(rawValue: Need.https.reason)))
+struct CertificateTests {
+    private let weight = #"{"type":"weight","value":80.4,"start":"2026-02-10T06:31:02+01:00"}"#
+
+    @Test func `A phone that trusts the certificate posts by HTTPS, and one that does not sends nothing`() async throws
+    {
+        let certificates = try await Certificates()
+        try await certificates.issue()
+        let scene = try await Scene(settings: certificates.settings)
+        let trust = ["--cacert", certificates.authority]
+        try await scene.run { () async throws in
+            let new = await scene.hub.command("new", RawJSON(trusted: Array(#"{"name":"anna-iphone"}"#.utf8)))
+            guard case .done(let result?) = new, let made = JSONTree(Array(result.text.utf8)) else {
+                return #expect(Bool(false), "\(new)")
+            }
+            let address = try #require(made["address"]?.text)
+            #expect(address == "https://127.0.0.1:\(scene.port)")
+            let link = try #require(made["link"]?.text)
+            #expect(link.contains("https%3A%2F%2F127.0.0.1%3A\(scene.port)%2Fingest%2Fhae"))
+
+            let stranger = try await Curl("\(address)/ingest/plain", weight)
+            #expect(stranger.code == 60 && stranger.status == 0, "\(stranger)")
+            let old = try await Curl("\(address)/ingest/plain", weight, options: trust + ["--tls-max", "1.1"])
+            #expect(old.code == 35, "\(old)")
+            #expect(await scene.hub.held.count == 0)
+
+            let token = try #require(made["token"]?.text)
+            let phone = try await Curl("\(address)/ingest/plain", weight, token: token, options: trust)
+            #expect(phone.code == 0 && phone.status == 200, "\(phone)")
+            #expect(await scene.held() == ["weight 80.4 kg"])
+            let page = try await Curl("https://localhost:\(scene.port)/", options: trust)
+            #expect(page.status == 200 && page.body.contains("\(address)/ingest/hae"))
+        }
+    }
+
+    @Test func `By HTTPS, too, long bodies come whole, and who is refused reads why although the body is not read`()
+        async throws
+    {
+        let certificates = try await Certificates()
+        try await certificates.issue()
+        let scene = try await Scene(settings: certificates.settings)
+        let (trust, address) = (["--cacert", certificates.authority], "https://localhost:\(scene.port)/ingest/plain")
+        let blank = String(repeating: " ", count: 900_000)
+        let (long, huge) = (
+            try certificates.folder.write(blank + weight, to: "long.json"),
+            try certificates.folder.write(blank + blank, to: "huge.json")
+        )
+        try await scene.run { () async throws in
+            let taken = try await Curl(address, "@\(long)", options: trust)
+            #expect(taken.status == 200, "\(taken)")
+            let wrong = try await Curl(address, "@\(huge)", token: "0badcafe.wrong", options: trust)
+            #expect(wrong.status == 401, "\(wrong)")
+            let large = try await Curl(address, "@\(huge)", options: trust)
+            #expect(large.status == 413, "\(large)")
+            #expect(await scene.held() == ["weight 80.4 kg"])
+        }
+    }
+
+    @Test func `HTTP and noise at a door of HTTPS store nothing, keep no place, and harm nobody`() async throws {
+        let certificates = try await Certificates()
+        try await certificates.issue()
+        var limits = IngestLimits()
+        limits.connection.head = .milliseconds(500)
+        let scene = try await Scene(settings: certificates.settings, limits: limits)
+        let body = weight
+        try await scene.run { () async throws in
+            let port = scene.port
+            // More than there are places: those that only wait must end by themselves.
+            let others = Task {
+                try await Scene.onThread {
+                    let post = Scene.head("POST", "/ingest/plain", length: body.utf8.count) + body
+                    let noise = [post, "", "\u{16}\u{3}\u{1}\u{2}", "\u{16}\u{3}\u{1}\u{0}\u{5}\u{1}", "\0\0\0\0"]
+                    let connections = try (0..<40).map { number in
+                        let connection = try RawConnection(port)
+                        connection.send(noise[number % noise.count])
+                        return connection
+                    }
+                    return try connections.map { String(decoding: try $0.takeAll(within: 20), as: UTF8.self) }
+                }
+            }
+            let answers = try await others.value
+            #expect(answers.count == 40)
+            #expect(!answers.contains { $0.hasPrefix("HTTP/1.1 2") })
+            #expect(await scene.hub.held.count == 0)
+            let phone = try await Curl(
+                "https://127.0.0.1:\(port)/ingest/plain", body, options: ["--cacert", certificates.authority])
+            #expect(phone.status == 200, "\(phone)")
+        }
+        #expect(await scene.hub.held.count == 1)
+    }
+
+    @Test func `A certificate that is renewed on the disk is what the next phone sees, once both files are there`()
+        async throws
+    {
+        let (old, new) = (try await Certificates(), try await Certificates())
+        try await old.issue()
+        try await new.issue()
+        let scene = try await Scene(settings: old.settings)
+        func sees(_ certificates: Certificates) async throws -> Bool {
+            let trust = ["--cacert", certificates.authority]
+            let page = try await Curl("https://localhost:\(scene.port)/", options: trust)
+            #expect(page.code == 0 || page.code == 60, "\(page)")
+            return page.status == 200
+        }
+        func bytes(_ path: String) throws -> Data { try Data(contentsOf: URL(filePath: path)) }
+        try await scene.run { () async throws in
+            var (isOld, isNew) = (try await sees(old), try await sees(new))
+            #expect(isOld && !isNew)
+            // Written over, as by cp; the key only afterwards.
+            let file = try FileHandle(forWritingTo: URL(filePath: old.certificate))
+            try file.truncate(atOffset: 0)
+            try file.write(contentsOf: bytes(new.certificate))
+            try file.close()
+            (isOld, isNew) = (try await sees(old), try await sees(new))
+            #expect(isOld && !isNew)
+            await scene.hub.wait {
+                $0.events.contains { $0.event == "certificate" && $0.text?.contains("setting key") == true }
+            }
+            // Replaced, as by mv.
+            try bytes(new.key).write(to: URL(filePath: old.key), options: .atomic)
+            chmod(old.key, 0o600)
+            (isOld, isNew) = (try await sees(old), try await sees(new))
+            #expect(!isOld && isNew)
+            await scene.hub.wait { $0.events.contains { $0.event == "certificate" && $0.isResolved } }
+            // Gone: phones come on all the same.
+            try FileManager.default.removeItem(atPath: old.certificate)
+            #expect(try await sees(new))
+        }
+        let text = await scene.hub.events.compactMap(\.text).joined()
+        #expect(text.contains("cannot open \(old.certificate)") && !text.contains("PRIVATE KEY-----\nM"))
+    }
+
+    @Test func `People are told two weeks before a certificate ends, once a day, until there is another`() async throws
+    {
+        let certificates = try await Certificates()
+        try await certificates.issue(days: 30)
+        let files = CertificateFiles(certificate: certificates.certificate, key: certificates.key)
+        let day: Int64 = 86_400_000_000
+        let end = try files.read().end
+        #expect(abs(end - HubClock.system.now() - 30 * day) < day)
+        let now = Mutex(end - 15 * day)
+        let told = Mutex<[CertificateKeeper.Notice]>([])
+        let keeper = try CertificateKeeper(files, now: { now.withLock { $0 } }) { notice in
+            told.withLock { $0.append(notice) }
+        }
+        _ = keeper.current()
+        #expect(told.withLock { $0 } == [])
+        for time in [end - 13 * day, end - 13 * day + 1, end - 12 * day, end + day] {
+            now.withLock { $0 = time }
+            _ = keeper.current()
+        }
+        #expect(told.withLock { $0 } == [.ends(at: end), .ends(at: end), .ends(at: end)])
+        #expect(CertificateKeeper.Notice.ends(at: end).warning(at: end + 1)?.contains("ended on 20") == true)
+        try await certificates.issue(days: 300)
+        _ = keeper.current()
+        _ = keeper.current()
+        #expect(told.withLock { $0 }.suffix(1) == [.renewed])
+    }
+
+    @Test func `The check says until when the certificate is good, and fails when it is over`() async throws {
+        let certificates = try await Certificates()
+        try await certificates.issue(days: 30)
+        var values: [String: SettingValue] = [
+            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
+            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
+        ]
+        values.merge(certificates.settings) { _, new in new }
+        func check(_ clock: HubClock) async throws -> String {
+            let context = CheckContext(
+                instance: "http-ingest", settings: PluginSettings(values), clock: clock,
+                logger: Logger(label: "check"))
+            return try await HTTPIngest().check(context)
+        }
+        let files = CertificateFiles(certificate: certificates.certificate, key: certificates.key)
+        let date = CertificateFiles.date(try files.read().end)
+        let said = try await check(.system)
+        #expect(said.contains("https://127.0.0.1:7780") && said.contains(date))
+        let later = try #require(HubClock("2199-01-01T00:00:00Z@1"))
+        let failure = await #expect(throws: PluginFailure.self) { try await check(later) }
+        #expect(failure?.message.contains("ended on \(date)") == true, "\(failure?.message ?? "")")
+    }
+
+    // MARK: - Settings
+
+    private func reasons(_ change: [String: SettingValue]) -> [String] {
+        var values: [String: SettingValue] = [
+            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
+            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
+        ]
+        values.merge(change) { _, new in new }
+        do {
+            _ = try IngestSettings(PluginSettings(values))
+            return []
+        } catch {
+            return (error as? PluginFailure)?.reasons ?? ["\(error)"]
+        }
+    }
+
+    @Test func `A file that cannot be used is told by the setting that names it, with what to do`() async throws {
+        let certificates = try await Certificates()
+        let (certificate, key, folder) = (certificates.certificate, certificates.key, certificates.folder.path)
+        try await certificates.issue()
+        try await certificates.issue("\(folder)/other.pem", "\(folder)/other.key")
+        try await Certificates.openssl(
+            ["pkey", "-in", key, "-aes256", "-passout", "pass:x", "-out", "\(folder)/locked.key"])
+        chmod("\(folder)/locked.key", 0o600)
+        try certificates.folder.write("", to: "empty")
+        chmod("\(folder)/empty", 0o600)
+        mkfifo("\(folder)/pipe", 0o600)
+        func expect(_ words: [String], _ certificate: String?, _ key: String?) {
+            var change: [String: SettingValue] = [:]
+            change["certificate"] = certificate.map(SettingValue.string)
+            change["key"] = key.map(SettingValue.string)
+            let found = reasons(change)
+            let isSaid = zip(found, words).allSatisfy { reason, word in
+                let parts = word.split(separator: "|")
+                return reason.hasPrefix("setting \(parts[0]): ") && parts.dropFirst().allSatisfy(reason.contains)
+            }
+            #expect(found.count == words.count && isSaid, "\(found)")
+        }
+        expect([], certificate, key)
+        expect(["certificate|\(folder)/none|No such file"], "\(folder)/none", key)
+        expect(["key|\(folder)/none|No such file|private key"], certificate, "\(folder)/none")
+        expect(["certificate|none", "key|none"], "\(folder)/none", "\(folder)/none")
+        expect(["certificate|key|come together"], nil, key)
+        expect(["key|certificate|come together"], certificate, nil)
+        expect(["certificate|directory"], folder, key)
+        expect(["certificate|pipe", "key|pipe"], "\(folder)/pipe", "\(folder)/pipe")
+        expect(["certificate|BEGIN CERTIFICATE", "key|BEGIN PRIVATE KEY"], "\(folder)/empty", "\(folder)/empty")
+        // The two of them exchanged: the certificate's file may be read by all.
+        chmod(certificate, 0o600)
+        expect(["certificate|BEGIN CERTIFICATE", "key|BEGIN PRIVATE KEY"], key, certificate)
+        expect(["key|is not the key of|\(certificate)"], certificate, "\(folder)/other.key")
+        expect(["key|password|openssl pkey"], certificate, "\(folder)/locked.key")
+        for mode: mode_t in [0o644, 0o604, 0o660, 0o601, 0o602] {
+            chmod(key, mode)
+            expect(["key|mode \(String(mode, radix: 8))|chmod 600 \(key)"], certificate, key)
+        }
+        for mode: mode_t in [0o400, 0o600, 0o640, 0o440] {
+            chmod(key, mode)
+            expect([], certificate, key)
+        }
+    }
+
+    @Test func `The address that phones are told is one that they can call, and HTTPS where there is a certificate`()
+        async throws
+    {
+        let certificates = try await Certificates()
+        try await certificates.issue()
+        let files = certificates.settings
+        func reasons(_ more: [String: SettingValue]) -> [String] { self.reasons(files.merging(more) { $1 }) }
+        let everywhere = SettingValue.string("0.0.0.0:7780")
+        let nowhere = reasons(["listen": everywhere])
+        #expect(nowhere.count == 1 && nowhere[0].hasPrefix("setting address: no phone can call 0.0.0.0"))
+        #expect(nowhere[0].hasSuffix("https://hub.home.example:7780"))
+        #expect(reasons(["listen": .string("[::]:7780")]).first?.hasPrefix("setting address: ") == true)
+        #expect(reasons(["listen": everywhere, "address": .string("https://hub.example:7780")]) == [])
+        let plain = reasons(["listen": everywhere, "address": .string("http://hub.example:7780")])
+        #expect(plain.count == 1 && plain[0].hasPrefix("setting address: it begins with https://"))
+        // Without a certificate: a name may begin like an address of this machine.
+        for host in ["0.0.0.0", "[::]", "192.168.1.2", "127.example.org", "hub.local"] {
+            let found = self.reasons([
+                "listen": .string("\(host):7780"), "address": .string("http://hub.example:7780"),
+            ])
+            #expect(found.count == 1 && found[0].contains("setting listen") && found[0].contains("unencrypted"))
+        }
+        for host in ["127.0.0.1", "127.8.0.1", "[::1]", "localhost"] {
+            #expect(self.reasons(["listen": .string("\(host):7780")]) == [])
+        }
+    }
+
+    @Test func `Without a certificate only this machine comes in, unless plain_http says otherwise`() async throws {
+        // All of 127/8 is this machine: another address of it stands for one of the network.
+        for (host, isOpen) in [("127.0.0.1", false), ("0.0.0.0", true)] {
+            let port = try Scene.freePort()
+            let scene = try await Scene(settings: [
+                "listen": .string("\(host):\(port)"), "plain_http": .boolean(isOpen),
+                "address": .string("http://hub.example:\(port)"),
+            ])
+            try await scene.run { () async throws in
+                #expect(try await Curl("http://127.0.0.1:\(port)/ingest/plain", weight).status == 200)
+                let other = try await Curl("http://127.0.0.2:\(port)/ingest/plain", weight)
+                #expect(other.code == (isOpen ? 0 : 7), "\(other)")
+            }
+        }
+    }
+
+    @Test func `hub check shows what is wrong with a certificate at its line of hub.conf`() async throws {
+        let certificates = try await Certificates()
+        try await certificates.issue()
+        chmod(certificates.key, 0o644)
+        let host = try HubHost(
+            plugins: """
+                [plugin.http-ingest]
+                enabled = true
+                listen = "0.0.0.0:7780"
+                address = "https://hub.example:7780"
+                certificate = "\(certificates.certificate)"
+                key = "\(certificates.key)"
+                """)
+        let refused = try await host.command("check")
+        let said = (refused.lines + refused.errors).joined(separator: "\n")
+        let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
+        let line = try #require(text.components(separatedBy: "\n").firstIndex { $0.hasPrefix("key = ") }) + 1
+        #expect(refused.status != 0 && said.contains("hub.conf:\(line):") && said.contains("chmod 600"), "\(said)")
+        chmod(certificates.key, 0o600)
+        let good = try await host.command("check")
+        #expect(good.status == 0, "\(good)")
+    }
+}
