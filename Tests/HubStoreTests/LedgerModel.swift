@@ -78,13 +78,14 @@ struct SinkModel {
         count("pending")
     }
 
-    func matches(_ version: ModelVersion) -> Bool {
+    /// Whether the record is wanted; where `asPut`, as if it were not taken back.
+    func matches(_ version: ModelVersion, asPut: Bool = false) -> Bool {
         guard let person = version.record.assignment.person else { return false }
         let filter = terms.filter
         if let persons = filter.persons, !persons.contains(person.name), !persons.contains(person.uid) { return false }
         if let types = filter.types, !types.contains(version.record.type) { return false }
         guard let kinds = filter.kinds else { return true }
-        return kinds.contains(version.kind) || version.isRetraction && kinds.contains(.retraction)
+        return kinds.contains(version.kind) || version.isRetraction && !asPut && kinds.contains(.retraction)
     }
 
     func mayHold(_ number: Int64) -> Bool { given[number]?.isEmpty == false }
@@ -100,7 +101,7 @@ struct SinkModel {
             want(number, new.record.sequence)
             return true
         }
-        guard let old, matches(old) || before?.isDeparture == true && before?.state.isOpen == true else { return true }
+        guard let old, matches(old, asPut: true) || before?.isDeparture == true && before?.state.isOpen == true else { return true }
         guard holds[number] == true || mayHold(number) else { return false }
         want(number, new.record.sequence, isDeparture: true)
         return true

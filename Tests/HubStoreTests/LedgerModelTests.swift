@@ -397,10 +397,13 @@ private struct LedgerRun {
                 abilities: .init(takesPastDates: seed % 2 == 1, takesFilledValues: false),
                 target: .init(plugin: "sami", accounts: ["a"])),
             from: .after(Samples.Cursor(epoch: run.store.epoch, sequence: 2)))
-        let ids = [all, narrow, days]
+        let takenBack = SinkID(instance: "gaps", want: "taken-back")
+        try await run.open(
+            takenBack, SinkTerms(filter: SinkFilter(kinds: [.retraction]), target: .init(plugin: "gap-filler")), from: .now)
+        let ids = [all, narrow, days, takenBack]
         try await run.check()
         for step in 0..<160 {
-            let id = ids[Int.random(in: 0..<3, using: &run.random)]
+            let id = ids[Int.random(in: 0..<ids.count, using: &run.random)]
             switch Int.random(in: 0..<100, using: &run.random) {
             case 0..<24: try await run.commit()
             case 24..<30: try await run.handle()

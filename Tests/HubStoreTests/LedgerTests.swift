@@ -70,6 +70,8 @@ struct SinkSession {
 
 @Suite struct LedgerTests {
     private let folder: Folder
+    private let retractionsOnly = SinkTerms(
+        filter: SinkFilter(kinds: [.retraction]), target: .init(plugin: "exporter"))
 
     init() throws { folder = try Folder() }
 
@@ -364,6 +366,53 @@ struct SinkSession {
         #expect(await failure { try await store.openSink(third, terms, from: foreign, recordedAt: 1) }?.code == .epoch)
         #expect(await failure { try await store.openSink(third, terms, from: ahead, recordedAt: 1) }?.code == .cursor)
         #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `a sink of retractions alone hears of each once, and nothing waits when what was taken back stands again`()
+        async throws
+    {
+        let before = try folder.open()
+        _ = try await SinkSession(before, exporter, retractionsOnly)
+        try await before.put([.sample(try sample("a")), .day(try day("1970-01-01", 1))])
+        // After a kill everything stored may have been given out.
+        let left = try folder.killed()
+        let store = try left.open()
+        var sink = try await SinkSession(store, exporter, retractionsOnly)
+        for number: Int64 in [1, 2] {
+            _ = try await store.retract(numbers: [number], recordedAt: 3)
+            if number == 2 {
+                let taken = try await sink.take()
+                #expect(taken.map(\.number) == [number])
+                try await sink.answer(taken)
+            }
+            _ = try await store.carryOut(.undoRetraction(numbers: [number]), recordedAt: 4)
+            #expect(try await sink.take() == [], "record \(number) stands again")
+        }
+        #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "delivered": 1])
+    }
+
+    @Test func `what an older hub left waiting for a day that stands again is skipped`() async throws {
+        let before = try folder.open()
+        _ = try await SinkSession(before, exporter, retractionsOnly)
+        try await before.put([.day(try day("1970-01-01", 1))])
+        _ = try await before.retract(numbers: [1], recordedAt: 3)
+        _ = try await before.carryOut(.undoRetraction(numbers: [1]), recordedAt: 4)
+        try before.close()
+        let past = try DatabaseQueue(path: folder.store)
+        try await past.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO delivery (sink, number, seq, state, due, attempts, settled, holds, offered, may_hold, departed)
+                        VALUES (1, 1, 3, 0, 0, 0, 0, 0, 0, 1, 2);
+                    UPDATE sink SET wanted = wanted + 1, pending = pending + 1, marked = marked + 1;
+                    """)
+        }
+        try past.close()
+        let store = try folder.open()
+        var sink = try await SinkSession(store, exporter, retractionsOnly)
+        #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "pending": 1])
+        #expect(try await sink.take() == [])
+        #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "skipped": 1])
     }
 
     @Test func `a new filter holds for what waits, and takes nothing back`() async throws {

@@ -13,6 +13,13 @@ struct VersionFacts: Hashable {
 
     static let day = 6
 
+    /// The same while it is not taken back.
+    var standing: VersionFacts {
+        var facts = self
+        facts.isRetraction = false
+        return facts
+    }
+
     /// The same as a retraction.
     func retracted(at sequence: Int64) -> VersionFacts {
         var facts = self

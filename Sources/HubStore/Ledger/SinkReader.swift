@@ -104,15 +104,16 @@ struct SinkReader {
 
     private func offer(_ row: DeliveryRow, _ filling: inout Filling, _ draft: inout Draft) throws {
         if filling.isFull { return }
-        guard let current = try Facts.current(row.number, in: db), current.sequence == row.sequence,
-            let stored = try row.departed.map({ try departure(row, current, from: $0) })
-                ?? reader.records(numbers: [row.number]).first
-        else { return }
-        let reason =
-            row.departed == nil && !sink.match.matches(current) ? .filter : try skip(stored, current, row)
-        if let reason {
-            draft.decisions.append((row.number, row.sequence, .skip(reason)))
+        guard let current = try Facts.current(row.number, in: db), current.sequence == row.sequence else { return }
+        let stored: StoredRecord?
+        if let version = row.departed {
+            stored = try departure(row, current, from: version)
         } else {
+            stored = sink.match.matches(current) ? try reader.records(numbers: [row.number]).first : nil
+        }
+        if let reason = try stored.map({ try skip($0, current, row) }) ?? .filter {
+            draft.decisions.append((row.number, row.sequence, .skip(reason)))
+        } else if let stored {
             draft.decisions.append((row.number, row.sequence, .offer))
             draft.page.records.append(stored)
             draft.page.fromRows.insert(stored.number)
@@ -120,7 +121,8 @@ struct SinkReader {
         }
     }
 
-    /// A record that has left the sink's filter, as the retraction of what it was.
+    /// A record that has left the sink's filter, as the retraction of what it was; `nil` for a day, which cannot leave one: older hubs left such
+    /// rows, for sinks of retractions alone.
     private func departure(_ row: DeliveryRow, _ current: VersionFacts, from version: Int64) throws -> StoredRecord? {
         let statement = try RawStatement(
             cached: "SELECT \(SampleColumn.list) FROM sample_version WHERE number = ?1 AND seq = ?2", in: db)

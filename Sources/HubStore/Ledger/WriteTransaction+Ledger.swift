@@ -4,7 +4,8 @@ extension WriteTransaction {
     /// Tells the ledger that a record has a new version; to be called after the old one is archived.
     ///
     /// A version that was not delivered is superseded. One that the cursor says was delivered gets a row, because the cursor can no longer
-    /// say it. A record that leaves a sink's filter is to be taken back where the target has it, or may have it.
+    /// say it. A record that leaves a sink's filter is to be taken back where the target has it, or may have it. Only what the filter wants
+    /// while it stands can leave it: a sink of retractions alone hears no second time of a record that comes back.
     mutating func supersede(_ number: Int64, _ old: VersionFacts, by new: VersionFacts) throws {
         for index in caches.ledger.sinks.indices {
             let sink = caches.ledger.sinks[index]
@@ -43,7 +44,7 @@ extension WriteTransaction {
                 account.wanted += 1
                 account.pending += 1
                 row?.departed = nil
-            } else if let lost = row?.departed ?? (wasWanted ? old.sequence : nil) {
+            } else if let lost = row?.departed ?? (sink.match.matches(old.standing) ? old.sequence : nil) {
                 let offered = marks.offered(sink.name)
                 if try row?.holds == true || Facts.mayHold(number, row, sink, offered: offered, in: db) {
                     var departure =

@@ -86,6 +86,12 @@ struct SalvageBooks {
                         AND number NOT IN (SELECT number FROM day)
                     """)
         }
+        // Whose and of which type a record was that a sink is to forget, only the version that it left says.
+        try db.execute(
+            sql: """
+                DELETE FROM delivery WHERE due IS NOT NULL AND departed IS NOT NULL AND NOT EXISTS
+                    (SELECT 1 FROM sample_version v WHERE v.number = delivery.number AND v.seq = delivery.departed)
+                """)
     }
 
     /// A sink without the filter by which its cursor is read cannot be told from one that has nothing.
