@@ -101,7 +101,9 @@ struct SinkModel {
             want(number, new.record.sequence)
             return true
         }
-        guard let old, matches(old, asPut: true) || before?.isDeparture == true && before?.state.isOpen == true else { return true }
+        guard let old, matches(old, asPut: true) || before?.isDeparture == true && before?.state.isOpen == true else {
+            return true
+        }
         guard holds[number] == true || mayHold(number) else { return false }
         want(number, new.record.sequence, isDeparture: true)
         return true

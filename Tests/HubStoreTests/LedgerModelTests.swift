@@ -399,7 +399,8 @@ private struct LedgerRun {
             from: .after(Samples.Cursor(epoch: run.store.epoch, sequence: 2)))
         let takenBack = SinkID(instance: "gaps", want: "taken-back")
         try await run.open(
-            takenBack, SinkTerms(filter: SinkFilter(kinds: [.retraction]), target: .init(plugin: "gap-filler")), from: .now)
+            takenBack, SinkTerms(filter: SinkFilter(kinds: [.retraction]), target: .init(plugin: "gap-filler")),
+            from: .now)
         let ids = [all, narrow, days, takenBack]
         try await run.check()
         for step in 0..<160 {

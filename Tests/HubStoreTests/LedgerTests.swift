@@ -368,7 +368,8 @@ struct SinkSession {
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `a sink of retractions alone hears of each once, and nothing waits when what was taken back stands again`()
+    @Test
+    func `a sink of retractions alone hears of each once, and nothing waits when what was taken back stands again`()
         async throws
     {
         let before = try folder.open()
@@ -402,7 +403,8 @@ struct SinkSession {
         try await past.write { db in
             try db.execute(
                 sql: """
-                    INSERT INTO delivery (sink, number, seq, state, due, attempts, settled, holds, offered, may_hold, departed)
+                    INSERT INTO delivery
+                        (sink, number, seq, state, due, attempts, settled, holds, offered, may_hold, departed)
                         VALUES (1, 1, 3, 0, 0, 0, 0, 0, 0, 1, 2);
                     UPDATE sink SET wanted = wanted + 1, pending = pending + 1, marked = marked + 1;
                     """)
@@ -413,6 +415,19 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "pending": 1])
         #expect(try await sink.take() == [])
         #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "skipped": 1])
+    }
+
+    @Test func `a sink whose records are not all counted says so`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let (epoch, terms) = (store.epoch, SinkTerms(target: .init(plugin: "exporter")))
+        // As a kill between the first and the last piece leaves it.
+        _ = try await store.write("open sink", 1_000) { transaction in
+            try transaction.openSink(exporter, terms, from: .beginning, epoch: epoch)
+        }
+        #expect(try await store.sinks().map(\.isCounting) == [true])
+        #expect(try await store.openSink(exporter, terms, recordedAt: 1_000).account.pending == 2)
+        #expect(try await store.sinks().map(\.isCounting) == [false])
     }
 
     @Test func `a new filter holds for what waits, and takes nothing back`() async throws {

@@ -14,7 +14,7 @@ extension Deliveries {
             note: judged.note, wanted: account.wanted, delivered: account.delivered, pending: account.pending,
             retrying: account.retrying, refused: account.refused, superseded: account.superseded,
             skipped: account.skipped, cursor: overview.state.cursor.description,
-            oldestPending: text(overview.oldestPending),
+            isCounting: overview.isCounting ? true : nil, oldestPending: text(overview.oldestPending),
             nextRetry: text(overview.nextRetry.map(outlet.facts.waits.shown)),
             lastDelivered: text(overview.lastDelivered), lastFailure: text(overview.lastFailure?.at),
             lastFailureReason: overview.lastFailure?.reason,
@@ -48,6 +48,7 @@ extension Deliveries {
             )
         }
         if let fault = faults[id] { return (false, fault) }
+        if overview.isCounting { return (true, "what it is owed is being counted, \(Self.records(waiting)) so far") }
         if !isOpen, outlet.facts.watchers.contains(where: { $0.instance == id.instance }) {
             return (true, waiting == 0 ? nil : "\(Self.records(waiting)) for the next run of \(id.instance)")
         }

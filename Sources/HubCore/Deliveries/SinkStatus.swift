@@ -16,6 +16,8 @@ public struct SinkStatus: Codable, Hashable, Sendable {
     public var wanted, delivered, pending, retrying, refused, superseded, skipped: Int64
     /// Up to where everything is settled.
     public var cursor: String
+    /// True while what it is owed is being counted, after an earlier start or with a new filter: `wanted` and `pending` are too low.
+    public var isCounting: Bool?
     /// When the oldest record that waits was stored.
     public var oldestPending: String?
     public var nextRetry: String?
@@ -29,6 +31,7 @@ public struct SinkStatus: Codable, Hashable, Sendable {
         case name, instance
         case isOpen = "open"
         case isWell = "well"
+        case isCounting = "counting"
         case note, wanted, delivered, pending, retrying, refused, superseded, skipped, cursor, oldestPending, nextRetry
         case lastDelivered, lastFailure, lastFailureReason, skips
     }

@@ -71,6 +71,8 @@ public struct SinkOverview: Hashable, Sendable {
     public var state: SinkState
     public var terms: SinkTerms
     public var openedAt: Int64
+    /// Whether what its start or a new filter has made wanted is still being counted: `wanted` and `pending` are too low.
+    public var isCounting: Bool
     /// Sequences between the cursor and the head of the store, wanted or not.
     public var lag: Int64
     /// When the oldest record that is still to be delivered was stored.

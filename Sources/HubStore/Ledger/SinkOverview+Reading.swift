@@ -9,7 +9,8 @@ extension SinkOverview {
             var sink = sink
             sink.advance(to: head)
             return SinkOverview(
-                state: sink.state(epoch: epoch), terms: sink.terms, openedAt: sink.openedAt, lag: head - sink.cursor,
+                state: sink.state(epoch: epoch), terms: sink.terms, openedAt: sink.openedAt,
+                isCounting: sink.isCounting, lag: head - sink.cursor,
                 oldestPending: try oldest(sink, head, db),
                 nextRetry: try Int64.fetchOne(
                     db, sql: "SELECT min(due) FROM delivery WHERE sink = ? AND due > ?",

@@ -20,10 +20,12 @@ extension Store {
         _ id: SinkID, _ terms: SinkTerms, from start: SinkStart = .now, recordedAt: Int64
     ) async throws(StoreError) -> SinkState {
         let epoch = epoch
-        _ = try await write("open sink", recordedAt) { transaction in
+        // The first piece in the same transaction: a new sink is not seen with nothing to do before it is counted.
+        var counts = try await write("open sink", recordedAt) { transaction in
             _ = try transaction.openSink(id, terms, from: start, epoch: epoch)
+            return try transaction.countSink(id)
         }
-        while try await write("open sink", recordedAt, { transaction in try transaction.countSink(id) }) {}
+        while counts { counts = try await write("open sink", recordedAt) { try $0.countSink(id) } }
         marks.open(id)
         try await purge(recordedAt)
         return try await sink(id)
