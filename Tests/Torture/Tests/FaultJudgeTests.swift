@@ -124,6 +124,20 @@ import TortureDiary
         #expect(!skipped(epoch: "f").isEmpty)
     }
 
+    @Test func `what a sink has confirmed while a backup was taken the restored hub may know`() {
+        func skipped(_ change: (inout Evidence) -> Void) -> [String] {
+            findings { evidence in
+                evidence.takebacks = [Takeback(since: 200, until: 405, why: "restore", before: "e", after: "f")]
+                evidence.stories[0].deliveries[0].state = "skipped"
+                change(&evidence)
+            }.filter { $0.contains("was skipped") }
+        }
+        // It has confirmed the retraction: a later one of the same has nothing to take back.
+        #expect(skipped { _ in } == [])
+        let unconfirmed = skipped { evidence in evidence.sinks["sink"]?.lines.removeLast(2) }
+        #expect(!unconfirmed.isEmpty)
+    }
+
     @Test func `a follower that misses something, gets it twice, late, or is not told of a loss is found`() {
         func found(_ lines: [FeedLine]) -> [String] { findings { $0.follower = lines } }
         let (first, second) = (Self.shown(1, value: 1), Self.shown(2, value: nil))

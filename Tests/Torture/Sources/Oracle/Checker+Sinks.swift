@@ -141,11 +141,6 @@ extension Checker {
                 "\(name) and \(identity): the hub tells of sequence \(delivery.seq), which is not the last", identity)
         }
         let last = visits.filter { $0.got.seq == story.seq && $0.got.step == versions[story.seq]?.step }
-        // For a restored hub, what it had delivered since was never delivered.
-        let known = visits.filter { visit in
-            !losses.times.contains { $0.contains(visit.begin) }
-                && !losses.wasSentBefore(visit.got.epoch, at: visit.begin)
-        }
         switch delivery.state {
         case "delivered":
             if !last.contains(where: { $0.result == .delivered }) {
@@ -156,10 +151,25 @@ extension Checker {
                 find("LOST: the hub counts \(identity) as refused (\(delivery.reason ?? "")), not so \(name)", identity)
             }
         case "skipped":
-            if versions[story.seq]?.step.isRetraction != true || Self.mayHaveIt(known) {
+            if versions[story.seq]?.step.isRetraction != true || knowable(visits).allSatisfy(Self.mayHaveIt) {
                 find("LOST: \(identity) was skipped (\(delivery.reason ?? "")), and \(name) may have it", identity)
             }
         default: find("LOST: \(identity) is \(delivery.state) for \(name)", identity)
+        }
+    }
+
+    /// What the hub may know of the visits to a target: a store that was put back is as it was at some time of the two between which what was
+    /// confirmed may be missing, and what was sent after that was never delivered.
+    private func knowable(_ visits: [Visit]) -> [[Visit]] {
+        let visits = visits.filter { !losses.wasSentBefore($0.got.epoch, at: $0.begin) }
+        return losses.times.reduce([visits]) { all, times in
+            all.flatMap { visits in
+                let doubtful = visits.filter { times.contains($0.begin) }
+                return (0...doubtful.count).map { count in
+                    let lost = doubtful.dropFirst(count).first?.begin ?? .max
+                    return visits.filter { !times.contains($0.begin) || $0.begin < lost }
+                }
+            }
         }
     }
 
