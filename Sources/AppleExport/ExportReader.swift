@@ -80,7 +80,7 @@ public final class ExportReader {
     /// The next records, about so many; `nil` at the end.
     ///
     /// What is damaged ends no more than it must; the ``account`` tells of it.
-    /// - Throws: ``ExportError`` where the file is no export, or the machine cannot read it or keep what must wait.
+    /// - Throws: ``ExportError`` where the file is not an export, or the machine cannot read it or keep what must wait.
     public func next(_ count: Int) throws(ExportError) -> ExportBatch? {
         batch = ExportBatch()
         while batch.count < count {
@@ -135,7 +135,7 @@ public final class ExportReader {
         guard isFound else {
             throw ExportError(
                 .notAnExport,
-                "\(package.path): it is no export of Apple Health: it has no <HealthData> at its beginning")
+                "\(package.path): this is not an export of Apple Health: it has no <HealthData> at its beginning")
         }
     }
 

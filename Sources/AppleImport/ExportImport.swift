@@ -57,7 +57,7 @@ package struct ExportImport: Sendable {
     /// Reads the export to its end, or until the task is cancelled.
     ///
     /// - Returns: what came of it; ``ImportReport/finished`` is false where it was cancelled.
-    /// - Throws: ``ExportError`` where it is no export; ``GiveError`` `stopping`, and what ``save`` throws.
+    /// - Throws: ``ExportError`` where the file is not an export; ``GiveError`` `stopping`, and what ``save`` throws.
     package func run(_ link: HubLink) async throws -> ImportReport {
         let reader = try ExportReader(path, options: options, scratch: scratch, resumeOffset: resumeOffset)
         var counts = ImportCounts()

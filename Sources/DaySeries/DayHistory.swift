@@ -2,7 +2,7 @@
 ///
 /// A value: a copy taken before a change is the way back.
 public struct DayHistory: Sendable {
-    /// A day of one of the series that is another than before, or is no more.
+    /// A day of one of the series that has another value than before, or none any more.
     public struct Change: Hashable, Sendable {
         /// Which of ``rules``.
         public var series: Int

@@ -31,7 +31,7 @@ extension Digests {
 
 /// Signatures by Ed25519 (RFC 8032): 64 bytes that only the secret key makes and the public one proves.
 public enum Ed25519 {
-    /// A new pair, made of 32 bytes that nobody can guess: the public key has 32 bytes, the secret one 64.
+    /// A new pair, made of 32 bytes that cannot be guessed: the public key has 32 bytes, the secret one 64.
     public static func pair(seed: [UInt8]) -> (publicKey: [UInt8], secretKey: [UInt8]) {
         precondition(seed.count == 32, "a seed has 32 bytes")
         var (publicKey, secretKey) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 64))

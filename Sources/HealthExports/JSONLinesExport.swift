@@ -41,6 +41,6 @@ public struct JSONLinesExport: ExportWriter {
             return true
         }
         // The hub has printed it: it is an object without white space.
-        precondition(isRead, "a record of the hub that is no JSON object")
+        precondition(isRead, "a record of the hub is not a JSON object")
     }
 }

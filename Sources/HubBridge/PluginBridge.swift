@@ -223,7 +223,7 @@ package final class PluginBridge: Sendable {
 /// The file that describes a plugin whose program speaks in lines: a manifest (Protocol §13.3), and which records it is delivered.
 package struct PluginDescription: Sendable {
     package let manifest: Manifest
-    /// `nil` where it is no sink.
+    /// `nil` where the plugin is not a sink.
     let want: WantRequest?
     /// What `--describe` prints.
     package let json: String

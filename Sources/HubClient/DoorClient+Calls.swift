@@ -52,7 +52,7 @@ extension DoorClient {
                     // libzmq would wait for another hub without a word.
                     if now - looked > CallWatch.look {
                         looked = now
-                        if UnixSocket.presence(endpoint) == .nobody {
+                        if UnixSocket.presence(endpoint) == .absent {
                             throw Failure(
                                 .noHub,
                                 "the hub at \(endpoint) has ended before it answered; the command may have happened: look first"

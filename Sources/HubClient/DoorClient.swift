@@ -33,8 +33,8 @@ package final class DoorClient {
         greeting: Duration? = nil
     ) throws {
         switch UnixSocket.presence(endpoint) {
-        case .somebody: break
-        case .nobody: throw DoorClient.absent(endpoint)
+        case .listening: break
+        case .absent: throw DoorClient.absent(endpoint)
         case .refused(let reason):
             throw Failure(.forbidden, "\(endpoint): \(reason); a hub's data belong to the user who runs it")
         }
@@ -75,7 +75,7 @@ package final class DoorClient {
             } catch let lost as SessionLost {
                 // If not with the connection, it was that of what was sent before this HELLO.
                 guard lost.isOfConnection else { continue }
-                if UnixSocket.presence(endpoint) == .nobody { throw DoorClient.absent(endpoint) }
+                if UnixSocket.presence(endpoint) == .absent { throw DoorClient.absent(endpoint) }
                 guard ContinuousClock.now < end else { throw SilentHub.failure(endpoint, greeting) }
                 try send(.hello(hello))
             }

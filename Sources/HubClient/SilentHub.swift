@@ -4,7 +4,7 @@ import Foundation
 package enum SilentHub {
     package static func failure(_ endpoint: String, _ time: Duration) -> Failure {
         // It has ended while it was asked, and no other has come since.
-        if UnixSocket.presence(endpoint) == .nobody { return DoorClient.absent(endpoint) }
+        if UnixSocket.presence(endpoint) == .absent { return DoorClient.absent(endpoint) }
         let seconds = time.formatted(.units(allowed: [.seconds, .milliseconds], width: .wide))
         guard let pid = UnixSocket.listener(endpoint) else {
             return Failure(

@@ -5,9 +5,9 @@ package enum UnixSocket {
     /// What stands at the address.
     package enum Presence: Hashable, Sendable {
         /// A program listens; also for an address that is not `ipc://`, of which nothing can be told.
-        case somebody
+        case listening
         /// No such file, or a file that a program has left behind.
-        case nobody
+        case absent
         /// There is something that this user may not open; the system's words.
         case refused(String)
     }
@@ -19,27 +19,27 @@ package enum UnixSocket {
     package static func listener(_ endpoint: String) -> pid_t? { look(at: endpoint).listener }
 
     private static func look(at endpoint: String) -> (presence: Presence, listener: pid_t?) {
-        guard endpoint.hasPrefix("ipc://") else { return (.somebody, nil) }
+        guard endpoint.hasPrefix("ipc://") else { return (.listening, nil) }
         let path = Array(endpoint.dropFirst("ipc://".count).utf8)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard path.count < room else { return (.nobody, nil) }
+        guard path.count < room else { return (.absent, nil) }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
         let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        guard file >= 0 else { return (.somebody, nil) }
+        guard file >= 0 else { return (.listening, nil) }
         defer { close(file) }
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(file, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        if result == 0 { return (.somebody, peer(of: file)) }
+        if result == 0 { return (.listening, peer(of: file)) }
         switch errno {
-        case ENOENT, ECONNREFUSED, ENOTDIR: return (.nobody, nil)
+        case ENOENT, ECONNREFUSED, ENOTDIR: return (.absent, nil)
         case EACCES, EPERM: return (.refused(String(cString: strerror(errno))), nil)
         // Also EAGAIN: the listener has not looked for so long that no more may wait.
-        default: return (.somebody, nil)
+        default: return (.listening, nil)
         }
     }
 

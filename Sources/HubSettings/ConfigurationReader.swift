@@ -180,7 +180,7 @@ struct ConfigurationReader {
         )
     }
 
-    /// Was declared, and nothing read it; a file that has it is no worse for it.
+    /// Was declared, and nothing read it; a file that has it is still correct.
     private static let formerDayStart = "day_start"
 
     private mutating func person(_ field: Field, instances: [String]) -> PersonSection? {

@@ -27,7 +27,7 @@ enum PhoneNumbers {
 
     private static func finite(_ text: String) -> Double? { Double(text).flatMap { $0.isFinite ? $0 : nil } }
 
-    /// Nine significant digits: what a phone computes anew differs in the last ones.
+    /// Nine significant digits: what a phone computes again differs in the last ones.
     static func rounded(_ value: Double) -> Double {
         guard value != 0, value.isFinite else { return value }
         let text = "\(value.magnitude)"
@@ -68,7 +68,7 @@ enum PhoneNumbers {
         do throws(UnitError) {
             number = try type.canonicalValue(value, unit: unit)
         } catch {
-            return ("unit", "\(unit) is no unit of \(type.id); expected \(type.unit ?? "none")")
+            return ("unit", "\(unit) is not a unit of \(type.id); expected \(type.unit ?? "none")")
         }
         guard let number, let objection = type.limits?.objection(to: number, of: type.id, unit: type.unit ?? "") else {
             return nil

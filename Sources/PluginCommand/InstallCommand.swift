@@ -164,7 +164,7 @@ struct InstallCommand: AsyncParsableCommand {
     private func ask(_ index: PackIndex) throws(Failure) {
         guard !yes else { return }
         guard Terminal.canAsk else {
-            throw Failure(.usage, "nobody can be asked here: look at it with --dry-run, then install it with --yes")
+            throw Failure(.usage, "no terminal to ask at: look at it with --dry-run, then install it with --yes")
         }
         Terminal.say("Install \(index.name) \(index.version)? [y/N]")
         guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {

@@ -25,11 +25,11 @@ struct PackCommand: AsyncParsableCommand {
               hub plugin pack pulse --dry-run
               hub plugin pack pulse --index packs
 
-            --index FOLDER puts the pack into FOLDER and writes its catalogue.json anew, of
-            all packs that are there; without a plugin it does that alone.
+            --index FOLDER puts the pack into FOLDER and writes its catalogue.json again,
+            of all packs that are there; without a plugin it does that alone.
 
-            Exit codes: 0 it is made; 65 it is no plugin, or cannot be packed; 71 it could
-            not be written.
+            Exit codes: 0 it is made; 65 it is not a plugin, or cannot be packed; 71 it
+            could not be written.
             """)
 
     @Argument(help: "The plugin's folder, or its program.", completion: .file())
@@ -64,7 +64,7 @@ struct PackCommand: AsyncParsableCommand {
             let inquiry = await ManifestInquiry(programPath: HubProgram.path, hidden: [])
             let manifest: Manifest
             do throws(HubError) { manifest = try await inquiry.manifest(of: program) } catch {
-                throw PackRefusal("it is no plugin: \(error.message)")
+                throw PackRefusal("it is not a plugin: \(error.message)")
             }
             let (contents, bytes) = try folder.pack(manifest, tier: TierClaim.kept(beside: program))
             let pack = try PackReader(bytes)

@@ -54,7 +54,7 @@ enum PackPlace {
         var next = address
         // Where a web server keeps its files elsewhere.
         for _ in 0..<4 {
-            guard var parts = URLComponents(string: next) else { throw PackRefusal("\(next) is no address") }
+            guard var parts = URLComponents(string: next) else { throw PackRefusal("\(next) is not an address") }
             let (path, query) = (parts.percentEncodedPath, parts.queryItems ?? [])
             (parts.percentEncodedPath, parts.query, parts.fragment) = ("", nil, nil)
             let service: ServiceAddress

@@ -16,8 +16,8 @@ struct SearchCommand: AsyncParsableCommand {
               hub plugin search --catalogue https://example.org/plugins
               hub plugin search heartRate --catalogue packs --json
 
-            Exit codes: 0; 1 nothing was found; 65 it is no catalogue; 66 there is none; 71
-            it cannot be had.
+            Exit codes: 0; 1 nothing was found; 65 it is not a catalogue; 66 there is none;
+            71 it cannot be had.
             """)
 
     @Argument(help: "Found in names, summaries and types; all, if not given.")

@@ -40,7 +40,7 @@ package struct MadeUpGift {
         )
         let days = measured.isEmpty ? "" : ", and the values of three days, as the gap-filler makes them"
         return
-            "three records each of \(types.map(\.id.rawValue).joined(separator: ", "))\(days): nobody has measured them"
+            "three records each of \(types.map(\.id.rawValue).joined(separator: ", "))\(days), all made up"
     }
 
     /// Gives records as a script of a source would.

@@ -1,7 +1,7 @@
 package import Foundation
 package import Samples
 
-/// Records that nobody has measured, for sinks: three of a type, of the last days, nothing unusual in them.
+/// Made-up records for sinks: three of a type, of the last days, nothing unusual in them.
 package enum MadeUpRecords {
     /// The first of these types that there are such records of; `nil` where there is none.
     package static func type(among names: [String], mayBeNamed: Bool = true) -> HealthType? {

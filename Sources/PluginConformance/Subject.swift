@@ -9,7 +9,7 @@ import Samples
 /// The settings stand in `test.conf` beside the program, a section of `hub.conf` without `executable`; where there is none, in
 /// `sample.conf`. In them `{folder}` is the program's folder, `{scratch}` a folder that each run has for itself, and any other name in
 /// braces what `simulator` has said, a program in the same folder that stands in for the device or service. It prints one JSON object
-/// with these names and texts as its first line, and ends when its stdin does. A name `token:ACCOUNT` is no part of the settings: its
+/// with these names and texts as its first line, and ends when its stdin does. A name `token:ACCOUNT` is not a setting: its
 /// text is the token that the hub has of that account, as after a log-in. What the hub has stored before the plugin comes stands in
 /// `records.jsonl`, a record a line as a source gives it.
 package struct Subject: Sendable {

@@ -31,7 +31,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
     /// - Throws: what is wrong with it.
     package init(_ bytes: [UInt8]) throws(PackRefusal) {
         do throws(PrintedAnswer.Fault) { self = try PrintedAnswer(bytes).read(Catalogue.self) } catch {
-            throw PackRefusal("it is no catalogue: \(error)")
+            throw PackRefusal("it is not a catalogue: \(error)")
         }
         guard catalogue == Self.form else {
             throw PackRefusal("it is of form \(catalogue), and this hub knows form \(Self.form)")
@@ -42,7 +42,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
         }
     }
 
-    /// Of the packs in a folder; one that is no pack is an error with its name.
+    /// Of the packs in a folder; a file there that is not a pack is an error with its name.
     package init(folder: String) throws {
         var entries: [Entry] = []
         for name in try Folder.names(in: folder) where name.hasSuffix(".\(PackIndex.ending)") {

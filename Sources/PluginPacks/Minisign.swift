@@ -40,13 +40,13 @@ extension Minisign {
                 Array(bytes[..<2]) == Minisign.plain
             else {
                 throw PackRefusal(
-                    "it is no public key of minisign: a file of two lines, or the line that begins with RW")
+                    "it is not a public key of minisign: give the file of two lines, or its line that begins with RW")
             }
             (number, key) = (Minisign.number(Array(bytes[2..<10])), Array(bytes[10...]))
         }
     }
 
-    /// A signature and its comment that nobody else can have changed.
+    /// A signature and its comment: only the owner of the key can have made both.
     package struct Signature: Hashable, Sendable {
         /// Of the key that is said to have made it.
         package let number: String
@@ -59,7 +59,7 @@ extension Minisign {
             guard lines.count >= 4, text.utf8.count <= 16_384, lines[0].hasPrefix("untrusted comment:"),
                 let bytes = Minisign.bytes(lines[1]), bytes.count == 74, lines[2].hasPrefix(Minisign.trustedComment),
                 let whole = Minisign.bytes(lines[3]), whole.count == 64
-            else { throw PackRefusal("it is no signature of minisign, which has four lines") }
+            else { throw PackRefusal("it is not a signature of minisign, which has four lines") }
             let form = Array(bytes[..<2])
             guard form == Minisign.plain || form == Minisign.hashed else {
                 throw PackRefusal("it is a signature of a form that is not known here")
@@ -97,7 +97,7 @@ extension Minisign {
         package init(_ text: String, password: String?) throws(PackRefusal) {
             guard let bytes = Self.bytes(ofFile: text), Array(bytes[..<2]) == Minisign.plain,
                 Array(bytes[4..<6]) == Array("B2".utf8)
-            else { throw PackRefusal("it is no secret key of minisign: minisign -G makes one") }
+            else { throw PackRefusal("it is not a secret key of minisign: minisign -G makes one") }
             var secret = Array(bytes[54...])
             switch Array(bytes[2..<4]) {
             case Array("Sc".utf8):
@@ -154,7 +154,7 @@ extension Minisign {
 package enum PackOrigin: Hashable, Sendable {
     /// By a key that is trusted here; with the comment that was signed too.
     case signed(key: String, comment: String)
-    /// By a key that nobody trusts here: as good as none.
+    /// By a key that is not trusted here: worth as much as no signature.
     case unknown(key: String)
     case unsigned
 

@@ -82,11 +82,11 @@ package struct PackFolder: Sendable {
         guard target.hasPrefix(root + "/") else {
             throw PackRefusal("\(place) is a link out of the folder, to \(target): put a copy in its place")
         }
-        guard kind(target) == S_IFREG else { throw PackRefusal("\(place) is a link to what is no file: remove it") }
+        guard kind(target) == S_IFREG else { throw PackRefusal("\(place) links to what is not a file: remove it") }
         return path
     }
 
-    /// What tools leave behind, and what nobody else may have.
+    /// What tools leave behind, hidden files, secret keys, signatures and other packs.
     private static func isScratch(_ name: String) -> Bool {
         name.hasPrefix(".") || ["__pycache__", "node_modules", Catalogue.file].contains(name)
             || [".pyc", "~", ".swp", ".o", ".key", ".minisig", ".\(PackIndex.ending)"].contains { name.hasSuffix($0) }

@@ -50,7 +50,7 @@ package struct PackText: Sendable {
     private var signed: String {
         switch origin {
         case .signed(let key, let comment): "by the key \(key), which is trusted here; \(comment.prefix(200))"
-        case .unknown(let key): "by the key \(key), which nobody has said to trust here: as good as not at all"
+        case .unknown(let key): "by the key \(key), which is not trusted here: worth as much as no signature"
         case .unsigned: "no: nothing says who made it"
         }
     }

@@ -109,14 +109,14 @@ enum Tar {
         let isEnded = field.dropFirst(digits.count).allSatisfy { $0 == 0 || $0 == 0x20 }
         guard isEnded, !digits.isEmpty, let value = Int(String(decoding: digits, as: UTF8.self), radix: 8), value >= 0,
             digits.allSatisfy({ (0x30...0x37).contains($0) })
-        else { throw PackRefusal("it is damaged: a \(what) in its tar is no number") }
+        else { throw PackRefusal("it is damaged: a \(what) in its tar is not a number") }
         return value
     }
 
     private static func text(_ field: ArraySlice<UInt8>) throws(PackRefusal) -> String {
         let bytes = field.prefix { $0 != 0 }
         guard let text = String(validating: bytes, as: UTF8.self), field.dropFirst(bytes.count).allSatisfy({ $0 == 0 })
-        else { throw PackRefusal("the name of a file in it is no text") }
+        else { throw PackRefusal("the name of a file in it is not UTF-8") }
         return text
     }
 

@@ -132,7 +132,7 @@ extension ScaleConnector {
             if let host = entry.hostTime { .host(host) } else if let instant = reading.instant, entry.twin == nil {
                 .instant(LocalClock.microseconds(since2000: instant), isSuspect: entry.isClockSuspect)
             } else { .scale(wall, isSuspect: entry.isClockSuspect) }
-        // The bytes of a scale; what a bridge said in words is no such thing.
+        // The bytes that a scale has sent; what a bridge says in words has none.
         let raw = reading.isComposed && reading.raw.count <= Self.longestRecord ? reading.raw : nil
         return Weighing(
             key: (entry.twin ?? entry.key).text,

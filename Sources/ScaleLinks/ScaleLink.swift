@@ -97,7 +97,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
 
     private static func address(_ text: String, _ place: Substring) throws(ScaleLinkError) -> BluetoothAddress {
         guard let address = BluetoothAddress(place) else {
-            throw wrong(text, "\"\(place)\" is no Bluetooth address of six pairs of hex digits")
+            throw wrong(text, "\"\(place)\" is not a Bluetooth address of six pairs of hex digits")
         }
         return address
     }
@@ -164,7 +164,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         mutating func channel(_ name: Substring) throws(ScaleLinkError) -> UInt8? {
             guard let digits = values[name] else { return nil }
             guard let number = ScaleLink.number(digits, 1...30) else {
-                throw ScaleLink.wrong(text, "\(name) \"\(digits)\" is no RFCOMM channel from 1 to 30")
+                throw ScaleLink.wrong(text, "\(name) \"\(digits)\" is not an RFCOMM channel from 1 to 30")
             }
             return UInt8(number)
         }

@@ -17,7 +17,7 @@ public struct WebSocketError: Error, Hashable, Sendable, CustomStringConvertible
         public static let silent = Code(kind: .silent)
         /// The other side has closed it, or the connection was cut.
         public static let ended = Code(kind: .ended)
-        /// What came is no WebSocket, or a frame that is too large.
+        /// What came breaks the rules of WebSockets, or is a frame that is too large.
         public static let malformed = Code(kind: .malformed)
         /// The handshake was answered with this status instead.
         public static func refused(_ status: Int) -> Code { Code(kind: .refused(status)) }

@@ -209,8 +209,8 @@ extension SocketOption where Value == [UInt8] {
     public static var routingID: Self {
         Self(
             number: ZMQ_ROUTING_ID, name: "routingID", layout: .bytes(capacity: 255),
-            // libzmq names peers without an id itself, by a first byte of zero, and does not check here that nobody
-            // else does.
+            // libzmq names peers without an id itself, by a first byte of zero, and does not check here that no
+            // other name begins with one.
             encode: { (1...255).contains($0.count) && $0.first != 0 ? .bytes($0) : nil },
             decode: { if case .bytes(let bytes) = $0 { bytes } else { nil } })
     }

@@ -70,7 +70,7 @@ struct Reading {
                 for bytes in group {
                     switch try bytes.withUnsafeBytes({ try decoder.record($0) }) {
                     case .success(.sample(let sample)): samples.append(sample)
-                    case .success(let record): Issue.record("\(record) is no sample")
+                    case .success(let record): Issue.record("\(record) is not a sample")
                     case .failure(let rejection): rejections.append(rejection)
                     }
                 }

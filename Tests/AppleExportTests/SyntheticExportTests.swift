@@ -45,7 +45,7 @@ import Testing
         #expect(reading.samples.count == reading.unique.count + 1, "the weight twice")
     }
 
-    @Test func `Types that nobody knows are kept under their names, with the value as it is written`() throws {
+    @Test func `Types that the hub does not know are kept under their names, with the value as it is written`() throws {
         #expect(reading.account.unknownTypes.sorted() == expected["unknownTypes"] as? [String])
         #expect(reading.count(.unreadValue) == expected["unparseableValues"] as? Int)
         let unknown = try #require(reading.samples("HKQuantityTypeIdentifierNotYetInvented").first)
@@ -83,7 +83,7 @@ import Testing
         for (type, value) in facts {
             let sample = try #require(reading.samples(type).first, "\(type)")
             guard case .characteristic(let text, _) = sample.value else {
-                Issue.record("\(type) is no characteristic")
+                Issue.record("\(type) is not a characteristic")
                 continue
             }
             #expect(text == value)

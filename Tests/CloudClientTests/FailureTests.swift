@@ -18,10 +18,10 @@ import Testing
     }
 
     @Test func `An unknown name is unreachable too`() async throws {
-        let client = CloudClient(try ServiceAddress("https://nobody.invalid"), pace: TestPace().pace)
+        let client = CloudClient(try ServiceAddress("https://unknown.invalid"), pace: TestPace().pace)
         let error = try await failure { try await client.send(secretRequest(.post)) }
         #expect(error.code == .unreachable && !error.mayHaveHadEffect)
-        #expect(error.message.contains("nobody.invalid cannot be looked up") && !error.message.contains(hidden))
+        #expect(error.message.contains("unknown.invalid cannot be looked up") && !error.message.contains(hidden))
     }
 
     @Test func `A service without TLS behind https is told as that`() async throws {

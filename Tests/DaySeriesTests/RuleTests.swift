@@ -31,7 +31,7 @@ import Testing
         // A minute at 60, three at 80, and 100 for as long as any value holds: five.
         let values: [(minute: Int64, value: Double, source: Int32)] = [(0, 60, 0), (1, 80, 0), (4, 100, 0)]
         #expect(abs((day(.weightedMean, values) ?? 0) - (60 + 3 * 80 + 5 * 100) / 9.0) < 1e-9)
-        // After hours of silence nobody knows: what came before it counts for five minutes, too.
+        // What a value was during hours of silence is not known: the one before it counts for five minutes, too.
         #expect(day(.weightedMean, [(0, 60, 0), (300, 80, 0)]) == 70)
         // An hour of sport with a reading a minute is one hour of the day, not most of its readings.
         let rest = (0..<12).map { (minute: Int64($0) * 5, value: 60.0, source: Int32(0)) }

@@ -35,7 +35,7 @@ import Testing
         #expect(try String(contentsOfFile: folder + "/a", encoding: .utf8) == "x")
     }
 
-    @Test func `the draft of a process that is no more is removed by the next file of that name`() throws {
+    @Test func `the draft of a process that has ended is removed by the next file of that name`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let ended = Process()
         ended.executableURL = URL(filePath: "/bin/true")

@@ -20,7 +20,7 @@ import Testing
         let removed: [String]
     }
 
-    @Test func `a backup of a running hub, restored, is where it was, and a follower begins anew by itself`()
+    @Test func `a backup of a running hub, restored, is where it was, and a follower begins again by itself`()
         async throws
     {
         let hub = try await TestHub()
@@ -148,7 +148,7 @@ import Testing
         #expect(single.code == HubExit.usage.rawValue)
     }
 
-    @Test func `what is no backup, or of another hub, is not restored`() async throws {
+    @Test func `a file that is not a backup, or is of another hub, is not restored`() async throws {
         let (hub, other) = (try await TestHub(), try await TestHub())
         let folder = try TemporaryFolder()
         try folder.write("no database")

@@ -109,7 +109,7 @@ import Testing
             let range = try DaysCommand.parse(["weight"] + arguments).range(now: now, zone: zone)
             return "\(range.lowerBound.text) \(range.upperBound.text)"
         }
-        // It is the 1st there; somebody may be a day ahead.
+        // It is the 1st there; a person's zone may be a day ahead.
         #expect(try range() == "2026-03-03 2026-04-02")
         #expect(try range("--from", "yesterday") == "2026-03-31 2026-04-02")
         #expect(try range("--from", "2026-03-01", "--to", "2026-03-05") == "2026-03-01 2026-03-05")

@@ -45,7 +45,7 @@ import Testing
         #expect(good == 0 && well.records == 1)
     }
 
-    @Test func `a disk that does not answer is told by the hub itself, and nobody is told to kill it`() async throws {
+    @Test func `a disk that does not answer is told by the hub itself, and no advice is to kill it`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)

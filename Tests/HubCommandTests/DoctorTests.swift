@@ -166,7 +166,7 @@ import Testing
         #expect(Doctor.fileSystem(of: "/x", mounts: "") == nil)
     }
 
-    @Test func `whoever nothing tells from the others is named, where there are others`() {
+    @Test func `a person whom nothing tells from the others is named, where there are others`() {
         var (anna, ben) = (PersonSection(name: "anna"), PersonSection(name: "ben"))
         func indistinct(_ persons: [PersonSection]) -> [String] {
             Doctor.indistinct(HubConfiguration(hub: HubSectionStub.section, persons: persons, plugins: []))

@@ -196,7 +196,7 @@ let scriptedWelcome =
         #expect(failure == Failure(exit, "the hub says: why (\(code))"))
     }
 
-    @Test func `where nobody listens the answer comes at once, and says what to do`() throws {
+    @Test func `where no hub listens the answer comes at once, and says what to do`() throws {
         let failure = try #require(throws: Failure.self) {
             _ = try DoorClient(endpoint: "ipc:///nonexistent/door", command: "test")
         }
@@ -317,7 +317,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         #expect(try arguments("days=many", "other=7") == ["days": .string("many"), "other": .string("7")])
     }
 
-    @Test func `what is no argument is the writer's mistake`() throws {
+    @Test func `text that is not an argument is a usage error`() throws {
         #expect(throws: Failure(.usage, "days: an argument is written key=value")) { try arguments("days") }
         #expect(throws: Failure(.usage, "=7: an argument is written key=value")) { try arguments("=7") }
         #expect(throws: Failure(.usage, "code: it is given twice")) { try arguments("code=1", "code=2") }

@@ -58,7 +58,7 @@ import Testing
         #expect(failure.message.contains(hint), "\(failure.message)")
     }
 
-    @Test func `a type that nobody could mean is named by its beginning`() {
+    @Test func `a name that is far too long for a type is shown by its beginning`() {
         let reason = TypeArgument.unknown(String(repeating: "sleep", count: 20_000))
         #expect(reason == "there is no type \(String(repeating: "sleep", count: 12))…")
         #expect(TypeArgument.unknown("sleep").contains("sleepAnalysis"))

@@ -41,7 +41,7 @@ import Testing
         let shown = PlainText.json(text)
         #expect(Self.isHarmless(shown))
         #expect(try JSON.decode([String: String].self, from: shown.utf8) == ["a": Self.hostile])
-        #expect(PlainText.json("{\n\t\"a\": 1\r\n}") == "{\n\t\"a\": 1\r\n}", "the space between its parts is no text")
+        #expect(PlainText.json("{\n\t\"a\": 1\r\n}") == "{\n\t\"a\": 1\r\n}", "the space between its parts is not text")
     }
 
     /// A record that is hostile wherever its source may write what it likes.

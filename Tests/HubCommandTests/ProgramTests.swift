@@ -26,7 +26,7 @@ import ZeroMQ
         #expect(try await hub.run(["edit", "1", "80.2kg"]).output == "1 is so already\n")
         #expect(try await hub.run(["assign", "1", "--to", "you"]).code == HubExit.notWell.rawValue)
         let given = try await hub.run(["assign", "1", "--nobody"])
-        #expect(given.output == "1 is now nobody's: weight 80.2 kg, 2026-03-01 07:30:00 +01:00\n")
+        #expect(given.output == "1 is now in the inbox: weight 80.2 kg, 2026-03-01 07:30:00 +01:00\n")
         let inbox = try await hub.run(["inbox"])
         #expect(inbox.output.contains("weight 80.2 kg  put back into the inbox by hand  hub assign 1 --to NAME"))
         #expect(try await hub.run(["assign", "--inbox", "--to", "me", "--yes"]).code == 0)
@@ -259,7 +259,7 @@ import ZeroMQ
         #expect(result.errors.contains("the hub is there"))
     }
 
-    @Test func `what cannot be meant is refused: a person nobody knows, an empty path, a weight of nothing`()
+    @Test func `what cannot be meant is refused: an unknown person, an empty path, a weight of nothing`()
         async throws
     {
         let hub = try await TestHub()

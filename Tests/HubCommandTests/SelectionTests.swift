@@ -13,7 +13,7 @@ import Testing
     private static let weights = ["a", "b", "c"].map { key in
         #"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"\#(key)"}"#
     }
-    /// Its source says that nobody measured it: told as any other, by its provenance.
+    /// Its source says that it was not measured: told as any other, by its provenance.
     private static let filled =
         #"{"type":"weight","value":71,"unit":"kg","start":"2026-03-02T07:30:05+01:00","key":"d","provenance":{"kind":"filled","method":"mean","basis":["a"]}}"#
     private static let days = [

@@ -111,7 +111,7 @@ enum HubSectionStub {
         #expect(installed.output == "written: \(path)\n")
         #expect(installed.errors.contains("systemctl --user enable --now hub"))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == printed.output)
-        #expect(try await service("install").code == 0, "again is no harm")
+        #expect(try await service("install").code == 0, "installed again it stays as it was")
         #expect(try await service("remove").output == "removed: \(path)\n")
         try Data("[Unit]\n".utf8).write(to: URL(filePath: path))
         for action in ["install", "remove"] {

@@ -83,7 +83,7 @@ final class TestHub: Sendable {
 
     /// Sends records as a script would; returns when they are stored.
     ///
-    /// - Parameter interruption: what happens once they are sent; then nobody waits for an answer.
+    /// - Parameter interruption: what happens once they are sent; then the call does not wait for an answer.
     func give(_ records: [String], interruption: (() -> Void)? = nil) throws {
         let peer = try DoorPeer(endpoints.door, instance: "test-pub", patience: .seconds(10))
         try peer.give(records)

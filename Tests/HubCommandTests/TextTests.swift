@@ -115,7 +115,7 @@ import Testing
         let record = #"{"kind":"quantity","type":"weight","value":\#(value),"unit":"kg",\#(start),"#
         #expect(try text(record + tail, in: unit).value == shown)
         let inbox = tail.replacing(#""person":"me","personId":"u1""#, with: #""person":null,"unassigned":"why""#)
-        #expect(try text(record + inbox, in: unit).value == shown, "of nobody, where all read the same unit")
+        #expect(try text(record + inbox, in: unit).value == shown, "without a person, where all read the same unit")
     }
 
     @Test func `what has no person is read in what all persons have in common`() {
@@ -188,12 +188,12 @@ import Testing
                 == "2026-03-29 01:00:00 +01:00 – 2026-03-29 04:00:00 +02:00")
     }
 
-    @Test func `what belongs to nobody, a category and a retraction are told apart`() throws {
-        let nobody = try text(
+    @Test func `a record without a person, a category and a retraction are told apart`() throws {
+        let unassigned = try text(
             #"{"kind":"category","type":"sleepAnalysis","value":"asleepCore","raw":3,"start":"2026-03-15T00:00:00Z","end":"2026-03-15T01:00:00Z","person":null,"unassigned":"two persons","source":{"plugin":"p"},"key":"k","provenance":"measured","number":1,"seq":1}"#
         )
-        #expect(nobody.person == "-")
-        #expect(nobody.value == "asleepCore")
+        #expect(unassigned.person == "-")
+        #expect(unassigned.value == "asleepCore")
         let retraction = try text(
             #"{"kind":"retraction","type":"weight","person":"me","personId":"u1","source":{"plugin":"p"},"key":"k","by":"person","reason":"the dog","number":1,"seq":2}"#
         )
@@ -201,7 +201,7 @@ import Testing
         #expect(retraction.time == "")
     }
 
-    @Test func `what is no record is a failure that names the way out`() {
+    @Test func `text that is not a record is a failure that says what to do`() {
         var reader = RecordReader()
         #expect(throws: Failure.self) { try reader.record(Array("{}".utf8)[...]) }
     }

@@ -153,8 +153,8 @@ import Testing
 
             let anyone = try await hub.client("anyone")
             await anyone.say("LIVE", #"{"type":"weight","progress":0.5}"#)
-            let nobody = try await listener.next()
-            #expect(nobody.topic == "live/weight/-/anyone/" && nobody.record["person"] == .null)
+            let unassigned = try await listener.next()
+            #expect(unassigned.topic == "live/weight/-/anyone/" && unassigned.record["person"] == .null)
             await anyone.say("LIVE", #"{"type":"weight","value":1,"unit":"kg","subject":{"name":"me"}}"#)
             #expect(try await listener.next().topic == "live/weight/me/anyone/")
 

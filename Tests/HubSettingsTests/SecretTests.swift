@@ -85,7 +85,7 @@ import Testing
         #expect(load(text, environment: environment).lines.first?.hasSuffix("is not UTF-8 text") == true)
     }
 
-    @Test func `a pipe, a folder and a loop of links are refused by name, and waited for by nobody`() throws {
+    @Test func `a pipe, a folder and a loop of links are refused by name, and not waited for`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/hub-settings-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

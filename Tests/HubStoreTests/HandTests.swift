@@ -46,7 +46,7 @@ import Testing
 
     // MARK: - Persons
 
-    @Test func `R6.23 R6.24 a record that is assigned to somebody else leaves a retraction with whom it left`()
+    @Test func `R6.23 R6.24 a record that is assigned to another person leaves a retraction with whom it left`()
         async throws
     {
         let (me, you) = try await persons()
@@ -224,7 +224,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.35 what a hand has given to somebody else its source still corrects, and nobody else does`()
+    @Test func `R6.35 what a hand has given to another person its source still corrects, and no other source does`()
         async throws
     {
         let (me, you) = try await persons()
@@ -267,7 +267,7 @@ import Testing
         #expect(try await store.records(numbers: [1, 2, 3]).map(\.assignment.person?.name) == ["you", "you", "me"])
     }
 
-    @Test func `R6.22 a source's later versions keep the person a hand has chosen, also nobody`() async throws {
+    @Test func `R6.22 a source's later versions keep the person, or none, that a hand has chosen`() async throws {
         let (me, you) = try await persons()
         _ = try await store.put(try sample("a"), try sample("b"))
         _ = try await assign([1], you)
@@ -296,7 +296,7 @@ import Testing
         #expect(try await store.accounts().first { $0.instance == Account.hand }?.retractions == 1)
     }
 
-    @Test func `rules have no say over what a person put into the inbox, nor over what somebody has`() async throws {
+    @Test func `rules have no say over what a person put into the inbox, nor over what has a person`() async throws {
         let (me, you) = try await persons()
         _ = try await store.put([.sample(try sample("a")), .sample(try sample("b"))], .nobody(reason: "no rule"))
         _ = try await store.put([.sample(try sample("c"))], .person(you))

@@ -134,7 +134,7 @@ import Testing
         #expect(try cut.open().head == 1)
     }
 
-    @Test func `a pipe and a folder are not backups, and are waited for by nobody`() async throws {
+    @Test func `a pipe and a folder are not backups, and are not waited for`() async throws {
         let pipe = folder.path + "/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         #expect(await failure { _ = try StoreFile(pipe).summary() }?.message.hasSuffix("not a regular file") == true)

@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try Folder() }
 
-    @Test func `nobody's trend learns from a weight that is marked implausible, also after the store was opened again`()
+    @Test func `no trend learns from a weight that is marked implausible, also after the store was opened again`()
         async throws
     {
         /// Who gets a weigh-in of 62 kg after many marked ones of 450 that anna's own slot sent.
@@ -56,7 +56,7 @@ import Testing
 
     private struct WeighIn {
         var name: String
-        /// `nil`: nobody of the household, or no true weight.
+        /// `nil`: not a person of the household, or no true weight.
         var person: String?
         var kilograms: Double
         var second: Int64
@@ -339,7 +339,7 @@ import Testing
             try await home.give(
                 try home.group("a\(day)", 62, at: Int64(day) * Home.day, parts: 1), now: Int64(day) * Home.day)
         }
-        // Heavier all of a sudden, as after a plaster cast: waits until somebody says so a few times.
+        // Heavier all of a sudden, as after a plaster cast: waits until a person says so a few times.
         var numbers: [Int64] = []
         for day in 10..<13 {
             let second = Int64(day) * Home.day
@@ -414,7 +414,7 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
         try await home.give(try home.group("new", 74.6, at: 7_200), now: 7_200)
         #expect(try await home.owners("new") == ["ben", "ben", "ben", "ben"])
-        // Of what was assigned before nobody knows the rule.
+        // The rule by which older records were assigned is not known.
         #expect(try await home.store.trace(1)?.versions.last?.ruling == nil)
         #expect(try await home.store.verifyAccounts() == [])
     }

@@ -47,7 +47,7 @@ import Testing
         #expect(results[1].code == "unknown")
         #expect(results[2] == .duplicate(number: 1, sequence: 3))
         #expect(try await store.put(try sample("a"))[0].isDuplicate)
-        // What else the source says of it is kept, and nobody sees it.
+        // What else the source says of it is kept, and not shown.
         #expect(try await store.put(try sample("a", 99))[0].placement?.isCovered == true)
         #expect(try await store.retract(try sample("a")).placement?.isCovered == true)
         #expect(try await store.records(numbers: [1]).map(\.sequence) == [3])
@@ -82,11 +82,11 @@ import Testing
     }
 
     @Test func `the retraction of a record without a person stays in the inbox`() async throws {
-        let nobody = Assignment.nobody(reason: "no rule")
-        _ = try await store.put([.sample(try sample("a")), .sample(try sample("b"))], nobody)
+        let inbox = Assignment.nobody(reason: "no rule")
+        _ = try await store.put([.sample(try sample("a")), .sample(try sample("b"))], inbox)
         let placement = try #require(try await store.retract(try sample("a")).placement)
         #expect(placement.previous == 2)
-        #expect(placement.record?.assignment == nobody)
+        #expect(placement.record?.assignment == inbox)
     }
 
     @Test func `a day is one per person, type, series and date`() async throws {

@@ -45,7 +45,7 @@ import Testing
             let all = odds.shares.map(\.probability) + [odds.somebodyElse]
             #expect(all.allSatisfy { (0...1).contains($0) }, "seed \(seed), round \(round): \(odds)")
             #expect(abs(all.reduce(0, +) - 1) < 1e-9, "seed \(seed), round \(round): \(odds)")
-            // Who is found is the likeliest, and nobody is found of whom nothing is known.
+            // The person who is found is the likeliest, and one whose weight is not known is not found.
             if let found = odds.found(at: 0.95) {
                 #expect(odds.shares[found].isKnown && odds.shares[found].probability == all.max(), "seed \(seed)")
             }
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `the nearer of two trends wins, the middle is nobody's, and a guest fits nobody`() {
+    @Test func `the nearer of two trends wins, the middle and a guest have no person`() {
         var random = SeededGenerator(seed: 1)
         let known = [weighings(62, days: 20, &random), weighings(75, days: 20, &random)]
         let members = [member("anna"), member("ben")]
@@ -118,7 +118,7 @@ import Testing
         #expect(share(66, after: -22) < 0.4 && share(66, after: -90) > 0.8)
     }
 
-    @Test func `one misread weighing moves nobody's trend, and what a person vouches for does`() throws {
+    @Test func `one misread weighing moves no trend, and what a person vouches for does`() throws {
         var random = SeededGenerator(seed: 3)
         var known = weighings(62, days: 20, until: -1, &random)
         let before = try #require(WeightModel.belief(at: 0, from: known, tolerance: 3)).mean

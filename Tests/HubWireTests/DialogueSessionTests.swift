@@ -13,7 +13,7 @@ import Testing
     @Test func `R4.1 a stranger hears hello-first whatever it sends, and nothing else happens`() {
         var table = SessionTable()
         for verb in Verb.allCases.map(\.rawValue) + ["", "XYZZY"] where verb != "HELLO" && verb != "PONG" {
-            // Before all that §3 says: a body that is no JSON, one frame, a payload frame.
+            // Before all that §3 says: a body that is not JSON, one frame, a payload frame.
             for frames in [[verb, "{"], [verb], [verb, "{}", "payload"]] {
                 let arrival = table.receive(frames.map { Array($0.utf8) })
                 #expect(arrival.error?.code == .helloFirst && arrival.error?.closed == true)

@@ -62,7 +62,7 @@ import Testing
         #expect(fault.description.contains(words), "\(fault)")
     }
 
-    @Test func `R13.6 members that nobody knows are ignored, at every depth`() throws {
+    @Test func `R13.6 unknown members are ignored, at every depth`() throws {
         let text = Self.manifest(
             #""later":{"a":1},"settings":[{"name":"a","type":"integer","help":"A.","unit":"s","default":5}],"sink":{"speed":1}"#
         )

@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.immutableFiles.isMet, "\(Need.immutableFiles.reason)"))
-    func `a hub that nobody sends to finds out by itself that it can store again`() async throws {
+    func `a hub that is sent nothing finds out by itself that it can store again`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
         #expect(Tool.run("chattr", ["+i", host.folder.path + "/data/hub.sqlite-wal"]))

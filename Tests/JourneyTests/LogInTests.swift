@@ -97,8 +97,7 @@ import Testing
         await end(hub)
     }
 
-    @Test func `what is not an answer changes nothing, and nobody but the person's browser can give one`() async throws
-    {
+    @Test func `what is not an answer changes nothing, and only the person's browser can give one`() async throws {
         let scene = try LogInScene(host: "localhost")
         let hub = try await scene.host.start()
         try await scene.isRunning()
@@ -119,7 +118,7 @@ import Testing
         #expect(try browser.send("POST", back, body: "code=x").status == 403)
         #expect(try browser.send("DELETE", back).status == 405)
         #expect(try browser.send("POST", back, ["Content-Length": "-1"]).status == 400)
-        // Connections that say nothing keep nobody waiting.
+        // Connections that say nothing do not keep others waiting.
         let port = try #require(URLComponents(string: back)?.port.flatMap(UInt16.init(exactly:)))
         let idle = try (0..<8).map { _ in try Loopback.connect(port) }
         #expect(login.isRunning)
@@ -237,7 +236,7 @@ import Testing
         let dry = try await scene.host.command("logout", "cloud", "--dry-run")
         #expect(
             dry.lines == ["me: the service would be asked to revoke the token; then the hub would forget it"])
-        #expect(try await scene.host.command("logout", "cloud").status == 64, "nobody can be asked")
+        #expect(try await scene.host.command("logout", "cloud").status == 64, "there is no terminal to ask at")
         scene.server.change { $0.canRevoke = false }
         let refused = try await scene.host.command("logout", "cloud", "--yes")
         #expect(refused.status == 1 && refused.errors.last?.contains("--only-here") == true, "\(refused.errors)")

@@ -7,7 +7,7 @@ import Seeds
 import Synchronization
 import Testing
 
-/// A scale's connector that is killed while somebody stands on the scale, with the hub itself at the other end.
+/// A scale's connector that is killed while a person stands on the scale, with the hub itself at the other end.
 ///
 /// The demo kills connectors too, but not this one's so: a HS4 tells no time with a weight, so its copy in the memory is found by when it
 /// was, to some seconds, and where a month passes in half a minute those are days.
@@ -34,7 +34,7 @@ import Testing
                 if device.isMeasuring { begun.value.withLock { $0 += 1 } }
                 return device.isMeasuring
             }
-            // Somebody is on the scale from here on, until the weight is confirmed.
+            // A person is on the scale from here on, until the weight is confirmed.
             while begun.value.withLock({ $0 }) <= number { try await Task.sleep(for: .milliseconds(2)) }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &generator)))
             await connector.killAndWait()

@@ -135,7 +135,7 @@ import Testing
         await end(second)
     }
 
-    @Test func `R11.3 R11.13 what a careless plugin tells of its tokens nobody reads`() async throws {
+    @Test func `R11.3 R11.13 what a careless plugin tells of its tokens is shown nowhere`() async throws {
         let (scene, hub) = try await scene("careless = true")
         try await scene.logIn()
         let result = try await scene.refresh()

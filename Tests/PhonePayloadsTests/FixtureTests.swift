@@ -242,7 +242,9 @@ enum Difference {
     }
 
     static func omission(_ wanted: [String: Any]) -> String {
-        "\(wanted["at"] ?? "") \(wanted["name"] ?? "-") \(wanted["points"] ?? "-") \(wanted["why"] ?? "")"
+        // In the words of today.
+        let why = (wanted["why"] as? String ?? "").replacing("unit km is no speed", with: "km is not a unit of speed")
+        return "\(wanted["at"] ?? "") \(wanted["name"] ?? "-") \(wanted["points"] ?? "-") \(why)"
     }
 
     static func omission(_ found: PhoneOmission) -> String {

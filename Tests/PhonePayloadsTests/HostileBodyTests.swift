@@ -14,7 +14,7 @@ import Testing
         "{\"data\":{\"metrics\":[{\"name\":\"step_count\",\"data\":[{\"qty\":NaN}]}]}}",
         "{\"data\":Infinity}", "{\"a\":1}x", "{\"data\":\"\\uD800\"}", "\u{FEFF}\u{FEFF}{}",
     ])
-    func `What is no JSON, or JSON of another form, is refused as a whole`(body: String) {
+    func `A body that is not JSON, or JSON of another form, is refused as a whole`(body: String) {
         for format in [
             PhoneFormat.healthAutoExport, .healthConnectWebhook, .healthConnectGateway(type: "Weight"), .openScale,
         ] {

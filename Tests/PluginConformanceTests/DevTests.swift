@@ -46,7 +46,7 @@ import Testing
         #expect(dev.lines.contains { $0.hasPrefix("record") && $0.contains("weight") && $0.contains("#12") })
         let configuration = try #require(dev.lines.compactMap { $0.split(separator: "HUB_CONF=").last }.first)
         // The program: by hub restart.
-        try desk.change("program.sh", "# ", "# Anew: ")
+        try desk.change("program.sh", "# ", "# Again: ")
         try await dev.line(Self.line("saved", "program.sh"))
         try await dev.line(Self.line("restart", "its process is ended and started again"))
         try await dev.line(Self.line("gave", "12 records: 12 already there"))

@@ -52,7 +52,7 @@ import Testing
         #"{"catalogue":2,"plugins":[]}"#, #"{"catalogue":1}"#, "[]", "",
         #"{"catalogue":1,"plugins":[{"name":"../x","version":"1","summary":"","file":"x","bytes":1,"sha256":"","reads":[],"writes":[],"reaches":[]}]}"#,
         #"{"catalogue":1,"plugins":[{"name":"x","version":"1","summary":"","file":"../x","bytes":1,"sha256":"","reads":[],"writes":[],"reaches":[]}]}"#,
-    ]) func `what is no catalogue is refused with what is wrong`(_ text: String) {
+    ]) func `a file that is not a catalogue is refused with what is wrong`(_ text: String) {
         #expect(throws: PackRefusal.self) { try Catalogue(Array(text.utf8)) }
     }
 

@@ -191,7 +191,7 @@ struct SmallPlugin {
         ("1", "hard link"), ("2", "symbolic link"), ("3", "device"), ("4", "device"), ("5", "folder"),
         ("6", "pipe"), ("x", "extension"), ("L", "extension"),
     ])
-    func `R16.6 what is no plain file is refused`(_ type: String, _ words: String) throws {
+    func `R16.6 an entry that is not a plain file is refused`(_ type: String, _ words: String) throws {
         #expect(refusal(try forged { $0[156] = Array(type.utf8)[0] }).contains(words))
     }
 

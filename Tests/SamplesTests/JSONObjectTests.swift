@@ -51,7 +51,9 @@ import Testing
         "{\"a\":\"\t\"}", "{\"a\":\"\0\"}",
         "{\"a\":\"\u{1F}\"}", "{\"a\u{1}\":1}", "{\"a\":“b”}",
     ])
-    func `what is no JSON object, or holds half a character, is none`(text: String) { #expect(JSONObject(text) == nil) }
+    func `text that is not a JSON object, or holds half a character, is refused`(text: String) {
+        #expect(JSONObject(text) == nil)
+    }
 
     @Test func `every control character below space is refused raw and taken escaped`() {
         for code in 0..<0x20 {

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a zone that nobody knows gives no day, and only where it is needed`() throws {
+    @Test func `an unknown zone gives no day, and only where it is needed`() throws {
         #expect(try Self.day("2024-03-15T07:30:05Z", zone: "Mars/Olympus") == nil)
         #expect(try Self.day("2024-03-15T07:30:05+01:00", zone: "") == nil)
         #expect(try Self.day("2024-03-15T07:30:05Z", person: "Mars/Olympus") == nil)

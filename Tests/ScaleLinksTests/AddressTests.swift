@@ -16,10 +16,12 @@ struct AddressTests {
 
     @Test(arguments: [
         ("", "there is no ://"), ("scale", "there is no ://"), ("ble://x", "\"ble\" is not a kind of link"),
-        ("rfcomm://00:4D:32", "is no Bluetooth address"), ("rfcomm://00:4D:32:1A:2B:3G", "is no Bluetooth address"),
-        ("rfcomm://00:4D:32:1A:2B:+C", "is no Bluetooth address"), ("rfcomm://", "is no Bluetooth address"),
-        ("rfcomm://00:4D:32:1A:2B:3C?channel=0", "is no RFCOMM channel"),
-        ("rfcomm://00:4D:32:1A:2B:3C?channel=31", "is no RFCOMM channel"),
+        ("rfcomm://00:4D:32", "is not a Bluetooth address"),
+        ("rfcomm://00:4D:32:1A:2B:3G", "is not a Bluetooth address"),
+        ("rfcomm://00:4D:32:1A:2B:+C", "is not a Bluetooth address"),
+        ("rfcomm://", "is not a Bluetooth address"),
+        ("rfcomm://00:4D:32:1A:2B:3C?channel=0", "is not an RFCOMM channel"),
+        ("rfcomm://00:4D:32:1A:2B:3C?channel=31", "is not an RFCOMM channel"),
         ("rfcomm://00:4D:32:1A:2B:3C?chanel=6", "\"chanel=6\" is none of channel, security, accept"),
         ("rfcomm://00:4D:32:1A:2B:3C?channel=6&channel=7", "repeated"),
         ("rfcomm://00:4D:32:1A:2B:3C?security=none", "security \"none\" is none of low, medium, high"),

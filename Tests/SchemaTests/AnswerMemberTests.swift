@@ -45,7 +45,7 @@ import Testing
             }
         }
         let token = try SourceMembers("HubCore/Tokens/TokenStatus.swift")
-        // `needsLogIn` is no member: what it is made of is.
+        // `needsLogIn` is not a member: it is computed of members.
         #expect(
             token.keys(of: "TokenStatus") == Set(try Documents.members("answers/plugin-status.json#/$defs/token")))
     }

@@ -13,7 +13,7 @@ enum Documents {
     }
 
     static func json(_ path: String) throws -> JSONTree {
-        try #require(JSONTree(Array(try text(path).utf8)), "Docs/\(path) is no JSON")
+        try #require(JSONTree(Array(try text(path).utf8)), "Docs/\(path) is not JSON")
     }
 
     /// The paths of all schemas, below Docs/Schemas.

@@ -43,7 +43,7 @@ private typealias Question = SchemaJudge.Question
         case "topic": return ask("feed.json#/$defs/topic", quoted("in") ?? quoted("out"))
         case "message":
             let verb = vector["verb"]?.text ?? ""
-            // What is no verb of a client has no schema.
+            // Only the verbs of clients have a schema there.
             let schema = "client/\(verb).json"
             guard (try? Documents.schemaNames().contains(schema)) == true else { return [] }
             return ask(schema, vector["body"]?.text)

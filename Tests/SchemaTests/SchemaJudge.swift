@@ -2,7 +2,7 @@ import Foundation
 import HubProcess
 import JSON
 
-/// Judges JSON by the schemas, as a program of somebody else would: with Python's jsonschema.
+/// Judges JSON by the schemas, as another project's program would: with Python's jsonschema.
 enum SchemaJudge {
     struct Question: Encodable {
         /// What is judged, for people.
@@ -11,7 +11,7 @@ enum SchemaJudge {
         var schema: String
         /// JSON; `nil`: the schema itself is judged, by its metaschema.
         var text: String?
-        /// Whether members that the schema does not list are wrong: whoever wrote the text knows no others than this project.
+        /// Whether members that the schema does not list are wrong: true where this project wrote the text itself.
         var closed = false
     }
 

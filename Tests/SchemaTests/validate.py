@@ -49,7 +49,7 @@ validators = {}
 
 
 def refuse(name):
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def judge(question):

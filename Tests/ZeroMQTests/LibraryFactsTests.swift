@@ -184,8 +184,8 @@ import ZeroMQ
             try owner.connect(directory.endpoint("owner"))
             try owner.subscribe("sample/")
             let open = try feed.next()
-            let nobody = open.property("User-Id")
-            #expect(nobody == nil)
+            let unnamed = open.property("User-Id")
+            #expect(unnamed == nil)
             try feed.subscribe("sample/")
             for topic in ["sample/heartRate/", "sample/weight/", "sample/stepCount/"] {
                 _ = try feed.send(Message(topic))

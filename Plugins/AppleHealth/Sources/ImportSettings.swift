@@ -53,7 +53,7 @@ struct ImportSettings: Sendable {
         if let known = TypeRegistry.standard.resolve(name) { return known.id }
         if let id = try? TypeID(name), ExportReader.declaredTypes.contains(id) || name.hasPrefix("HK") { return id }
         let near = TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
-        throw PluginFailure(.settings, "setting types: \"\(name)\" is no type\(near)")
+        throw PluginFailure(.settings, "setting types: \"\(name)\" is not a type of record\(near)")
     }
 
     private static func day(_ name: String, _ settings: PluginSettings, adding days: Int = 0) throws -> Int64? {

@@ -22,6 +22,6 @@ import Testing
             "folder": .string("/tmp"), "look_every": .string("10s"), "types": .list([.string("wieght")]),
         ])
         let error = #expect(throws: PluginFailure.self) { try plugin.judge(wrong) }
-        #expect(error?.message == "setting types: \"wieght\" is no type; did you mean weight?")
+        #expect(error?.message == "setting types: \"wieght\" is not a type of record; did you mean weight?")
     }
 }

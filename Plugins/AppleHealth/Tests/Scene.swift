@@ -58,7 +58,7 @@ final class Scene {
         return try #require(status["head"] as? Int)
     }
 
-    /// Returns when the plugin has a session: before, a command finds nobody.
+    /// Returns when the plugin has a session: before, no plugin takes its commands.
     func untilPluginIsThere() async throws {
         for _ in 0..<400 {
             let plugins = try await json(["status"], expecting: nil)["plugins"] as? [[String: Any]]

@@ -190,7 +190,7 @@ import Testing
                 == "2 records are of carl, whom hub.conf does not name: no days are made of them, and those there are stay; have [person.carl] again and hub apply, or hub erase --forget carl"
         )
         #expect(!Complaint.isGrave(library, Rejections()) && library.takeBereft().isEmpty)
-        // A note changes nothing; another person's now, or nobody's, it is no longer carl's.
+        // A note changes nothing; a reading that is another person's now, or has no person, is no longer carl's.
         _ = library.take([weight(1, 80, "2024-05-18", sequence: 4, person: "carl", note: "shoes")], at: now)
         #expect(library.takeBereft().isEmpty)
         let moved = library.take([weight(1, 80, "2024-05-18", sequence: 5)], at: now)
@@ -222,7 +222,7 @@ import Testing
         let (whole, partial) = (try day("2024-05-11", 3), try day("2024-05-10", 1, 2))
         library.learn(from: [whole, partial])
         #expect(library.stays(partial) && !library.stays(whole))
-        // A note is no change; another day is.
+        // A note changes nothing; another day does.
         _ = library.take([weight(2, 80, "2024-05-10", sequence: 5, note: "shoes")], at: now)
         #expect(library.stays(partial))
         _ = library.take([weight(2, 80, "2024-05-09", sequence: 6)], at: now)

@@ -74,12 +74,12 @@ import Testing
                 answer.json?["rejected"] == [
                     ["at": "/data/metrics/0/data/0", "code": "limit", "reason": "too many weights"]
                 ])
-            // The phone shows nobody anything.
+            // The app on the phone does not show it: it must be in the events of the plugin.
             await scene.hub.wait { $0.events.contains { $0.text?.contains("refused") == true } }
         }
     }
 
-    @Test func `While the hub does not answer a post is no success; who forgets it finds it stored once all the same`()
+    @Test func `A post fails while the hub does not answer; one that is not sent again is stored once all the same`()
         async throws
     {
         var limits = IngestLimits()

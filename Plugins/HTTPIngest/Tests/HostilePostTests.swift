@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `Requests that are none, and methods that there are not, harm nobody`() async throws {
+    @Test func `What is not a request, and methods that do not exist, leave other requests alone`() async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             let port = scene.port

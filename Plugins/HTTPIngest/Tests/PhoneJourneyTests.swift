@@ -30,7 +30,7 @@ struct PhoneJourneyTests {
         return try? JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8)).plugins.first
     }
 
-    @Test func `Ten days of a phone are stored once, whoever is killed when`() async throws {
+    @Test func `Ten days of a phone are stored once, although hub and plugin are killed at times`() async throws {
         let days = ProcessInfo.processInfo.environment["HUB_PHONE_DAYS"].flatMap { Int($0) } ?? 10
         let port = try Scene.freePort()
         let host = try HubHost(

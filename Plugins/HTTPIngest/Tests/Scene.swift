@@ -50,7 +50,7 @@ final class Scene: Sendable {
         self.limits = limits
     }
 
-    /// A port that nobody listens at.
+    /// A port at which no program listens.
     static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -70,7 +70,7 @@ final class Scene: Sendable {
     /// Runs the plugin until `body` ends; it must have kept to the protocol.
     func run(_ body: () async throws -> Void) async throws {
         let before = await hub.events.count { $0.event == "connected" }
-        // Each is a program that was started anew.
+        // Each run is like a new process: nothing is left of the run before but its files.
         var plugin = HTTPIngest()
         plugin.limits = limits
         let run = PluginRun(plugin, at: place, settings: nil)

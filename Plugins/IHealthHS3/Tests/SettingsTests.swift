@@ -65,7 +65,7 @@ struct SettingsTests {
         ("link = \"tcp://127.0.0.1:4711\"", "setting device_id: it is needed"),
         (
             "link = \"rfcomm://00:4D:32\"",
-            "setting link: link \"rfcomm://00:4D:32\": \"00:4D:32\" is no Bluetooth address"
+            "setting link: link \"rfcomm://00:4D:32\": \"00:4D:32\" is not a Bluetooth address"
         ),
         (
             "link = \"rfcomm://00:4D:32:1A:2B:3C\"\ndevice_id = \"020000003001\"",

@@ -89,7 +89,7 @@ import Testing
         // Two guests and a cat.
         let inbox: Int = account.scales.reduce(0) { $0 + $1.inbox }
         #expect(inbox >= 3)
-        // A weight near two persons' may be nobody's for a moment; were weights not told apart, it were most of them.
+        // A weight near those of two persons may wait in the inbox; if weights were not told apart, most of them would.
         #expect(inbox <= 6, "\(account.scales)")
         // A hole of 45 days is carried over 29 of them.
         #expect(account.exist.empty == 16 && account.exist.measured > 150 && account.exist.carried > 100)

@@ -73,7 +73,7 @@ import Testing
                 #expect(device.lastErrorSeverity == (isGrave ? "error" : "warning"), "\(error.sentence)")
                 #expect(!isGrave || !StatusText.isWell(told), "exit 1, as long as it is not over")
             }
-            // The battery was low, and stays so until somebody is weighed.
+            // The battery was low, and stays so until a person is weighed.
             let low = try await status(door) { $0.devices.contains { $0.device == process.scale.device } }
             #expect(low.devices.first { $0.device == process.scale.device }?.batteryLow == true)
         }

@@ -4,7 +4,7 @@ import Samples
 /// What is known of a type of the export, made once for each spelling.
 final class TypeEntry {
     let id: TypeID
-    /// The id, or what stands in the export where that is no id.
+    /// The id, or the name that stands in the export where that cannot be an id.
     let name: String
     /// `nil` for a type that the registry does not have.
     let health: HealthType?

@@ -35,7 +35,7 @@ extension ExportReader {
             }
         }
         isWithinWanted = false
-        // The last element of a file that was cut is not whole, and what it lacks nobody knows.
+        // The last element of a file that was cut is not whole, and what it lacks cannot be known.
         guard isWhole else { return members.forEach { giveMember($0, in: nil, owner: $0.mark) } }
         guard wanted || memberTypesWanted else {
             account.filtered = filteredBefore + members.count + 1

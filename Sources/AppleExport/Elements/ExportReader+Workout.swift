@@ -247,7 +247,7 @@ extension ExportReader {
             if let id, let number, let type = type(id.rawValue) {
                 if workout.totals.add(type, "sum", number, UnitEntry(unit, of: type.health)) { continue }
             }
-            // A distance of which nobody says what kind it is stays what it is called.
+            // The activity does not tell the kind of this distance: it is kept under its name in the export.
             var json = Array(#"{"value":"#.utf8)
             if let number { NumberWriter.append(number.value, to: &json) } else { json.append(quoted: text) }
             json.append(literal: #","unit":"#)

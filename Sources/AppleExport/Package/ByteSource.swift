@@ -39,7 +39,7 @@ public final class FileSource: ByteSource {
 
     /// Opens a plain file, and says how long it is.
     ///
-    /// Not what is no plain file: a pipe or a device could keep who reads it waiting for ever.
+    /// Anything else is refused: to read a pipe or a device could take for ever.
     static func open(_ path: String) throws(ExportError) -> (Descriptor, Int64) {
         let file: Descriptor
         do throws(FileError) { file = try Descriptor(path, O_RDONLY | O_NONBLOCK) } catch {

@@ -113,7 +113,7 @@ public struct ExportPackage {
                     .notAnExport,
                     source.inputSize == 0
                         ? "\(path): the file is empty"
-                        : "\(path): it is no export of Apple Health: it has no <HealthData> at its beginning")
+                        : "\(path): this is not an export of Apple Health: it has no <HealthData> at its beginning")
             }
             return path
         }

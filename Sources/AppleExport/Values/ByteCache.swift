@@ -2,7 +2,7 @@ import Glibc
 
 /// What was made of some bytes, found again when the same bytes come: an export says the names of its sources, devices and types millions of times.
 ///
-/// Bounded: at its bound it forgets all and begins anew.
+/// Bounded: at its bound it forgets all and begins again.
 struct ByteCache<Value: AnyObject> {
     private struct Entry {
         var bytes: [UInt8]

@@ -8,7 +8,7 @@ public enum DecimalText {
         public let isJSON: Bool
     }
 
-    /// `nil` for what is no number, or one beyond the range of doubles; a decimal comma is not guessed at.
+    /// `nil` for text that is not a number, or one beyond the range of doubles; a decimal comma is not guessed at.
     public static func number(_ bytes: UnsafeRawBufferPointer) -> Number? {
         var place = 0
         let count = bytes.count

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The tags of an XML file, one after the other, as bytes: nothing is copied, and no text is made that nobody asks for.
+/// The tags of an XML file, one after the other, as bytes: nothing is copied, and texts are made only on demand.
 ///
 /// For the flat files that Apple Health exports. What a parser of all XML would end at is passed over here and counted: a tag that
 /// makes no sense (reading goes on at the next `<`), control characters, a `<` in a value, the same attribute twice (both are kept).

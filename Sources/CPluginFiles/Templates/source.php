@@ -71,7 +71,7 @@ function look(string $path, int $place): array
         if ($made) {
             $records[] = $made;
         } else {
-            say("a line behind byte $place is left out: it is no reading");
+            say("a line behind byte $place is left out: it is not a reading");
         }
     }
     return [$records, $place + $size];

@@ -55,7 +55,7 @@ sub look ($path, $place) {
         next unless $line =~ /\S/;
         utf8::decode($line);
         my $made = record($line);
-        if ($made) { push @records, $made } else { note("a line behind byte $place is left out: it is no reading") }
+        if ($made) { push @records, $made } else { note("a line behind byte $place is left out: it is not a reading") }
     }
     return (\@records, $place + $size);
 }

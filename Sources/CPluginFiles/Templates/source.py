@@ -63,7 +63,7 @@ def look(path, place):
             if line.strip():
                 records.append(record(line))
         except ValueError:
-            log(f"a line behind byte {place} is left out: it is no reading")
+            log(f"a line behind byte {place} is left out: it is not a reading")
     return records, place + size
 
 

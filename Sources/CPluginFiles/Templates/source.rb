@@ -42,7 +42,7 @@ def look(path, place)
   size = data.bytesize if size.zero? && data.bytesize == 65_536 # never a reading
   lines = data.byteslice(0, size).force_encoding("UTF-8").scrub.lines.reject { |line| line.strip.empty? }
   records = lines.map { |line| record(line) }
-  warn "a line behind byte #{place} is left out: it is no reading" if records.include?(nil)
+  warn "a line behind byte #{place} is left out: it is not a reading" if records.include?(nil)
   [records.compact, place + size]
 rescue Errno::ENOENT
   [[], 0]

@@ -9,10 +9,10 @@ every=$(printf '%s\n' "$first" | jq -r .settings.every)
 records() {
     # Of a person's values nothing belongs into the log.
 @quantity|    jq -cR 'select(test("\\S")) | (capture("^\\s*(?<start>\\S+)\\s+((?<end>\\S+)\\s+)?(?<value>-?[0-9]{1,15}([.][0-9]{1,15})?)\\s*$") // null)
-@quantity|        | if . == null then ("a line is left out: it is no reading\n" | stderr | empty)
+@quantity|        | if . == null then ("a line is left out: it is not a reading\n" | stderr | empty)
 @quantity|          else {type: "@TYPE@", value: (.value | tonumber), unit: "@UNIT@", start, key: .start} + (if .end then {"end": .end} else {} end) end'
 @category|    jq -cR 'select(test("\\S")) | (capture("^\\s*(?<start>\\S+)\\s+((?<end>\\S+)\\s+)?(?<value>\\S+)\\s*$") // null)
-@category|        | if . == null then ("a line is left out: it is no reading\n" | stderr | empty)
+@category|        | if . == null then ("a line is left out: it is not a reading\n" | stderr | empty)
 @category|          else {type: "@TYPE@", value, start, key: .start} + (if .end then {"end": .end} else {} end) end'
 }
 

@@ -25,7 +25,7 @@ struct FHIRObservation {
     /// - Throws: ``Omission``.
     init(_ item: ExportItem, joins: Bool = true, subject: (Person) -> JSONTree) throws(Omission) {
         guard let person = item.record.assignment.person else {
-            throw Omission(reason: "of nobody: hub inbox says why")
+            throw Omission(reason: "without a person: hub inbox says why")
         }
         self.person = person
         let reference = subject(person)
@@ -59,7 +59,7 @@ struct FHIRObservation {
         return .object(FHIRObservation.ordered(members))
     }
 
-    /// That an Observation which was given before is no more.
+    /// Takes back an Observation that was given before.
     private static func retraction(
         _ retraction: Retraction, _ stored: StoredRecord, _ subject: JSONTree
     ) throws(Omission) -> JSONTree {

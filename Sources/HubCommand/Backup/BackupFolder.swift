@@ -13,7 +13,7 @@ struct Backup: Encodable {
     let size: Int64
     /// `nil` of one that is encrypted and in no catalogue.
     let store: StoreSummary?
-    /// The files that restoring it needs, itself the last; `nil` of an increment that is in no catalogue, and of what is no store.
+    /// The files that restoring it needs, itself the last; `nil` of an increment in no catalogue, and of what is not a store.
     let needs: [String]?
     /// Those of them that are not there, or not as long as they were.
     let missing: [String]
@@ -42,7 +42,7 @@ struct BackupFolder {
         self.path = path
         let names: [String]
         do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
-            throw Failure(.usage, "\(path): it is no folder that can be read")
+            throw Failure(.usage, "\(path): it is not a folder that can be read")
         }
         let catalogues = BackupCatalogue.all(in: path)
         self.catalogues = catalogues

@@ -39,7 +39,7 @@ struct BridgeOptions: ParsableArguments {
         let name = name ?? usual
         guard PeerName.isValid(name) else { throw Failure(.usage, "\(name): expected \(PeerName.expected)") }
         let door = try options.endpoints().door
-        if UnixSocket.presence(door) == .nobody { Terminal.complain("no hub at \(door); waiting for it") }
+        if UnixSocket.presence(door) == .absent { Terminal.complain("no hub at \(door); waiting for it") }
         return BridgePlace(address: HubAddress(door: door), name: name)
     }
 }

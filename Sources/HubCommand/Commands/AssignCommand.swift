@@ -115,14 +115,14 @@ struct AssignCommand: ParsableCommand {
                 continue
             }
             for entry in answer.entries where !entry.isRejected {
-                let whose = to ?? "nobody"
+                let place = to.map { "\($0)'s" } ?? "in the inbox"
                 guard let record = entry.record else {
-                    try output.line("\(entry.number) is \(whose)'s already")
+                    try output.line("\(entry.number) is \(place) already")
                     continue
                 }
                 let text = RecordText(record, units)
                 let verb = dryRun ? "would be" : "is now"
-                try output.line("\(text.number) \(verb) \(whose)'s: \(text.type) \(text.value), \(text.time)")
+                try output.line("\(text.number) \(verb) \(place): \(text.type) \(text.value), \(text.time)")
             }
         }
         try output.flush()

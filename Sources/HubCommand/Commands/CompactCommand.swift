@@ -53,7 +53,7 @@ struct CompactCommand: AsyncParsableCommand {
         let plan = try await BackupCommand.storing { try StoreCompaction(of: files.store) }
         var report = Report(store: files.store, bytes: plan.store.bytes, free: plan.free, needed: plan.needed)
         if dryRun { return try print(report) }
-        guard UnixSocket.presence(OwnerEndpoints(hub).door) != .somebody else {
+        guard UnixSocket.presence(OwnerEndpoints(hub).door) != .listening else {
             throw Failure(.tryAgain, "the hub runs; stop it first: Ctrl-C where it runs, or systemctl --user stop hub")
         }
         let interruption = Interruption { unlink(files.store + ".compacting") }

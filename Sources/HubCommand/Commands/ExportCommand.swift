@@ -88,7 +88,7 @@ struct ExportCommand: ParsableCommand {
         if path == nil {
             if json { throw ValidationError("--json needs a path: stdout has the records.") }
             if replace { throw ValidationError("--replace needs a path.") }
-            if format == .sqlite { throw ValidationError("sqlite needs a path: a database is no stream.") }
+            if format == .sqlite { throw ValidationError("sqlite needs a path: a database is a file.") }
         }
         guard let format = format ?? path.flatMap(ExportFormat.init(nameOf:)) else {
             throw ValidationError(

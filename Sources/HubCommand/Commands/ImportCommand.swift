@@ -81,7 +81,8 @@ struct ImportCommand: AsyncParsableCommand {
         }
         guard export.isEmpty else {
             throw Failure(
-                .usage, "\(file) is no export of Apple Health: of JSON Lines all is taken, and hub export can choose")
+                .usage,
+                "\(file) is not an export of Apple Health: leave out the options for one; of JSON Lines all is taken")
         }
         let work = try LineImport(
             endpoint: endpoint,

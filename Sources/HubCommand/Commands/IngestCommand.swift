@@ -92,7 +92,7 @@ struct IngestNewCommand: AsyncParsableCommand {
     }
 
     private func lines(_ answer: Answer) -> [String] {
-        let owner = answer.person.map { "of \($0)" } ?? "of nobody yet: the hub's rules say whose its records are"
+        let owner = answer.person.map { "of \($0)" } ?? "without a person: the hub's rules say whose each record is"
         guard let token = answer.token else { return ["would make the token \(answer.name), \(owner)"] }
         var lines = [
             "\(answer.name), \(owner)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",

@@ -197,7 +197,7 @@ extension KeysCommand {
     /// Lets a running hub follow what was changed on disk.
     fileprivate static func tellHub(_ configuration: HubConfiguration) throws {
         let endpoint = OwnerEndpoints(configuration.hub).door
-        guard UnixSocket.presence(endpoint) != .nobody else { return }
+        guard UnixSocket.presence(endpoint) != .absent else { return }
         _ = try DoorClient(endpoint: endpoint, command: "keys").command("reload-keys", arguments: .emptyObject)
     }
 

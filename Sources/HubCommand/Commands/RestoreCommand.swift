@@ -78,7 +78,7 @@ struct RestoreCommand: AsyncParsableCommand {
             )
         }
         if dryRun { return try print(report) }
-        guard UnixSocket.presence(OwnerEndpoints(hub).door) != .somebody else {
+        guard UnixSocket.presence(OwnerEndpoints(hub).door) != .listening else {
             throw Failure(.tryAgain, "the hub runs; stop it first: Ctrl-C where it runs, or systemctl --user stop hub")
         }
         if !yes { try confirm(report) }

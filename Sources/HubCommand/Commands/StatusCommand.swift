@@ -45,7 +45,7 @@ struct StatusCommand: ParsableCommand {
     func run() throws {
         let endpoints = try options.endpoints()
         if env {
-            if UnixSocket.presence(endpoints.door) == .nobody {
+            if UnixSocket.presence(endpoints.door) == .absent {
                 Terminal.complain(
                     "\(DoorClient.absent(endpoints.door).message) (these are the addresses of that hub.conf; a demo has its own, see the export line it prints)"
                 )

@@ -15,7 +15,7 @@ struct RunningHub {
         level: Logger.Level? = nil
     ) throws {
         let door = OwnerEndpoints(configuration.hub).door
-        if UnixSocket.presence(door) == .somebody {
+        if UnixSocket.presence(door) == .listening {
             throw Failure(.tryAgain, "a hub runs already at \(door); see hub status")
         }
         var logger = Logger(label: "hub") { ReadableLog(label: $0) }

@@ -20,7 +20,7 @@ extension Doctor {
                     repair: "set [hub] run to a shorter one"))
         }
         let sockets = HubSection.socketNames.map { (name: $0, path: "\(files.run)/\($0)") }
-        let absent = sockets.filter { UnixSocket.presence("ipc://\($0.path)") == .nobody }
+        let absent = sockets.filter { UnixSocket.presence("ipc://\($0.path)") == .absent }
         if isHeld {
             if status == nil {
                 found.append(

@@ -30,7 +30,7 @@ struct DatabaseOutput: ExportOutput {
     private let database: RecordDatabase
 
     init(_ target: ExportTarget) throws {
-        guard let draft = target.draft else { throw Failure(.usage, "sqlite needs a path: a database is no stream") }
+        guard let draft = target.draft else { throw Failure(.usage, "sqlite needs a path: a database is a file") }
         database = try DatabaseOutput.translated { try RecordDatabase(draft) }
     }
 

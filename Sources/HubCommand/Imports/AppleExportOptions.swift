@@ -40,7 +40,7 @@ struct AppleExportOptions: ParsableArguments {
 
     private static func zone(_ text: String) throws -> String {
         guard TimeZone(identifier: text) != nil, text.contains("/") || text == "UTC" else {
-            throw ValidationError("'\(text)' is no time zone, such as Europe/Berlin.")
+            throw ValidationError("'\(text)' is not the name of a time zone, such as Europe/Berlin.")
         }
         return text
     }

@@ -34,7 +34,7 @@ struct FileLines {
             throw Failure(.usage, error.description)
         }
         guard fstat(opened.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.usage, "\(path): is no file; a stream is given by hub bridge publish")
+            throw Failure(.usage, "\(path) is not a file; hub bridge publish takes records from a stream")
         }
         (self.path, file, size) = (path, opened, Int64(status.st_size))
     }

@@ -145,7 +145,7 @@ struct TraceText {
         var lines = ["record     \(current.number)", "type       \(current.type)"]
         switch current.assignment {
         case .person(let person): lines.append("person     \(person.name)")
-        case .nobody(let reason): lines.append("person     nobody: \(reason)")
+        case .nobody(let reason): lines.append("person     none: \(reason)")
         }
         lines.append("source     \(RecordText.source(current.record.source))")
         if case .sample(let sample) = (retracted ?? current).record {

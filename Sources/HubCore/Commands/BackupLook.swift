@@ -3,7 +3,7 @@ import Foundation
 import HubStore
 import Synchronization
 
-/// Looks for backups on threads of its own, for a disk that does not answer holds whoever asks it.
+/// Looks for backups on threads of its own, because a call on a disk that does not answer does not return.
 enum BackupLook {
     struct Found: Sendable, Equatable {
         var backups: [String] = []

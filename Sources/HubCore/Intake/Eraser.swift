@@ -72,7 +72,7 @@ actor Eraser {
     /// How long after a look at the names that wait for sinks there is none, when it took `duration`.
     static func pause(after duration: Duration) -> Duration { min(duration * 10, longestPause) }
 
-    /// - Parameter forCommand: whether a command waits for it; what is no command's leaves the erasure of one to it.
+    /// - Parameter forCommand: whether a command waits for it; else an erasure that a command has begun is left to it.
     /// - Returns: how many records it has erased.
     private func finish(forCommand: Bool, _ progress: @Sendable (Int64, Int64) -> Void) async throws -> Int64 {
         var erased: Int64 = 0

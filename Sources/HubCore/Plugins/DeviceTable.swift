@@ -73,7 +73,7 @@ struct DeviceTable: Hashable, Sendable {
             let text = String((event.text ?? event.event).prefix(Self.longest.text))
             entry.lastError = Fault(text: text, code: event.code, severity: event.severity, at: time)
         }
-        // What a plugin tells of a device that it does not reach is no word of the device.
+        // Where the plugin does not reach the device, the event is the plugin's alone: the device was not heard.
         if wasConnected { entry.heardAt = time }
         entries[instance, default: [:]][name] = entry
         if let devices = entries[instance], devices.count > Self.most,

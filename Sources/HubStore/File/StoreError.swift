@@ -123,7 +123,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
                 .corrupt, "\(doing): the file is damaged (\(reason)): hub doctor --deep reads all of it"
             )
         case .SQLITE_NOTADB:
-            self.init(.foreign, "\(doing): the file is no SQLite database (\(reason))")
+            self.init(.foreign, "\(doing): the file is not a SQLite database (\(reason))")
         case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
             self.init(
                 .full, "\(doing): no space left (for the index of the log); make room, nothing confirmed is lost")

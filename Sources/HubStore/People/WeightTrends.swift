@@ -4,7 +4,7 @@ import Samples
 /// The latest weighings of persons, so that a record costs no look-up.
 ///
 /// A person's are read from the file when they are needed first, and again after one of them was changed, taken back or given to
-/// somebody else: what is known is at any time exactly what the file says.
+/// another person: what is known is at any time exactly what the file says.
 struct WeightTrends {
     /// By the person's number; oldest first.
     private var known: [Int64: [WeightModel.Weighing]] = [:]

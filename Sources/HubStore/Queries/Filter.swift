@@ -123,7 +123,7 @@ struct Filter {
 
     /// Which departures a follower must learn; `nil` where all persons, types and kinds are asked for, or no retractions.
     ///
-    /// When the sample was is no question here: where it was may be what changed. To who asks for persons alone, types alone or kinds
+    /// The sample's time is left out here: it may be what changed. To who asks for persons alone, types alone or kinds
     /// alone, it has left only while it is another's, of another type, or of a type of another kind.
     var departures: [String]? {
         guard wantsRetractions, query.since != nil || !query.isImplausible && query.condition == nil else { return nil }

@@ -35,7 +35,7 @@ struct MetricSteps: PayloadSteps {
         number()
     }
 
-    /// `nil` where the metric is no metric of numbers: what it is was added to `batch`.
+    /// `nil` where the metric does not consist of numbers: what was read of it is in `batch`.
     static func make(
         _ value: JSONValue, _ index: Int, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext,
         _ batch: inout PhoneBatch
@@ -57,7 +57,7 @@ struct MetricSteps: PayloadSteps {
         let grouping = Grouping(context.grouping)
         if case .longer(let word) = grouping {
             return batch.nothing(
-                at, "time", "grouped by \(word), which is no length of a record: choose Hours or Days in the app")
+                at, "time", "grouped by \(word), which is too long for a record: choose Hours or Days in the app")
         }
         guard metric.shape == .number else {
             ShapedMetric(

@@ -180,7 +180,7 @@ struct WorkoutReader {
         let known = type.flatMap { TypeRegistry.standard.type($0) }
         let unit = try? HealthUnit(quantity.unit)
         guard let unit, let wanted = known?.healthUnit ?? fallback, unit.isCompatible(with: wanted) else {
-            return batch.ignore("\(entry.at)/\(name)", "unit \(quantity.unit.prefix(64)) is no \(what)")
+            return batch.ignore("\(entry.at)/\(name)", "\(quantity.unit.prefix(64)) is not a unit of \(what)")
         }
         guard let known else { return metadata.add("\(name)", quantity.value, unit: quantity.unit) }
         if let fault = PhoneNumbers.fault(quantity.value, quantity.unit, known) {

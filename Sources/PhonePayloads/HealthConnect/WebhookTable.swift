@@ -40,7 +40,7 @@ struct HealthConnectType: Sendable {
 
     /// Array, record, type, member, unit, member of the record, form.
     ///
-    /// The difference of a skin temperature is no temperature: 1 degC of it is 1 K.
+    /// A change of the skin's temperature is a difference, not a temperature: 1 degC of it is 1 K.
     private static let table = """
         steps Steps stepCount count count count interval
         distance Distance distanceWalkingRunning meters m distance.inMeters interval
@@ -72,7 +72,7 @@ struct HealthConnectType: Sendable {
 
 /// Enumerations of Health Connect, as HealthKit numbers them.
 enum HealthConnectCodes {
-    /// Stages of sleep; `nil` for out of bed, which is no sleep.
+    /// Stages of sleep; `nil` for out of bed, which is not sleep.
     static let sleep: [Int: Int?] = [0: 1, 1: 2, 2: 1, 3: nil, 4: 3, 5: 4, 6: 5, 7: 2]
     static let flow = [0: 1, 1: 2, 2: 3, 3: 4]
     static let mucus = [1: 1, 2: 2, 3: 3, 4: 4, 5: 5]

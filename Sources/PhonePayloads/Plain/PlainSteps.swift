@@ -101,7 +101,7 @@ struct PlainSteps: PayloadSteps {
                 batch.reject(at, error.code.rawValue, error.reason)
             }
         case .failure(let rejection): batch.reject(at, rejection.code.rawValue, rejection.reason)
-        case nil: batch.reject(at, "json", "this is no record")
+        case nil: batch.reject(at, "json", "this is not a record")
         }
     }
 }

@@ -130,6 +130,6 @@ struct BLEScaleLines: PayloadSteps {
 extension PhoneBatch {
     fileprivate mutating func bad(_ at: String) {
         received += 1
-        reject(at, "json", "this line is no JSON object")
+        reject(at, "json", "this line is not a JSON object")
     }
 }

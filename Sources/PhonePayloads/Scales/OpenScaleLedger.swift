@@ -29,7 +29,7 @@ public struct OpenScaleLedger: Sendable, Hashable {
     /// How many measurements are known.
     public var count: Int { users.reduce(0) { $0 + $1.value.count } }
 
-    /// The keys of what is no more, as a step says, with the users in the order of their names.
+    /// The keys of the measurements that a step deletes, with the users in the order of their names.
     ///
     /// Of a measurement that is not known (the plugin's state was lost) all keys that it may have had.
     public func gone(by step: OpenScaleStep) -> [String] {

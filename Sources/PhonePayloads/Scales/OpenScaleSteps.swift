@@ -222,7 +222,7 @@ struct OpenScaleReader {
                 name: value.key.hasPrefix("custom_") ? nil : String(value.key.prefix(256)))
             return nil
         }
-        batch.reject(value.at, "unit", "\(unit.prefix(64)) is no unit of \(value.key)")
+        batch.reject(value.at, "unit", "\(unit.prefix(64)) is not a unit of \(value.key)")
         return nil
     }
 }

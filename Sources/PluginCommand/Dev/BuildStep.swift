@@ -32,7 +32,7 @@ final class BuildStep: Sendable {
                     said(String(decoding: rest[..<end], as: UTF8.self))
                     rest = Data(rest[(end + 1)...])
                 }
-                // A line without an end is no line.
+                // What is this long without an end of line is dropped.
                 if rest.count > 65_536 { rest = Data() }
             }
             if !rest.isEmpty { said(String(decoding: rest, as: UTF8.self)) }

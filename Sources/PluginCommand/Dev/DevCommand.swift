@@ -19,7 +19,7 @@ struct DevCommand: AsyncParsableCommand {
               record   what it has given, as it comes on the feed
               gave     how many records: new, changed, already there, rejected
               refused  what the hub did not take of it, and why
-              made up  what a sink was given to deliver: records that nobody has measured
+              made up  what a sink was given to deliver: records that were not measured
               took     what became of that
               saved, build, restart
 

@@ -118,7 +118,7 @@ actor DevSession {
     // MARK: - A save
 
     private func follow(_ changed: Set<String>) async throws {
-        // A build writes the program, and a program that is the same as before is no change.
+        // A build writes the program, and a program that is the same as before needs no restart.
         let own = subject.map { String($0.program.dropFirst(folder.count + 1)) }
         if let subject, changed == [own], program == ProgramIdentity(subject.program) { return }
         let data = subject?.data ?? []

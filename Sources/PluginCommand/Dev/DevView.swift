@@ -33,7 +33,7 @@ final class DevView: Sendable {
 
     /// - Parameters:
     ///   - most: after so many records ``isEnough`` is called.
-    ///   - isEnough: also when nobody reads any more.
+    ///   - isEnough: is called also when the reader of the output has gone.
     init(json: Bool, most: Int?, isEnough: @escaping @Sendable () -> Void) {
         (self.json, self.most, self.isEnough) = (json, most, isEnough)
         colours = !json && Terminal.hasColours

@@ -14,7 +14,7 @@ final class FolderWatch: Sendable {
 
     /// How long nothing must change.
     private static let quiet = 0.25
-    /// Whoever writes all the time is told of after so long.
+    /// A folder that is written to all the time is told of after so long.
     private static let longest = 2.0
     private static let mostFolders = 2_000
     fileprivate static let mostNames = 1_000
@@ -69,7 +69,7 @@ final class FolderWatch: Sendable {
         }
     }
 
-    /// Whether nobody has written a file of this name himself.
+    /// Whether a file of this name is one that tools write, not the plugin's author.
     static func isLeftOut(_ name: some StringProtocol) -> Bool {
         name.isEmpty || name.hasPrefix(".") || name.hasPrefix("#") || name.hasSuffix("~") || name == "4913"
             || [".swp", ".swo", ".swx", ".pyc", ".tmp", ".new"].contains { name.hasSuffix($0) }

@@ -121,7 +121,7 @@ package struct Play: Sendable {
         }.joined()
     }
 
-    /// Records that nobody has measured, from 2024 on, a minute between each two.
+    /// Made-up records, from 2024 on, a minute between each two.
     static func records(_ count: Int, type name: String, of plugin: String, after first: Int = 0) -> [Record] {
         guard let type = MadeUpRecords.type(among: [name], mayBeNamed: false) else { return [] }
         return (first..<(first + count)).compactMap { place in

@@ -85,7 +85,7 @@ public struct CommandCall: Sendable {
     ///   - prompt: what the person is to do or to enter.
     ///   - url: a page to open.
     ///   - isSecret: the answer is not shown while it is entered, as with a password.
-    /// - Returns: the answer; one that is no JSON text as JSON.
+    /// - Returns: the answer; one that is not a JSON text comes as its JSON.
     public func ask(_ prompt: String, url: String? = nil, isSecret: Bool = false) async throws -> String {
         try await hub.link.commands.ask(CommandQuestion(prompt, url: url, isSecret: isSecret), ticket)
     }

@@ -6,7 +6,7 @@ import Synchronization
 public final class AsyncLock: Sendable {
     private let state = Mutex((isTaken: false, waiters: [CheckedContinuation<Void, Never>]()))
 
-    /// A lock that nobody holds.
+    /// A lock that is free.
     public init() {}
 
     /// Runs `body` when all that asked before have ended; a wait for the lock is not cancelled.

@@ -18,7 +18,7 @@ public struct ScaleIdentity: Sendable, Hashable {
 
     /// Reads the block; nil where it is shorter than 70 bytes.
     ///
-    /// Texts end at the first zero byte; what is no ASCII becomes `?`.
+    /// Texts end at the first zero byte; a byte that is not ASCII becomes `?`.
     public init?(_ data: [UInt8]) {
         guard data.count >= 70 else { return nil }
         func text(_ range: Range<Int>) -> String {

@@ -9,7 +9,7 @@ public enum ScaleModel: String, Sendable, Hashable, CaseIterable {
 public enum ScaleErrorClass: String, Sendable, Hashable, CaseIterable {
     /// The scale itself needs something: a battery, a service.
     case device
-    /// This weighing is no good; weigh again.
+    /// This weighing failed; weigh again.
     case measurement
     /// The connection failed; it is tried again.
     case link

@@ -50,7 +50,7 @@ import Testing
         #expect(try await stranger.run(["samples", "--json"]).output.isEmpty)
     }
 
-    @Test func `a line that is no record is told with its number, and all else is stored`() async throws {
+    @Test func `a line that is not a record is told with its number, and all else is stored`() async throws {
         let scene = try await ExportScene(isFilled: false)
         let weight =
             #"{"kind":"quantity","type":"weight","value":72,"unit":"kg","start":"2026-02-01T07:00:00Z","person":"anna","source":{"plugin":"kitchen"},"key":"a"}"#

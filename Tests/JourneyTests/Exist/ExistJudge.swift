@@ -5,7 +5,7 @@ import Samples
 /// Whole numbers only: tenths of a kilogram as a scale shows them, and hundredths as Exist gets them. Nothing of the product decides here
 /// with it.
 struct ExistJudge: Sendable {
-    /// Somebody stood on a scale.
+    /// A person stood on a scale.
     struct WeighIn: Hashable, Sendable {
         /// As the clock at the place showed it: `2024-05-14T07:30:00`.
         let time: String

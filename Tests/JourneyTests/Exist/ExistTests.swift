@@ -38,8 +38,8 @@ import Testing
 
     static func time(_ day: Int, _ clock: String) -> String { "\(LocalDate(daysSinceEpoch: day).text)T\(clock)" }
 
-    /// On the evening of the thirtieth of April there are six weigh-ins in the scale's memory; then somebody weighs every few days while
-    /// thirty days pass, three in a second.
+    /// On the evening of the thirtieth of April there are six weigh-ins in the scale's memory; then there is one every few days
+    /// while thirty days pass, three in a second.
     @Test func `a scale's weigh-ins become thirty days at Exist: measured, carried, late, corrected and deleted ones`()
         async throws
     {

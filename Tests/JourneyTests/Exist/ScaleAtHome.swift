@@ -8,7 +8,7 @@ final class ScaleAtHome: Sendable {
     private let process: ChildProcess
     private let input: FileHandle
 
-    /// - Parameter memory: weighings that nobody has fetched yet.
+    /// - Parameter memory: weighings that the plugin has not fetched yet.
     init(port: UInt16, in folder: TemporaryFolder, memory: [ExistJudge.WeighIn], clock: HubClock) async throws {
         let entries = memory.map { "{\"kg\": \(Self.kilograms($0.tenths.last ?? 0)), \"at\": \"\($0.time)\"}" }
         let script = try folder.write("{\"memory\": [\(entries.joined(separator: ", "))]}", to: "scale.json")
@@ -31,7 +31,7 @@ final class ScaleAtHome: Sendable {
 
     private static func kilograms(_ tenths: Int) -> String { "\(tenths / 10).\(tenths % 10)" }
 
-    /// Somebody steps on, now or when its clock showed another time; nobody need listen.
+    /// A person steps on, now or when its clock showed another time; the plugin need not be there.
     func step(on weighIn: ExistJudge.WeighIn) throws {
         let text = "step on \(Self.kilograms(weighIn.tenths.last ?? 0)) \(weighIn.time)\n"
         try input.write(contentsOf: Data(text.utf8))

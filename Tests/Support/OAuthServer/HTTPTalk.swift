@@ -118,7 +118,7 @@ public struct ScriptedBrowser: Sendable {
 
 /// Sockets of 127.0.0.1.
 public enum Loopback {
-    /// A port that nobody has just now.
+    /// A port that no program has just now.
     public static func freePort() throws -> UInt16 {
         let (descriptor, port) = try listen()
         close(descriptor)

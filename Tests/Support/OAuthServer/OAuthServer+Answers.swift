@@ -90,7 +90,7 @@ extension OAuthServer {
     private static func isValid(_ members: [String: String], _ state: inout State) -> Bool {
         if members["grant_type"] == "refresh_token" {
             guard let token = members["refresh_token"], state.refresh.remove(token) != nil else {
-                // Somebody has a copy: nobody's is good any more.
+                // Another program has a copy: all tokens end.
                 state.counts.reuses += 1
                 (state.access, state.refresh) = ([], [])
                 return false

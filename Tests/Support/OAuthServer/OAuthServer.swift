@@ -82,7 +82,7 @@ public final class OAuthServer: Sendable {
 
     deinit { stop() }
 
-    /// Serves nobody from now on: connections are refused.
+    /// Serves no more requests: connections are refused.
     public func stop() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }

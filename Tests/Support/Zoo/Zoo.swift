@@ -144,7 +144,7 @@ final class Session {
     func leak() throws -> Never {
         var held: [[UInt8]] = []
         while true {
-            // Enough to be noticed, not enough to hurt a machine on which nobody does.
+            // Enough to be noticed, and bounded, for a machine that sets no limit.
             if held.count < 64 { held.append([UInt8](repeating: 1, count: 8 << 20)) }
             try send("PING", "{}")
             _ = try receive()

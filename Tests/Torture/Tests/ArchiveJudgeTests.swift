@@ -69,7 +69,7 @@ import TortureDiary
         }
     }
 
-    @Test func `a reading that nobody wrote is found`() {
+    @Test func `a reading that no program gave is found`() {
         finds("/\(Self.reading) is in the store") { $0.readings = [] }
     }
 

@@ -2,7 +2,7 @@ import Files
 import Glibc
 import NIOCore
 
-/// The body of a post: in memory as long as it is small, else in a file that nobody can find.
+/// The body of a post: in memory as long as it is small, else in a file without a name.
 final class BodyBytes: @unchecked Sendable {
     // Written by one task, and read by one when it is complete.
     private var small = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 16)

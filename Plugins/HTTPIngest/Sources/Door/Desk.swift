@@ -110,7 +110,7 @@ struct Desk: HTTPResponder {
                 try body.append(buffer)
             }
         } catch {
-            // Cut, or too slow: nobody reads the answer.
+            // The connection was cut, or is too slow: the sender will hardly read the answer.
             return .error(.requestTimeout, "the post did not come to its end", isLast: true)
         }
         guard !hub.isStopping else { return busy("the hub is being stopped") }
@@ -195,7 +195,7 @@ struct Desk: HTTPResponder {
 
     /// The hub does not answer.
     ///
-    /// What the sender will not send again is kept here, and that is told; it is no success all the same.
+    /// What the sender will not send again is kept here, and the answer says so; its status is still that of a failure.
     private func keep(_ post: Intake.Post) async -> IngestAnswer {
         let isKept = (try? await intake.keep(post)) ?? false
         return busy(
@@ -204,7 +204,7 @@ struct Desk: HTTPResponder {
                 : "the hub does not answer; send the same again later")
     }
 
-    /// The phone shows nobody anything: the hub's people read it in `hub status`.
+    /// The app on the phone does not show what was refused: the people of the hub read it in `hub status`.
     private func tell(_ post: Intake.Post, _ report: IngestReport) async {
         guard let first = report.rejected.first else { return }
         let text = "\(post.token.name): \(report.rejections) refused, the first at \(first.place): \(first.code)"

@@ -42,7 +42,7 @@ struct Intake: Sendable {
         context.takesComputed = settings.takesComputed
         var arrival: IntakeMemory.Arrival?
         if post.format == .plain || post.format == .bleScaleSync {
-            // What is no JSON is not remembered.
+            // A body that is not JSON is not remembered.
             _ = try Self.body(bytes, post.format, context)
             let digest = IntakeMemory.digest(bytes, post.repeats)
             let found = try await memory.arrival(of: digest, by: post.token, now: now)

@@ -13,7 +13,7 @@ actor TokenStore {
     /// When each was last used, in microseconds; known since the start of the program.
     private var seen: [String: Int64] = [:]
     /// What a wrong id is compared with, so that it takes as long.
-    private static let nobody = PhoneToken(
+    private static let unknown = PhoneToken(
         name: "-", id: "00000000", hash: [UInt8](repeating: 0, count: 32), person: nil, made: 0)
     /// Phones of a household.
     static let most = 200
@@ -37,7 +37,7 @@ actor TokenStore {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let id = String(parts[0].prefix(64))
         let found = made[id] ?? declared.first { $0.id == id }
-        let isProved = (found ?? Self.nobody).isProved(by: parts.count > 1 ? String(parts[1].prefix(256)) : "")
+        let isProved = (found ?? Self.unknown).isProved(by: parts.count > 1 ? String(parts[1].prefix(256)) : "")
         guard let found, isProved else { return nil }
         seen[id] = time
         return found

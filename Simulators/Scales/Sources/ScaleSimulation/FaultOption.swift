@@ -66,7 +66,7 @@ public struct FaultOption: Sendable, Hashable {
             hs4: Effect { $0.losePieceEvery = $1 }),
         Known(
             "shuffle", "every n-th message of several pieces comes backwards", 1, hs4: Effect { $0.shuffleEvery = $1 }),
-        Known("bad-line", "every n-th line follows one that is no JSON", 2, hsl: Effect { $0.badLineEvery = $1 }),
+        Known("bad-line", "every n-th line follows one that is not JSON", 2, hsl: Effect { $0.badLineEvery = $1 }),
         Known("long-line", "a line longer than the protocol allows, once", 1, hsl: Effect { $0.overlongLine = $1 > 0 }),
         Known("cut", "the next frame stops after n bytes, once", nil, hs3: Effect { $0.cutAt = $1 }),
         Known("hangup", "the link is dropped after n more bytes, once", nil, links: [.hs3, .hs4, .hsl]),

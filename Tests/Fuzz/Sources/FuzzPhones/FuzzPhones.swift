@@ -48,6 +48,6 @@ private func check(_ record: PhoneRecord, _ decoder: inout RecordDecoder) {
     if case .success(let read)? = again {
         precondition(read == record.record, "a record does not come back as it was")
     } else {
-        precondition(again != nil, "a record is no JSON")
+        precondition(again != nil, "a record is not JSON")
     }
 }

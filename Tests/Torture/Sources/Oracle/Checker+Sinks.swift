@@ -65,7 +65,7 @@ extension Checker {
         }
     }
 
-    /// When what was on its way to a sink may have been lost: its process or the hub's ended, or it asked anew.
+    /// When what was on its way to a sink may have been lost: its process or the hub's ended, or it asked again.
     private func voids(of name: String, _ sink: Evidence.Sink) -> [ClosedRange<Int64>] {
         var moments = sink.lines.filter { $0.event == .started || $0.event == .again }.map(\.at)
         var stops: [String: Int64] = [:]

@@ -90,7 +90,7 @@ struct Checker {
             if let other = stories.updateValue(story, forKey: identity) {
                 find("\(identity) is there twice: as \(other.number) and as \(story.number)", identity)
             }
-            if said[identity] == nil { find("\(identity) is in the store, and nobody gave it", identity) }
+            if said[identity] == nil { find("\(identity) is in the store, and no program gave it", identity) }
             for record in story.versions.map(\.record) {
                 let isRetraction = record.kind == "retraction"
                 guard let version = isRetraction ? record.reason.flatMap({ Int($0) }) : record.value.map({ Int($0) })

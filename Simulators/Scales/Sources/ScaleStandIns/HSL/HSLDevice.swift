@@ -195,7 +195,7 @@ public struct HSLDevice: ScaleStandIn {
             written += 1
             if isDue(faults.badLineEvery, written) {
                 actions.append(.send(Array("{\"t\":\n".utf8)))
-                actions.append(.event(.fault("a line that is no JSON")))
+                actions.append(.event(.fault("a line that is not JSON")))
             }
             actions.append(.send(next.message.bytes))
             guard case .event(let event) = next.message else { continue }

@@ -80,7 +80,7 @@ extension HSLDevice {
         public var deafEvery: Int?
         /// Every n-th event comes twice, as after an acknowledgement that was lost.
         public var repeatEvery: Int?
-        /// Every n-th line follows one that is no JSON.
+        /// Every n-th line follows one that is not JSON.
         public var badLineEvery: Int?
         /// Everything is written in pieces of this many bytes.
         public var pieces: Int?
