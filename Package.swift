@@ -222,7 +222,7 @@ let package = Package(
             "HubCommand",
             [
                 "DaySeries", "Files", "HealthExports", "HealthStatistics", "HealthText", "HubClient", "HubCore",
-                "RecordDatabase", "HubSettings", "HubStore", "HubWire",
+                "PhonePayloads", "RecordDatabase", "HubSettings", "HubStore", "HubWire",
                 "JSON", "AppleExport", "AppleImport", "HubBridge", "PluginKit", "PluginState",
                 "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
             ],

@@ -122,7 +122,8 @@ public enum CSVColumn: String, CaseIterable, Sendable {
 }
 
 extension Provenance {
-    fileprivate var word: String {
+    /// `measured`, `derived` or `filled`, as a record says it.
+    package var word: String {
         switch self {
         case .measured: "measured"
         case .derived: "derived"

@@ -69,6 +69,16 @@ package final class Interruption: Sendable {
         }
     }
 
+    /// Ends the program when one has come, after `body`; no more once the task is cancelled.
+    package func exit(after body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        Task {
+            await wait()
+            guard !Task.isCancelled else { return }
+            await body()
+            Foundation.exit(HubExit.interrupted.rawValue)
+        }
+    }
+
     /// Lets those that wait go on, as if one had come; the next Ctrl-C is still the first.
     package func release() {
         let waiting = state.withLock { state in

@@ -107,12 +107,7 @@ struct PlayCommand: AsyncParsableCommand {
             let steps = try PlayStep.all(play.lines, records: records)
             let hub = try await PlayHub(patience: .seconds(patience))
             let interruption = Interruption()
-            let watch = Task {
-                await interruption.wait()
-                guard !Task.isCancelled else { return }
-                await hub.close()
-                Foundation.exit(HubExit.interrupted.rawValue)
-            }
+            let watch = interruption.exit { await hub.close() }
             defer {
                 watch.cancel()
                 interruption.release()

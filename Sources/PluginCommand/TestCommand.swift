@@ -85,12 +85,7 @@ struct TestCommand: AsyncParsableCommand {
         let rounds = ExaminationRounds(subject, chosen, times: times, atOnce: atOnce)
         // Asked to end it first ends the plugin, and takes its folders away: they have its secrets.
         let interruption = Interruption()
-        let watch = Task {
-            await interruption.wait()
-            guard !Task.isCancelled else { return }
-            await rounds.close()
-            Foundation.exit(HubExit.interrupted.rawValue)
-        }
+        let watch = interruption.exit { await rounds.close() }
         defer { watch.cancel() }
         let reports: [ConformanceReport]
         do { reports = try await rounds.run() } catch let refusal as Subject.Refusal {

@@ -3,6 +3,17 @@ import HubWire
 import Samples
 
 extension FakeHub {
+    /// Type, value and unit of each sample that is held, in the order of the keys; what was taken back is not among them.
+    package func heldText() -> [String] {
+        held.compactMap { held -> (String, String)? in
+            guard case .sample(let sample) = held.record else { return nil }
+            if case .quantity(let value, let unit) = sample.value {
+                return (sample.key.text, "\(sample.type) \(value) \(unit)")
+            }
+            return (sample.key.text, "\(sample.type)")
+        }.sorted { $0 < $1 }.map(\.1)
+    }
+
     func samples(_ body: [UInt8], from peer: [UInt8]) {
         batches += 1
         guard var session = sessions[peer] else { return }

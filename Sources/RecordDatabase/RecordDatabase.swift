@@ -183,13 +183,3 @@ extension SampleValue {
         if case .quantity(let value, let unit) = self { (value, unit) } else { nil }
     }
 }
-
-extension Provenance {
-    fileprivate var word: String {
-        switch self {
-        case .measured: "measured"
-        case .derived: "derived"
-        case .filled: "filled"
-        }
-    }
-}

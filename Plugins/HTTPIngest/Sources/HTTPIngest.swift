@@ -124,27 +124,14 @@ struct IngestParts: Sendable {
         desk = Desk(intake: intake, page: SetupPage(address: settings.address), limits: limits)
     }
 
-    /// What `hub ingest new` shows.
-    struct NewToken: Encodable, Sendable {
-        var name: String
-        var person: String?
-        var address: String
-        /// Absent in a dry run.
-        var token: String?
-        /// Opens Health Auto Export with all that it needs.
-        var link: String?
-        /// The link as a code, in lines for a terminal.
-        var qr: [String]?
-    }
-
-    func new(_ call: CommandCall) async throws -> NewToken {
+    func new(_ call: CommandCall) async throws -> NewIngestToken {
         let name = try call.arguments.text("name")
         guard PhoneToken.isName(name) else {
             throw CommandFailure("arguments", "name: expected 1 to 64 letters, digits, . _ or -")
         }
         let person = try person(of: name, said: call.arguments["person"]?.string)
         let formats = Set(try call.arguments.texts("formats"))
-        var answer = NewToken(name: name, person: person, address: settings.address)
+        var answer = NewIngestToken(name: name, person: person, address: settings.address)
         guard !call.isDryRun else { return answer }
         let (_, text) = try await tokens.add(name: name, person: person, formats: formats, at: hub.clock.now())
         answer.token = text
@@ -183,20 +170,9 @@ struct IngestParts: Sendable {
             + FormText.write(members.map { (name: $0, value: $1) })
     }
 
-    /// A line of `hub ingest list`.
-    struct Listed: Encodable, Sendable {
-        var name: String
-        var id: String
-        var person: String?
-        var formats: [String]
-        var made: String?
-        var lastSeen: String?
-        var inSettings: Bool
-    }
-
-    func list() async throws -> [Listed] {
+    func list() async throws -> [IngestToken] {
         try await tokens.list().map { token, isDeclared, seen in
-            Listed(
+            IngestToken(
                 name: token.name, id: token.id, person: token.person, formats: token.formats.sorted(),
                 made: token.made > 0 ? Timestamp(microseconds: token.made * 1_000_000).text : nil,
                 lastSeen: seen.map { Timestamp(microseconds: $0 / 1_000_000 * 1_000_000).text }, inSettings: isDeclared)

@@ -90,7 +90,7 @@ struct BrokerTests {
         try await scene.run { () async throws in
             await scene.hub.records(4)
             #expect(
-                await scene.held() == [
+                await scene.hub.heldText() == [
                     "bodyFatPercentage 0.185 %", "hc.boneMass 3.2 kg", "weight 80.4 kg", "weight 80.1 kg",
                 ])
             // A single message has minutes only, and is another time: the list says it.
@@ -102,7 +102,7 @@ struct BrokerTests {
             await scene.hub.wait { hub in
                 hub.held.contains { if case .retraction = $0.record { true } else { false } }
             }
-            #expect(await scene.held().contains("weight 80.9 kg"))
+            #expect(await scene.hub.heldText().contains("weight 80.9 kg"))
         }
     }
 
@@ -140,7 +140,7 @@ struct BrokerTests {
             try await broker.publish("scale/body-composition", Array("no JSON".utf8))
             try await broker.publish("scale/body-composition", Array(#"{"weight":71}"#.utf8))
             await scene.hub.records(1)
-            #expect(await scene.held() == ["weight 71.0 kg"])
+            #expect(await scene.hub.heldText() == ["weight 71.0 kg"])
             await scene.hub.wait { $0.events.contains { $0.event == "refused" } }
         }
     }

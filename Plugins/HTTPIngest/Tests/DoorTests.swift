@@ -120,17 +120,17 @@ import Testing
             for name in ["insert", "update"] {
                 #expect(try await scene.post(fixture: "openscale-\(name).json", to: "/ingest/openscale").status == 200)
             }
-            #expect(await scene.held() == ["bodyFatPercentage 0.185 %", "weight 80.2 kg"])
+            #expect(await scene.hub.heldText() == ["bodyFatPercentage 0.185 %", "weight 80.2 kg"])
             let deleted = try await scene.post(fixture: "openscale-delete.json", to: "/ingest/openscale")
             #expect(deleted.count("retracted") == 2)
-            #expect(await scene.held() == [])
+            #expect(await scene.hub.heldText() == [])
             // The app sends everything again.
             _ = try await scene.post(fixture: "openscale-insert.json", to: "/ingest/openscale")
             _ = try await scene.post(fixture: "openscale-batch.json", to: "/ingest/openscale")
-            #expect(await scene.held().count == 10)
+            #expect(await scene.hub.heldText().count == 10)
             let cleared = try await scene.post(fixture: "openscale-clear.json", to: "/ingest/openscale")
             #expect(cleared.count("retracted") == 6)
-            #expect(await scene.held().contains("weight 92.5 kg"))
+            #expect(await scene.hub.heldText().contains("weight 92.5 kg"))
         }
     }
 

@@ -153,15 +153,4 @@ final class Scene: Sendable {
             .appending(path: "../../../Tests/PhonePayloadsTests/Fixtures/\(name)")
         return Array(try Data(contentsOf: folder.standardizedFileURL))
     }
-
-    /// Type, value and unit of what the hub holds, in the order of the keys; what was taken back is not there.
-    func held() async -> [String] {
-        await hub.held.compactMap { held -> (String, String)? in
-            guard case .sample(let sample) = held.record else { return nil }
-            if case .quantity(let value, let unit) = sample.value {
-                return (sample.key.text, "\(sample.type) \(value) \(unit)")
-            }
-            return (sample.key.text, "\(sample.type)")
-        }.sorted { $0 < $1 }.map(\.1)
-    }
 }

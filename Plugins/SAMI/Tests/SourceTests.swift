@@ -40,7 +40,7 @@ import WebFaults
         run = scene.run()
         await scene.hub.records(3)
         await scene.end(run)
-        #expect(await scene.held() == ["weight 79.0 kg", "weight 80.0 kg", "weight 81.0 kg"])
+        #expect(await scene.hub.heldText() == ["weight 79.0 kg", "weight 80.0 kg", "weight 81.0 kg"])
     }
 
     @Test func `The fields of an unknown device type are declared, and are records of their own`() async throws {
@@ -54,7 +54,7 @@ import WebFaults
         try scene.post(#"{"activity":3}"#, at: Scene.ago(.seconds(60)), device: device)
         let run = scene.run()
         await scene.hub.records(1)
-        #expect(await scene.held() == ["x.sami.samiGearFit.activity 3.0 count"])
+        #expect(await scene.hub.heldText() == ["x.sami.samiGearFit.activity 3.0 count"])
         // While it listens, too.
         try await scene.untilItListens()
         let other = try #require(
@@ -64,7 +64,7 @@ import WebFaults
         try scene.post(
             #"{"light":12.5}"#, at: Scene.ago(.seconds(30)), device: try scene.add(device: "My lamp", type: other))
         await scene.hub.records(2)
-        #expect(await scene.held().last == "x.sami.lamp.light")
+        #expect(await scene.hub.heldText().last == "x.sami.lamp.light")
         await scene.end(run)
         let again = scene.run(.once)
         #expect(await again.end() == .done)
@@ -114,7 +114,7 @@ import WebFaults
         try scene.control("DELETE", "sockets")
         try scene.post(#"{"weight":82}"#, at: Scene.ago(.seconds(1)))
         await scene.hub.records(1)
-        #expect(await scene.held() == ["weight 82.0 kg"])
+        #expect(await scene.hub.heldText() == ["weight 82.0 kg"])
         await scene.end(run)
     }
 

@@ -142,17 +142,6 @@ final class Scene: Sendable {
     /// Returns when the last thing that was wrong is over.
     func isWellAgain() async { await hub.wait { $0.events.last?.isResolved == true } }
 
-    /// Type, value and unit of what the hub holds, in order of the keys.
-    func held() async -> [String] {
-        await hub.held.compactMap { held -> (String, String)? in
-            guard case .sample(let sample) = held.record else { return nil }
-            if case .quantity(let value, let unit) = sample.value {
-                return (sample.key.text, "\(sample.type) \(value) \(unit)")
-            }
-            return (sample.key.text, "\(sample.type)")
-        }.sorted { $0 < $1 }.map(\.1)
-    }
-
     /// Milliseconds since 1970, so long ago.
     static func ago(_ time: Duration) -> Int64 {
         HubClock.system.now() / 1_000 - Int64(time / .milliseconds(1))

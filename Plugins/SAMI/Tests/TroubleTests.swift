@@ -34,7 +34,7 @@ import WebFaults
         let again = scene.run(.once)
         await scene.hub.records(3)
         #expect(await again.end() == .done)
-        #expect(Set(await scene.held()) == ["weight 80.0 kg", "weight 81.0 kg", "weight 82.0 kg"])
+        #expect(Set(await scene.hub.heldText()) == ["weight 80.0 kg", "weight 81.0 kg", "weight 82.0 kg"])
     }
 
     @Test(arguments: [1, -1]) func `This machine's clock is wrong by days, and is set right: nothing is lost`(
@@ -50,7 +50,7 @@ import WebFaults
         run = scene.run(.once)
         await scene.hub.records(2)
         #expect(await run.end() == .done)
-        #expect(await scene.held() == ["weight 80.0 kg", "weight 81.0 kg"])
+        #expect(await scene.hub.heldText() == ["weight 80.0 kg", "weight 81.0 kg"])
     }
 
     // MARK: - The live stream
@@ -70,7 +70,7 @@ import WebFaults
         scene.faults.replace([])
         await scene.isWellAgain()
         await scene.end(run)
-        #expect(await scene.held() == ["weight 80.0 kg"])
+        #expect(await scene.hub.heldText() == ["weight 80.0 kg"])
     }
 
     @Test func `What the exchange shows late is not passed over`() async throws {
@@ -84,7 +84,7 @@ import WebFaults
             let run = scene.run(.once)
             #expect(await run.end() == .done)
         }
-        #expect(await scene.held() == ["weight 81.0 kg", "weight 80.0 kg"])
+        #expect(await scene.hub.heldText() == ["weight 81.0 kg", "weight 80.0 kg"])
     }
 
     @Test

@@ -103,13 +103,18 @@ extension ExportReader {
                 "duration",
                 json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
         }
+        endPart(&json)
+        events.append(json)
+    }
+
+    /// The metadata of what was read, and the end of its object.
+    private func endPart(_ json: inout [UInt8]) {
         if !draft.metadata.isEmpty {
             json.append(literal: #","metadata":{"#)
             json += draft.metadata
             json.append(0x7D)
         }
         json.append(0x7D)
-        events.append(json)
     }
 
     private static let eventKinds = [
@@ -172,12 +177,7 @@ extension ExportReader {
         totals.append(to: &json)
         ExportReader.append("events", events, to: &json)
         if !draft.unread.isEmpty { _ = draft.add("unread", json: [0x7B] + draft.unread + [0x7D]) }
-        if !draft.metadata.isEmpty {
-            json.append(literal: #","metadata":{"#)
-            json += draft.metadata
-            json.append(0x7D)
-        }
-        json.append(0x7D)
+        endPart(&json)
         activities.append(json)
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import HubClient
 import HubWire
+import PhonePayloads
 
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -72,26 +73,17 @@ struct IngestNewCommand: AsyncParsableCommand {
     var dryRun = false
     @OptionGroup var ingest: IngestOptions
 
-    struct Answer: Decodable {
-        var name: String
-        var person: String?
-        var address: String
-        var token: String?
-        var link: String?
-        var qr: [String]?
-    }
-
     func run() async throws {
         var words = ["name=\(name)"]
         if let person { words.append("person=\(person)") }
         if let formats { words.append("formats=\(formats)") }
         let result = try await ingest.ask("new", words, isDryRun: dryRun)
         if ingest.json { return try Output.json(result.text) }
-        let answer = try JSON.answer(Answer.self, result)
+        let answer = try JSON.answer(NewIngestToken.self, result)
         for line in lines(answer) { try Output.print(line) }
     }
 
-    private func lines(_ answer: Answer) -> [String] {
+    private func lines(_ answer: NewIngestToken) -> [String] {
         let owner = answer.person.map { "of \($0)" } ?? "without a person: the hub's rules say whose each record is"
         guard let token = answer.token else { return ["would make the token \(answer.name), \(owner)"] }
         var lines = [
@@ -116,18 +108,10 @@ struct IngestListCommand: AsyncParsableCommand {
 
     @OptionGroup var ingest: IngestOptions
 
-    struct Entry: Decodable {
-        var name: String
-        var person: String?
-        var formats: [String]
-        var made: String?
-        var lastSeen: String?
-    }
-
     func run() async throws {
         let result = try await ingest.ask("list", [])
         if ingest.json { return try Output.json(result.text) }
-        let entries = try JSON.answer([Entry].self, result)
+        let entries = try JSON.answer([IngestToken].self, result)
         guard !entries.isEmpty else { return Terminal.say("there are no tokens; hub ingest new NAME makes one") }
         var table = Table([("NAME", .left), ("PERSON", .left), ("SENDS", .left), ("MADE", .left), ("LAST SEEN", .left)])
         for entry in entries {

@@ -58,28 +58,20 @@ struct EntryReader {
 
     private func symptom(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
         guard let name = members.text("name"), !name.isEmpty else { return batch.reject(at, "type", "name is missing") }
-        let source = members.text("source") ?? ""
         let severity = members.text("severity")
-        var metadata = MetadataWriter()
         let word = Self.severities[PhoneKeys.folded(severity ?? "unspecified")]
-        if let type = Self.symptoms[PhoneKeys.folded(name)], let raw = word.flatMap({ type.value(named: $0)?.raw }) {
-            metadata.add("wasUserEntered", truth: members.truth("userEntered"))
-            metadata.add("sourceName", text: source)
-            let key = key(start, "\(type.id) r \(PhoneKeys.hash(source))")
-            return add(maker.category(type.id, raw, key, start, end, metadata), &batch)
+        let known = Self.symptoms[PhoneKeys.folded(name)].flatMap { type in
+            word.flatMap { type.value(named: $0)?.raw }.map { (type: type.id, raw: $0) }
         }
+        var metadata = MetadataWriter()
         // In the phone's language, or a severity that the type does not have.
-        metadata.add("severity", text: severity)
+        if known == nil { metadata.add("severity", text: severity) }
         metadata.add("wasUserEntered", truth: members.truth("userEntered"))
-        metadata.add("sourceName", text: source)
-        guard let type = type("x.hae.symptom") else { return }
-        let key = key(start, "symptom r \(PhoneKeys.hash(source, name))")
-        add(maker.sample(type, .other(name), key, start, end, metadata), &batch)
+        give(name, known, else: "symptom", members.text("source") ?? "", start, end, metadata, &batch)
     }
 
     private func cycle(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
         guard let name = members.text("name"), !name.isEmpty else { return batch.reject(at, "type", "name is missing") }
-        let source = members.text("source") ?? ""
         let word = members.text("value")
         let values = word.map { PhoneKeys.folded($0).replacing("_", with: "") }
         let found = TypeRegistry.standard.all.first {
@@ -91,23 +83,31 @@ struct EntryReader {
                 ? type.values[0].raw
                 : type.values.first { PhoneKeys.folded($0.name).replacing("_", with: "") == values }?.raw
         }
+        let known = found.flatMap { type in raw.map { (type: type.id, raw: $0) } }
         var metadata = MetadataWriter()
-        if let found, let raw {
+        if known == nil { metadata.add("value", text: word) }
+        if known?.type == .menstrualFlow {
             // HealthKit has no menstrual flow that does not say this.
-            if found.id == .menstrualFlow {
-                metadata.add("menstrualCycleStart", truth: members.truth("isCycleStart") ?? false)
-            } else {
-                metadata.add("isCycleStart", truth: members.truth("isCycleStart"))
-            }
-            metadata.add("sourceName", text: source)
-            let key = key(start, "\(found.id) r \(PhoneKeys.hash(source))")
-            return add(maker.category(found.id, raw, key, start, end, metadata), &batch)
+            metadata.add("menstrualCycleStart", truth: members.truth("isCycleStart") ?? false)
+        } else {
+            metadata.add("isCycleStart", truth: members.truth("isCycleStart"))
         }
-        metadata.add("value", text: word)
-        metadata.add("isCycleStart", truth: members.truth("isCycleStart"))
+        give(name, known, else: "cycle", members.text("source") ?? "", start, end, metadata, &batch)
+    }
+
+    /// A value of a category; where the hub does not know it, the app's own name for it, under a type `x.hae.` of this word.
+    private func give(
+        _ name: String, _ known: (type: TypeID, raw: Int)?, else word: String, _ source: String, _ start: Timestamp,
+        _ end: Timestamp, _ metadata: MetadataWriter, _ batch: inout PhoneBatch
+    ) {
+        var metadata = metadata
         metadata.add("sourceName", text: source)
-        guard let type = type("x.hae.cycle") else { return }
-        let key = key(start, "cycle r \(PhoneKeys.hash(source, name))")
+        if let known {
+            let key = key(start, "\(known.type) r \(PhoneKeys.hash(source))")
+            return add(maker.category(known.type, known.raw, key, start, end, metadata), &batch)
+        }
+        guard let type = type("x.hae.\(word)") else { return }
+        let key = key(start, "\(word) r \(PhoneKeys.hash(source, name))")
         add(maker.sample(type, .other(name), key, start, end, metadata), &batch)
     }
 

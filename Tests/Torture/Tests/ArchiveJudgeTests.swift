@@ -4,7 +4,7 @@ import TortureDiary
 @testable import hub_torture
 
 /// What the judge finds of the two plugins that write no diary.
-@Suite struct ArchiveJudgeTests {
+@Suite struct ArchiveJudgeTests: JudgeSuite {
     private static let reading = "2026-03-01T00:00:05+01:00"
 
     private static func record(_ key: String, _ seq: Int64, device: String?, value: Double?) -> Story.Record {
@@ -14,7 +14,7 @@ import TortureDiary
     }
 
     /// The world of ``JudgeTests/good``, with a reading of the platinum source, and all of it in the files of the platinum sink.
-    private static var good: Evidence {
+    static var good: Evidence {
         var evidence = JudgeTests.good
         evidence.readings = [reading]
         let read = record(reading, 3, device: nil, value: 1)
@@ -42,20 +42,6 @@ import TortureDiary
                 name: "archive/files", wanted: 3, delivered: 3, pending: 0, retrying: 0, refused: 0, superseded: 0,
                 skipped: 0, cursor: "e-3"))
         return evidence
-    }
-
-    private func findings(_ change: (inout Evidence) -> Void) -> [String] {
-        var evidence = Self.good
-        change(&evidence)
-        var judge = Checker(evidence)
-        return judge.judge()
-    }
-
-    private func finds(
-        _ beginning: String, _ location: SourceLocation = #_sourceLocation, _ change: (inout Evidence) -> Void
-    ) {
-        let found = findings(change)
-        #expect(found.contains { $0.hasPrefix(beginning) }, "\(found)", sourceLocation: location)
     }
 
     @Test func `where all is well nothing is found`() { #expect(findings { _ in } == []) }

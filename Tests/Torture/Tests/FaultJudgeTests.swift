@@ -4,15 +4,10 @@ import TortureDiary
 @testable import hub_torture
 
 /// What is planted beside each fault is found all the same; only what a restore or a disk has taken back may be missing.
-@Suite struct FaultJudgeTests {
+@Suite struct FaultJudgeTests: JudgeSuite {
     private typealias Good = JudgeTests
 
-    private func findings(_ change: (inout Evidence) -> Void) -> [String] {
-        var evidence = JudgeTests.good
-        change(&evidence)
-        var judge = Checker(evidence)
-        return judge.judge()
-    }
+    static var good: Evidence { JudgeTests.good }
 
     private static func trial(_ kind: StoreFault, words: [String] = [], patience: Int64? = nil) -> Trial {
         Trial(kind: kind.rawValue, applied: 90, lifted: 4_000, words: words, patience: patience)

@@ -4,7 +4,7 @@ import TortureDiary
 @testable import hub_torture
 
 /// A judge that finds nothing proves nothing, unless it finds what is there: each kind of loss and doubling, planted by hand.
-@Suite struct JudgeTests {
+@Suite struct JudgeTests: JudgeSuite {
     static let key = "1700000000-s"
 
     static func step(_ version: Int, retraction: Bool = false) -> Step {
@@ -72,21 +72,6 @@ import TortureDiary
         evidence.sightings = [Sighting(asked: 150, answered: 151, status: account(1, cursor: "e-1"))]
         evidence.last = account(2)
         return evidence
-    }
-
-    private func findings(_ change: (inout Evidence) -> Void) -> [String] {
-        var evidence = Self.good
-        change(&evidence)
-        var judge = Checker(evidence)
-        return judge.judge()
-    }
-
-    /// Expects that something is found that begins with `beginning`.
-    private func finds(
-        _ beginning: String = "", _ location: SourceLocation = #_sourceLocation, _ change: (inout Evidence) -> Void
-    ) {
-        let found = findings(change)
-        #expect(found.contains { $0.hasPrefix(beginning) }, "\(found)", sourceLocation: location)
     }
 
     @Test func `where all is well nothing is found`() {
