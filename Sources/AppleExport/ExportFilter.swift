@@ -18,8 +18,6 @@ public struct ExportFilter: Hashable, Sendable {
         (self.from, self.to) = (from, to)
     }
 
-    public var isEmpty: Bool { types == nil && sources == nil && from == nil && to == nil }
-
     func takes(_ start: Int64, _ end: Int64) -> Bool { from.map { end >= $0 } ?? true && to.map { start < $0 } ?? true }
 
     func takes(source: String) -> Bool { sources?.contains(source.lowercased()) ?? true }

@@ -71,8 +71,6 @@ public final class ExportReader {
         if !package.unreadable.isEmpty { account.note(.damagedFile, count: package.unreadable.count) }
     }
 
-    /// What the file is told from others by.
-    public var fingerprint: String { package.fingerprint }
     /// How far the file has been read, of how much; in a zip of its packed bytes.
     public var position: Int64 { tokenizer.inputPosition }
     public var size: Int64 { tokenizer.inputSize }

@@ -44,6 +44,4 @@ public struct ExportAccount: Hashable, Sendable {
 
     public mutating func leaveOut(_ reason: String) { leftOut[reason, default: 0] += 1 }
     public mutating func change(_ what: String) { changed[what, default: 0] += 1 }
-
-    public var leftOutCount: Int64 { leftOut.values.reduce(0, +) }
 }

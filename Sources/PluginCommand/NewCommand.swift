@@ -93,7 +93,7 @@ struct NewCommand: ParsableCommand {
             throw Failure(.usage, "--source and --sink: choose one; what it makes can be made both by hand")
         }
         let role: PluginRole = sink == nil ? .source : .sink
-        let type = try Self.type(sink ?? source ?? "weight", for: role)
+        let type = try Self.type(sink ?? source ?? "weight")
         let package = package.map { PackagePlace($0) } ?? PackagePlace.ofThisProgram
         guard language != .swift || package != nil else {
             throw Failure(
@@ -109,7 +109,7 @@ struct NewCommand: ParsableCommand {
             name: name, language: language, role: role, type: type, path: path, package: package)
     }
 
-    private static func type(_ name: String, for role: PluginRole) throws -> HealthType {
+    private static func type(_ name: String) throws -> HealthType {
         guard let type = TypeRegistry.standard.resolve(name) else {
             let near = TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
             throw Failure(.usage, "there is no type \(name)\(near) Docs/Samples.md lists them")

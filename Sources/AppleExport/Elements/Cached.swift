@@ -108,9 +108,7 @@ final class ValueEntry {
 
 /// A source by its name.
 final class SourceEntry {
-    /// With plain spaces.
-    let name: String
-    /// As it is identified: as ``name``.
+    /// As it is identified: its name, with plain spaces.
     let identity: [UInt8]
     /// `,"source":{"device":"…","account":"…"}`, empty where there is neither; before it whose it is, where that is said.
     let json: [UInt8]
@@ -125,7 +123,6 @@ final class SourceEntry {
         var name = SourceName.normalized(text)
         // The most that the hub takes for the name of a device.
         while name.utf8.count > 256 { name.removeLast() }
-        self.name = name
         self.oddities = oddities
         identity = Array(name.utf8)
         var json: [UInt8] = []

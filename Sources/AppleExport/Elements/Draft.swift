@@ -5,13 +5,11 @@ struct Draft {
     var type: TypeEntry?
     var source: SourceEntry?
     var unit: UnitEntry?
-    var category: ValueEntry?
     var revision: MetadataEntry?
     var device: MetadataEntry?
     var hasValue = false
     /// The value as it is written.
     var value: [UInt8] = []
-    var number: DecimalText.Number?
     var start: Int64?
     var end: Int64?
     var created: Int64?
@@ -30,8 +28,8 @@ struct Draft {
 
     /// Makes it as new, and keeps the room it has.
     mutating func reset(at offset: Int64) {
-        (type, source, unit, category, revision, device) = (nil, nil, nil, nil, nil, nil)
-        (hasValue, number, start, end, created, hasWrongTime) = (false, nil, nil, nil, nil, false)
+        (type, source, unit, revision, device) = (nil, nil, nil, nil, nil)
+        (hasValue, start, end, created, hasWrongTime) = (false, nil, nil, nil, false)
         value.removeAll(keepingCapacity: true)
         metadata.removeAll(keepingCapacity: true)
         unread.removeAll(keepingCapacity: true)

@@ -43,16 +43,6 @@ public enum RouteFile {
             }
         }
     }
-
-    /// How many points a file has, for tests by chance.
-    public static func count(_ source: any ByteSource) throws(ExportError) -> Int {
-        var count = 0
-        try read(source) { _ in
-            count += 1
-        } unread: { _ in
-        }
-        return count
-    }
 }
 
 /// One point, as it is read.

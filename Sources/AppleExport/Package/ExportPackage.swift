@@ -16,10 +16,6 @@ public struct ExportPackage {
     private let place: Place
     /// Entries of the zip that cannot be read.
     public let unreadable: [String]
-    /// What tells this export from another: the sum and size of what it says, or size and time of a file that has no sum.
-    public let fingerprint: String
-    /// Bytes of the XML; of its packed form, in a zip, ``ByteSource/inputSize`` tells.
-    public let size: Int64
 
     /// More than ten times the largest export that is known of, which has four gigabytes.
     private static let maximumMain: Int64 = 64 << 30
@@ -39,8 +35,6 @@ public struct ExportPackage {
             }
             place = .zip(archive, main: main, files: files)
             unreadable = archive.unreadable
-            fingerprint = "zip \(main.size) \(main.checksum) \(files.count)"
-            size = main.size
             return
         }
         let main = try ExportPackage.main(below: path)
@@ -54,28 +48,16 @@ public struct ExportPackage {
         }
         place = .folder(main: main, files: files)
         unreadable = []
-        var status = stat()
-        guard stat(main, &status) == 0 else {
-            throw ExportError(.io, "\(main): \(String(cString: strerror(errno)))")
-        }
-        size = Int64(status.st_size)
-        fingerprint = "xml \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(files.count)"
     }
 
     /// An XML in memory, without files beside it.
     public init(xml bytes: [UInt8]) {
         (path, place, unreadable) = ("(memory)", .bytes(bytes), [])
-        (fingerprint, size) = ("bytes \(bytes.count)", Int64(bytes.count))
     }
 
     private static func isPlainFile(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    }
-
-    /// Whether a file is an export by what it begins with; cheap, and without an error.
-    public static func isExport(_ path: String) -> Bool {
-        (try? ExportPackage(path)) != nil
     }
 
     private static func main(of archive: ZipArchive) throws(ExportError) -> ZipEntry {

@@ -17,7 +17,6 @@ struct ExportedLine {
     /// `nil` where it has no person.
     let person: String?
     let key: String?
-    let group: String?
     /// The start of a sample, as it is written.
     let start: String?
     /// The number that it had in the other hub, where the line has it.
@@ -41,14 +40,14 @@ struct ExportedLine {
             raw(name).flatMap { JSONTree(Array($0)) }?.text
         }
         guard let kind = text("kind"), let type = text("type") else {
-            throw Fault(reason: "no kind and type: no record of a hub; give it with hub bridge publish")
+            throw Fault(reason: "no kind and type: this is not a record of a hub; give it with hub bridge publish")
         }
         guard let plugin = raw("source").flatMap({ JSONTree(Array($0)) })?["plugin"]?.text else {
             throw Fault(reason: "source.plugin: missing; a record of a hub says who gave it")
         }
         (self.kind, self.type, self.plugin, person) = (kind, type, plugin, text("person"))
         unit = text("unit")
-        (key, group, start) = (text("key"), text("group"), text("start"))
+        (key, start) = (text("key"), text("start"))
         number = raw("number").flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
         wasEdited = raw("edited") != nil
         let original = raw("original").flatMap { JSONTree(Array($0)) }

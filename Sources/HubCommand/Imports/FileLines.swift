@@ -16,7 +16,6 @@ struct FileLines {
     static let longest = 131_072
     private static let piece = 1 << 18
 
-    let path: String
     /// The bytes of the file when it was opened.
     let size: Int64
     /// The bytes that have been read.
@@ -36,7 +35,7 @@ struct FileLines {
         guard fstat(opened.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw Failure(.usage, "\(path) is not a file; hub bridge publish takes records from a stream")
         }
-        (self.path, file, size) = (path, opened, Int64(status.st_size))
+        (file, size) = (opened, Int64(status.st_size))
     }
 
     /// The next line that is not empty; `nil` at the end.

@@ -19,7 +19,4 @@ enum PhoneZone {
             return Timestamp(microseconds: instant, offsetMinutes: Int16(offset / 60))
         }
     }
-
-    /// Whether there is such a zone.
-    static func isKnown(_ zone: String) -> Bool { TimeZone(identifier: zone) != nil }
 }

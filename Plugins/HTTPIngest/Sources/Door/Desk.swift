@@ -100,7 +100,7 @@ struct Desk: HTTPResponder {
         guard token.formats.isEmpty || token.formats.contains(place.word) else {
             return .error(.forbidden, "the token \(token.name) is not for \(place.word)", isLast: true)
         }
-        if let fault = contentFault(request, place) { return fault }
+        if let fault = contentFault(request) { return fault }
         let most = intake.settings.mostBytes
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > most { return tooLarge(most) }
         let body = BodyBytes(folder: intake.hub.state.directory)
@@ -135,7 +135,7 @@ struct Desk: HTTPResponder {
         return true
     }
 
-    private func contentFault(_ request: Request, _ place: Place) -> IngestAnswer? {
+    private func contentFault(_ request: Request) -> IngestAnswer? {
         if let encoding = request.headers[.contentEncoding], encoding.lowercased() != "identity" {
             return .error(.unsupportedMediaType, "send the body as it is, without \(encoding.prefix(32))", isLast: true)
         }

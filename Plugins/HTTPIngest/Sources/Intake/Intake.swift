@@ -14,8 +14,6 @@ struct Intake: Sendable {
     enum Failure: Error {
         /// Nothing of the body was taken.
         case refused(PhoneError)
-        /// Later.
-        case busy(String)
         /// The token was revoked meanwhile.
         case revoked
     }
