@@ -1,3 +1,5 @@
+// `stat` belongs to this module or to Glibc, by which of them the compiler reads first.
+import CDispatch
 import Files
 import Glibc
 import NIOSSL
