@@ -41,7 +41,7 @@ struct CertificateTests {
             let token = try #require(made["token"]?.text)
             let phone = try await Curl("\(address)/ingest/plain", weight, token: token, options: trust)
             #expect(phone.code == 0 && phone.status == 200, "\(phone)")
-            #expect(await scene.held() == ["weight 80.4 kg"])
+            #expect(await scene.hub.heldText() == ["weight 80.4 kg"])
             let page = try await Curl("https://localhost:\(scene.port)/", options: trust)
             #expect(page.status == 200 && page.body.contains("\(address)/ingest/hae"))
         }
@@ -66,11 +66,11 @@ struct CertificateTests {
             #expect(wrong.status == 401, "\(wrong)")
             let large = try await Curl(address, "@\(huge)", options: trust)
             #expect(large.status == 413, "\(large)")
-            #expect(await scene.held() == ["weight 80.4 kg"])
+            #expect(await scene.hub.heldText() == ["weight 80.4 kg"])
         }
     }
 
-    @Test func `HTTP and noise at a door of HTTPS store nothing, keep no place, and harm nobody`() async throws {
+    @Test func `HTTP and noise at a door of HTTPS store nothing, keep no place, and do not harm others`() async throws {
         let certificates = try await Certificates()
         try await certificates.issue()
         var limits = IngestLimits()

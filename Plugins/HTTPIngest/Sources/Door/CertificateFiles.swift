@@ -59,7 +59,7 @@ struct CertificateFiles: Sendable, Hashable {
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(bytes), !chain.isEmpty else {
             throw PluginFailure(
                 .settings,
-                "setting certificate: \(certificate) is no certificate in PEM form, which begins with "
+                "setting certificate: \(certificate) is not a certificate in PEM form, which begins with "
                     + "-----BEGIN CERTIFICATE-----; often it is called fullchain.pem")
         }
         return chain
@@ -67,7 +67,7 @@ struct CertificateFiles: Sendable, Hashable {
 
     private func readKey() throws -> NIOSSLPrivateKey {
         let (bytes, mode) = try Self.bytes(of: "key", key)
-        // A group may read it, as Debian's ssl-cert does; nobody else, and only its owner may change it.
+        // Its owner and a group may read it, as Debian's ssl-cert does; only its owner may change it.
         guard mode & 0o027 == 0 else {
             throw PluginFailure(
                 .settings,
@@ -78,7 +78,8 @@ struct CertificateFiles: Sendable, Hashable {
         guard !text.contains("ENCRYPTED") else {
             throw PluginFailure(
                 .settings,
-                "setting key: \(key) has a password, which nobody types here; openssl pkey -in \(key) -out NEW takes it off"
+                "setting key: \(key) has a password, and the plugin cannot ask for it; openssl pkey -in \(key) -out NEW "
+                    + "takes it off"
             )
         }
         do {
@@ -86,14 +87,14 @@ struct CertificateFiles: Sendable, Hashable {
         } catch {
             throw PluginFailure(
                 .settings,
-                "setting key: \(key) is no private key in PEM form, which begins with -----BEGIN PRIVATE KEY-----; often "
-                    + "it is called privkey.pem")
+                "setting key: \(key) is not a private key in PEM form, which begins with -----BEGIN PRIVATE KEY-----; "
+                    + "often it is called privkey.pem")
         }
     }
 
     private static func bytes(of setting: String, _ path: String) throws -> (bytes: [UInt8], mode: mode_t) {
         do throws(FileError) {
-            // What is no file, such as a pipe, is not waited for.
+            // Something else than a file, such as a pipe, is not waited for.
             let file = try Descriptor(path, O_RDONLY | O_NONBLOCK)
             var status = stat()
             guard fstat(file.number, &status) == 0 else { throw FileError("examine", path) }
