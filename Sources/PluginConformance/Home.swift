@@ -47,7 +47,7 @@ final class Home: Sendable {
     ///
     /// - Parameter isFirst: the hub is given what it has from before the plugin came.
     func start(isFirst: Bool = false) async throws {
-        if isFirst, !tokens.isEmpty {
+        if isFirst, standIn?.tokens.isEmpty == false {
             // The first hub makes the store, without which a hub takes no tokens for its own.
             try await start()
             await end()
@@ -67,15 +67,11 @@ final class Home: Sendable {
         }
     }
 
-    private var tokens: [String: String] {
-        (standIn?.values ?? [:]).filter { $0.key.hasPrefix(StandIn.tokenMark) }
-    }
-
     /// The hub, which does not run, has the tokens that the stand-in knows, as after log-ins.
     private func logIn() async throws {
         let secrets = try SecretStore(path: HubFiles(data: "\(folder)/data", run: "\(folder)/run").secrets)
-        for (name, token) in tokens {
-            let account = TokenAccount(instance: subject.name, name: String(name.dropFirst(StandIn.tokenMark.count)))
+        for (name, token) in standIn?.tokens ?? [:] {
+            let account = TokenAccount(instance: subject.name, name: name)
             _ = try await secrets.put(
                 NewToken(json: Array(token.utf8), expires: nil, isRenewable: false), for: account, expecting: 0,
                 at: HubClock.system.now())

@@ -44,7 +44,7 @@ extension Rule {
             repair: "Keep no account of your own: the hub delivers again whatever was not answered."
         ) { examination in
             try await delivered(examination) { bench, records in
-                _ = await bench.stage.hub.deliver(records, to: bench.want)
+                _ = await bench.stage.hub.deliver(records, to: await bench.want?.want ?? "")
                 await bench.life.kill()
                 await bench.stage.hub.forgetSessions()
                 bench.life = bench.stage.start()
@@ -67,100 +67,16 @@ extension Rule {
         },
     ]
 
-    /// A sink beside a hub, and what it did wrong.
-    private final class Bench {
-        let stage: Stage
-        var life: Life
-        let want: String
-        var seen: [String] = []
-
-        init(_ stage: Stage, _ life: Life, _ want: String) { (self.stage, self.life, self.want) = (stage, life, want) }
-
-        /// Delivers, and looks at the answer; again where the plugin begins another session meanwhile, as the hub does.
-        func deliver(_ records: [String]) async throws {
-            var report: DeliveryReport?
-            var isAgain = false
-            repeat {
-                let (want, times) = (want, await stage.hub.timesWanted[want])
-                guard let place = await stage.hub.deliver(records, to: want) else {
-                    seen.append("its credit does not cover \(records.count) records")
-                    return
-                }
-                _ = await stage.comes { $0.deliveries[place].report != nil || $0.timesWanted[want] != times }
-                report = await stage.hub.deliveries[place].report
-                isAgain = await stage.hub.timesWanted[want] != times
-            } while report == nil && isAgain
-            guard let report else {
-                seen.append("no DONE came")
-                return
-            }
-            for (number, result) in report.results.enumerated() where !result.isGood {
-                seen.append("record \(number + 1) of the delivery: \(result.words)")
-            }
-        }
-    }
-
     private static func delivered(
-        _ examination: Examination, then more: (Bench, [String]) async throws -> Void
+        _ examination: Examination, then more: (SinkBench, [String]) async throws -> Void
     ) async throws -> [String] {
         let stage = try await examination.stage()
-        let life = stage.start()
-        guard await stage.comes({ !$0.wants.isEmpty }),
-            let want = await stage.hub.wants.min(by: { $0.key < $1.key })?.value
-        else {
-            return ["no WANT came"]
-        }
-        let bench = Bench(stage, life, want.want)
-        let records = try await plain(want, in: stage.hub)
+        let bench = SinkBench(stage, stage.start())
+        guard await stage.comes({ !$0.wants.isEmpty }), let want = await bench.want else { return ["no WANT came"] }
+        let records = try await SinkBench.plain(want, in: stage.hub)
         try await bench.deliver(records)
         try await more(bench, records)
         _ = await bench.life.stop(stage.hub)
         return bench.seen + (await stage.hub.violations)
-    }
-
-    /// Three records that a subscription asks for, nothing unusual in them, as the hub writes them.
-    ///
-    /// - Parameter hub: holds them too, where they are days: what is wanted of a day may be asked for when it is delivered.
-    private static func plain(_ want: WantRequest, in hub: FakeHub) async throws -> [String] {
-        guard let type = MadeUpRecords.type(among: want.types ?? ["weight"], mayBeNamed: !want.selection.isOfDays)
-        else {
-            throw Examination.Unknown(
-                reason: "the kit has no records of the types that it wants, which are no quantities and no categories")
-        }
-        let person = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
-        let records =
-            want.selection.isOfDays
-            ? MadeUpRecords.dayValues(type, person: person.name, before: Date())
-            : MadeUpRecords.samples(type, of: "conformance", device: "scale", before: Date())
-        let stored =
-            want.selection.isOfDays
-            ? await hub.hold(days: records, of: person)
-            : records.enumerated().map { place, record in
-                let number = Int64(place + 1)
-                return StoredRecord(
-                    record: record, number: number, sequence: number, assignment: .person(person), type: type.id)
-            }
-        return stored.map { record in
-            var bytes: [UInt8] = []
-            RecordEncoder.append(record, to: &bytes)
-            return String(decoding: bytes, as: UTF8.self)
-        }
-    }
-}
-
-extension KindSelection {
-    fileprivate var isOfDays: Bool { standing == [.day] }
-}
-
-extension DeliveryResult {
-    fileprivate var isGood: Bool { if case .delivered = self { true } else { false } }
-
-    fileprivate var words: String {
-        switch self {
-        case .delivered: "delivered"
-        case .retry(_, let reason): "retry\(reason.map { ": " + $0 } ?? "")"
-        case .refused(let reason): "refused: \(reason)"
-        case .unauthorized(let reason): "unauthorized: \(reason)"
-        }
     }
 }

@@ -13,6 +13,8 @@ final class Stage: Sendable {
     let trial: PluginTrial
     let subject: Subject
     let scratch: String
+    /// By account, as after log-ins.
+    let tokens: [String: RawJSON]
     private let standIn: StandIn?
     private let token = (0..<32).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
     private let context: Context
@@ -29,6 +31,12 @@ final class Stage: Sendable {
         (self.subject, self.scratch) = (subject, scratch)
         do {
             standIn = try subject.simulator.map { try StandIn($0, scratch: scratch) }
+            tokens = try (standIn?.tokens ?? [:]).mapValues { text in
+                guard let token = RawJSON(text) else {
+                    throw Subject.Refusal(description: "the simulator's \(StandIn.tokenMark)… is not JSON")
+                }
+                return token
+            }
             let file = "\(scratch)/hub.conf"
             try subject.configuration(scratch, standIn?.values ?? [:]).write(
                 toFile: file, atomically: true, encoding: .utf8)
@@ -43,12 +51,7 @@ final class Stage: Sendable {
             hub = try FakeHub(
                 door: "ipc://\(scratch)/door", feed: "ipc://\(scratch)/feed", context: context, behaviour: first,
                 logIn: .init(instance: subject.name, token: token))
-            for (name, text) in standIn?.values ?? [:] where name.hasPrefix(StandIn.tokenMark) {
-                guard let token = RawJSON(text) else {
-                    throw Subject.Refusal(description: "the simulator's \(name) is not JSON")
-                }
-                await hub.setToken(token, of: String(name.dropFirst(StandIn.tokenMark.count)))
-            }
+            for (account, token) in tokens { await hub.setToken(token, of: account) }
             await hub.keep(subject.records)
             try await hub.start()
         } catch {

@@ -11,6 +11,13 @@ package final class StandIn: Sendable {
     private let process: Mutex<Process>
     private let input = Pipe()
 
+    /// By account, the texts of the tokens that it takes.
+    var tokens: [String: String] {
+        let named = values.filter { $0.key.hasPrefix(Self.tokenMark) }
+        return Dictionary(
+            uniqueKeysWithValues: named.map { (String($0.key.dropFirst(Self.tokenMark.count)), $0.value) })
+    }
+
     /// Starts it, and waits for its first line.
     /// - Throws: ``Subject/Refusal`` where it ends or prints something else.
     package init(_ program: String, scratch: String) throws {

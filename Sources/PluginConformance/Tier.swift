@@ -52,5 +52,5 @@ package struct Rule: Sendable {
 
     /// All, in the order in which they are looked at.
     package static let all: [Rule] =
-        describing + living + sessions + records + deliveries + homes + commands + privacy + costs
+        describing + living + sessions + records + deliveries + logIns + homes + commands + privacy + costs
 }

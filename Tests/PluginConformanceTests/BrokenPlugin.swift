@@ -4,12 +4,22 @@ struct BrokenPlugin: Sendable {
     /// What its author did.
     let fault: String
     /// What stands in the good program, and what stands there instead.
-    let changes: [(String, String)]
+    private(set) var changes: [(String, String)]
     /// Further lines of its section.
     var settings: [String] = []
+    /// Whether it logs in: its stand-in names a token.
+    var logsIn = false
 
     init(_ rule: String, _ fault: String, _ changes: (String, String)..., settings: [String] = []) {
         (self.rule, self.fault, self.changes, self.settings) = (rule, fault, changes, settings)
+    }
+
+    /// A sink that asks for its token in each session, and delivers only with that of its stand-in.
+    ///
+    /// - Parameter changes: of the sink that does so rightly.
+    private init(logIn fault: String, _ changes: (String, String)...) {
+        self.init("log-in-lost", fault)
+        (self.changes, logsIn) = (Self.logIn + changes, true)
     }
 
     // MARK: - Sources: of the program of Protocol §13.8
@@ -266,43 +276,101 @@ struct BrokenPlugin: Sendable {
 
     // MARK: - Sinks: of hub-lines.py
 
-    static let sinks: [BrokenPlugin] = [
-        BrokenPlugin("wants", "no WANT", (#"            say("WANT""#, #"            {}.get("WANT""#)),
-        BrokenPlugin("wants", "a type that it does not read", (#""types": ["weight"]"#, #""types": ["heartRate"]"#)),
-        BrokenPlugin("answers-deliveries", "no DONE", (#"            say("DONE""#, #"            {}.get("DONE""#)),
-        BrokenPlugin("answers-deliveries", "a result too few", (#""results": results"#, #""results": results[1:]"#)),
+    /// What makes the good sink one that logs in, rightly.
+    static let logIn: [(String, String)] = [
+        (
+            "        if verb == b\"WELCOME\":",
+            """
+                    if verb == b"TOKEN" and "token" in body:
+                        if body["token"]["access_token"] == "let-me-in":
+                            allowed = True
+                        else:
+                            allowed = False
+                            say("TOKEN", {"id": 2, "account": "me", "for": "release", "failure": "auth",
+                                          "reason": "it is not taken", "version": body["version"]})
+                    elif verb == b"WELCOME":
+                        say("TOKEN", {"id": 1, "account": "me", "for": "use"})
+            """
+        ),
+        ("    silence = 0\n    while", "    silence, allowed = 0, False\n    while"),
+        (
+            "            results = [",
+            """
+                        unlike = {"result": "auth", "reason": "log in"}
+                        results = [unlike for _ in body["records"]] if not allowed else [
+            """
+        ),
+    ]
+
+    private static let withoutLogIn: [BrokenPlugin] = [
         BrokenPlugin(
-            "answers-deliveries", "nothing is good enough",
-            (#"{"result": "delivered"}"#, #"{"result": "refused", "reason": "no"}"#)),
+            logIn: "what it cannot deliver is refused",
+            (#"{"result": "auth", "reason": "log in"}"#, #"{"result": "refused", "reason": "401"}"#)),
         BrokenPlugin(
-            "answers-deliveries", "a crash at the first record",
-            ("    def deliver(record, path):", "    def deliver(record, path):\n        raise ValueError(record)")),
+            logIn: "what it cannot deliver is done with",
+            (#"{"result": "auth", "reason": "log in"}"#, #"{"result": "delivered"}"#)),
+        BrokenPlugin(logIn: "it goes", ("                allowed = False\n", "                sys.exit(77)\n")),
         BrokenPlugin(
-            "delivered-twice", "what it has is a fault",
+            logIn: "it tells no one",
             (
-                #"        lines[str(record["number"])] ="#,
-                "        assert str(record[\"number\"]) not in lines\n        lines[str(record[\"number\"])] ="
+                #"{"id": 2, "account": "me", "for": "release", "failure": "auth","#,
+                #"{"id": 2, "account": "me", "for": "release", "failure": "network","#
+            ),
+            (#"{"result": "auth", "reason": "log in"}"#, #"{"result": "retry", "after": 60000}"#)),
+        BrokenPlugin(
+            logIn: "it asks for its token once",
+            (
+                #"            say("TOKEN", {"id": 1"#,
+                #"            os.environ.pop("HUB_STATE", "") and say("TOKEN", {"id": 1"#
             )),
         BrokenPlugin(
-            "delivered-twice", "it asks in its first session alone",
-            (#"            say("WANT", {"#, #"            hello.pop("version") == "1.0" and say("WANT", {"#)),
-        BrokenPlugin(
-            "stopped-delivery", "an account of its own",
+            logIn: "the token is in its log",
             (
-                #"        lines[str(record["number"])] ="#,
-                "        if os.path.exists(os.environ[\"HUB_STATE\"] + \"/busy\"):\n            return {\"result\": \"refused\", \"reason\": \"it was begun\"}\n        open(os.environ[\"HUB_STATE\"] + \"/busy\" if str(record[\"number\"]) in lines else os.devnull, \"w\")\n        lines[str(record[\"number\"])] ="
-            )),
-        BrokenPlugin(
-            "whole-hub-delivers", "it takes the records of one source alone",
-            (
-                #"        lines[str(record["number"])] ="#,
-                "        if \"made-up\" == record[\"source\"][\"plugin\"]:\n            return {\"result\": \"refused\", \"reason\": \"a stranger's\"}\n        lines[str(record[\"number\"])] ="
-            )),
-        BrokenPlugin(
-            "newer-records", "new members are a fault",
-            (
-                "    def deliver(record, path):",
-                "    def deliver(record, path):\n        if \"later\" in record:\n            return {\"result\": \"refused\", \"reason\": \"later\"}"
+                "                allowed = False\n",
+                "                allowed = False\n                print(body, file=sys.stderr)\n"
             )),
     ]
+
+    static let sinks: [BrokenPlugin] =
+        withoutLogIn + [
+            BrokenPlugin("wants", "no WANT", (#"            say("WANT""#, #"            {}.get("WANT""#)),
+            BrokenPlugin(
+                "wants", "a type that it does not read", (#""types": ["weight"]"#, #""types": ["heartRate"]"#)),
+            BrokenPlugin("answers-deliveries", "no DONE", (#"            say("DONE""#, #"            {}.get("DONE""#)),
+            BrokenPlugin(
+                "answers-deliveries", "a result too few", (#""results": results"#, #""results": results[1:]"#)),
+            BrokenPlugin(
+                "answers-deliveries", "nothing is good enough",
+                (#"{"result": "delivered"}"#, #"{"result": "refused", "reason": "no"}"#)),
+            BrokenPlugin(
+                "answers-deliveries", "a crash at the first record",
+                ("    def deliver(record, path):", "    def deliver(record, path):\n        raise ValueError(record)")),
+            BrokenPlugin(
+                "delivered-twice", "what it has is a fault",
+                (
+                    #"        lines[str(record["number"])] ="#,
+                    "        assert str(record[\"number\"]) not in lines\n        lines[str(record[\"number\"])] ="
+                )),
+            BrokenPlugin(
+                "delivered-twice", "it asks in its first session alone",
+                (#"            say("WANT", {"#, #"            hello.pop("version") == "1.0" and say("WANT", {"#)),
+            BrokenPlugin(
+                "stopped-delivery", "an account of its own",
+                (
+                    #"        lines[str(record["number"])] ="#,
+                    "        if os.path.exists(os.environ[\"HUB_STATE\"] + \"/busy\"):\n            return {\"result\": \"refused\", \"reason\": \"it was begun\"}\n        open(os.environ[\"HUB_STATE\"] + \"/busy\" if str(record[\"number\"]) in lines else os.devnull, \"w\")\n        lines[str(record[\"number\"])] ="
+                )),
+            BrokenPlugin(
+                "whole-hub-delivers", "it takes the records of one source alone",
+                (
+                    #"        lines[str(record["number"])] ="#,
+                    "        if \"made-up\" == record[\"source\"][\"plugin\"]:\n            return {\"result\": \"refused\", \"reason\": \"a stranger's\"}\n        lines[str(record[\"number\"])] ="
+                )),
+            BrokenPlugin(
+                "newer-records", "new members are a fault",
+                (
+                    "    def deliver(record, path):",
+                    "    def deliver(record, path):\n        if \"later\" in record:\n            return {\"result\": \"refused\", \"reason\": \"later\"}"
+                )),
+        ]
 }

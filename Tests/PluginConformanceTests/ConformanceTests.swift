@@ -9,8 +9,10 @@ import Testing
     private struct Place: Sendable {
         let folder: TemporaryFolder
 
-        /// - Parameter source: whether it is the source of Protocol §13.8; else the sink of these tests.
-        init(source isSource: Bool, _ changes: [(String, String)] = []) throws {
+        /// - Parameters:
+        ///   - source: whether it is the source of Protocol §13.8; else the sink of these tests.
+        ///   - logsIn: whether a stand-in names a token that lets it in.
+        init(source isSource: Bool, _ changes: [(String, String)] = [], logsIn: Bool = false) throws {
             folder = try TemporaryFolder()
             let (name, section): (String, String)
             var text: String
@@ -32,6 +34,14 @@ import Testing
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
             try folder.write("[plugin.\(name)]\n\(section)\n", to: "test.conf")
             try folder.write(Self.weights, to: "weights.txt")
+            guard logsIn else { return }
+            let standIn = try folder.write(
+                #"""
+                #!/bin/sh
+                echo '{"token:me": "{\"access_token\":\"let-me-in\"}"}'
+                exec cat >/dev/null
+                """#, to: "simulator")
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: standIn)
         }
 
         /// The plugin in sh of Docs/Clients.md, beside `hub bridge plugin`.
@@ -54,6 +64,11 @@ import Testing
         }
     }
 
+    init() {
+        // As hub plugin test does: a plugin that ends at once does not read what it is told.
+        signal(SIGPIPE, SIG_IGN)
+    }
+
     /// All of this project, with the settings and the stand-in of their folders.
     private static let bundled: [String] = {
         let plugins = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Plugins")
@@ -70,14 +85,15 @@ import Testing
         #expect(Set(broken.map(\.0.rule)) == Set(Rule.all.map(\.name)), "a rule that finds nothing is not tested")
         #expect(Self.bundled.count >= 7)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for place in [try Place(source: true), try Place(source: false), try Place()] {
+            let logsIn = try Place(source: false, BrokenPlugin.logIn, logsIn: true)
+            for place in [try Place(source: true), try Place(source: false), logsIn, try Place()] {
                 group.addTask { try await good(place) }
             }
             for name in Self.bundled { group.addTask { try await bundled(name) } }
             for (place, (plugin, isSource)) in broken.enumerated() {
                 if place >= 8 { try await group.next() }
                 group.addTask {
-                    let place = try Place(source: isSource, plugin.changes)
+                    let place = try Place(source: isSource, plugin.changes, logsIn: plugin.logsIn)
                     let rules = Rule.all.enumerated().filter { $0 == 0 || $1.name == plugin.rule }.map(\.element)
                     let report = try await Examination(try place.subject(plugin.settings)).examine(rules)
                     #expect(report.broken.map(\.rule.name) == [plugin.rule], "\(plugin.fault)")

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HubWire
 import Synchronization
 
 /// What must not be read in an instance's log, nor in what it tells people: the secrets of its settings, its launch token, and the tokens that went through the door
@@ -54,7 +55,7 @@ final class InstanceSecrets: Sendable {
             switch self {
             case .text(let text):
                 // A user's name at a service opens nothing there, and is in every record of it as its account.
-                let isPublic = ["token_type", "scope", "expires_at", "user", "uid", "user_id"].contains(name)
+                let isPublic = TokenPut.openMembers.contains(name)
                 let isSecret = name.hasSuffix("token") || name.hasSuffix("secret")
                 return !isPublic && (isSecret || text.utf8.count >= InstanceSecrets.leastLength) ? [text] : []
             case .object(let members): return members.flatMap { $0.value.secrets(named: $0.key) }

@@ -125,6 +125,9 @@ extension TokenAnswer: BodyCoding {
 
 /// TOKEN-PUT: a plugin hands over a token, new or refreshed (Protocol §11).
 public struct TokenPut: Hashable, Sendable {
+    /// Members of a token that open nothing (R11.13).
+    package static let openMembers: Set = ["token_type", "scope", "expires_at", "user", "uid", "user_id"]
+
     public var id: Int64
     public var account: String
     /// The version the plugin believes to be stored; another is refused (R11.1).

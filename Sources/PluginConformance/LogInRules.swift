@@ -1,0 +1,100 @@
+import Foundation
+import HubCore
+import HubWire
+import PluginTesting
+import Samples
+
+extension Rule {
+    /// What becomes of it when its service lets it in no longer.
+    static let logIns: [Rule] = [
+        Rule(
+            "log-in-lost", .gold,
+            "A token that its service takes no longer is told to people and costs no record; with the next one it goes on.",
+            repair:
+                "Where the service refuses a token and no refresh helps: release it with failure auth, answer deliveries with auth, keep running, and ask for the token again in the next session (Protocol §11)."
+        ) { examination in
+            let stage = try await examination.stage()
+            let lost = try stage.tokens.mapValues { try LostToken($0) }
+            guard !lost.isEmpty else { throw Rule.Excuse(reason: "its simulator names no token of an account") }
+            let isSource = !stage.trial.manifest.writes.isEmpty
+            let lasting = isSource ? try await examination.lasting() : []
+            for (account, token) in lost { await stage.hub.setToken(token.json, of: account) }
+            let bench = SinkBench(stage, stage.start())
+            var records: [String] = []
+            if stage.trial.manifest.sink != nil {
+                // One that asks for nothing until it is let in has nothing that could be lost.
+                _ = await stage.comes { !$0.wants.isEmpty || $0.hasHeardOfLogIn }
+                if let want = await bench.want {
+                    records = try await SinkBench.plain(want, in: stage.hub)
+                    // One that answers nothing until it is let in has lost nothing either.
+                    for result in await bench.results(of: records, within: .seconds(5)) ?? [] {
+                        switch result {
+                        case .unauthorized, .retry: continue
+                        case .delivered, .refused: bench.seen.append("without a log-in it said \(result.words)")
+                        }
+                    }
+                }
+            }
+            if !(await stage.comes { $0.hasHeardOfLogIn }) {
+                bench.seen.append("no TOKEN with failure auth came, and no result auth")
+            }
+            if bench.life.hasEnded {
+                bench.seen.append("it ended: \(await bench.life.ending().words)")
+                bench.life = stage.start()
+            }
+            // As hub login does: the token is there, and the session begins again.
+            for (account, token) in stage.tokens { await stage.hub.setToken(token, of: account) }
+            await stage.hub.forgetSessions()
+            if stage.trial.manifest.sink != nil {
+                if await stage.comes({ !$0.wants.isEmpty }), let want = await bench.want {
+                    if records.isEmpty { records = try await SinkBench.plain(want, in: stage.hub) }
+                    try await bench.deliver(records)
+                } else {
+                    bench.seen.append("no WANT came after the log-in")
+                }
+            }
+            if isSource { bench.seen += await stage.missing(lasting) }
+            _ = await bench.life.stop(stage.hub)
+            let printed = stage.printed
+            if lost.values.flatMap(\.secrets).contains(where: { secret in printed.contains { $0.contains(secret) } }) {
+                bench.seen.append("its log has a token in it")
+            }
+            return bench.seen + (await stage.hub.violations)
+        }
+    ]
+}
+
+/// A token that no service takes: as the good one, but for what lets its holder in.
+private struct LostToken {
+    let json: RawJSON
+    /// The texts that would let its holder in, of both.
+    let secrets: [String]
+
+    init(_ good: RawJSON) throws {
+        guard var members = try JSONSerialization.jsonObject(with: Data(good.text.utf8)) as? [String: Any] else {
+            throw Subject.Refusal(description: "a token of the simulator is not a JSON object")
+        }
+        var secrets: [String] = []
+        for (name, value) in members where !TokenPut.openMembers.contains(name) {
+            guard let text = value as? String, !text.isEmpty else { continue }
+            let other = String(text.reversed()) + "0"
+            members[name] = other
+            secrets += [text, other].filter { $0.utf8.count >= 8 }
+        }
+        let data = try JSONSerialization.data(withJSONObject: members, options: .sortedKeys)
+        guard let json = RawJSON(String(decoding: data, as: UTF8.self)) else {
+            throw Subject.Refusal(description: "a token of the simulator is not a JSON object")
+        }
+        (self.json, self.secrets) = (json, secrets)
+    }
+}
+
+extension FakeHub {
+    /// Whether a person would learn that a log-in has failed.
+    fileprivate var hasHeardOfLogIn: Bool {
+        tokenFailures.contains { $0.kind == .auth }
+            || deliveries.contains { delivery in
+                delivery.report?.results.contains { if case .unauthorized = $0 { true } else { false } } == true
+            }
+    }
+}
