@@ -221,7 +221,8 @@ let package = Package(
         program(
             "HubCommand",
             [
-                "DaySeries", "Files", "HealthExports", "HealthStatistics", "HealthText", "HubClient", "HubCore",
+                "DaySeries", "Digests", "Files", "HealthExports", "HealthStatistics", "HealthText", "HubClient",
+                "HubCore",
                 "PhonePayloads", "RecordDatabase", "HubSettings", "HubStore", "HubWire",
                 "JSON", "AppleExport", "AppleImport", "HubBridge", "PluginKit", "PluginState",
                 "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
@@ -232,7 +233,7 @@ let package = Package(
             [
                 "HubCommand", "HealthText", "HubBridge", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore",
                 "HubSettings",
-                "HubStore", "HubWire", "OldFormats", "PluginKit", "Samples", "ZeroMQ", argumentParser, logging,
+                "HubStore", "HubWire", "OldFormats", "PluginKit", "Samples", "ZeroMQ", argumentParser, grdb, logging,
             ],
             resources: [.copy("Help"), .copy("Exports/records.jsonl"), .copy("Exports/judges.py")]),
         program(

@@ -11,6 +11,8 @@ public final class RecordDatabase {
 
     public private(set) var account = ExportAccount()
     private let queue: DatabaseQueue
+    /// By name, the zones of those who have one.
+    private let zones: [String: String]
     private var waiting: [ExportItem] = []
     private var people: [String: Int64] = [:]
     private var sources: [Source: Int64] = [:]
@@ -19,9 +21,12 @@ public final class RecordDatabase {
     /// So many records are written at a time.
     private static let piece = 1_000
 
-    /// - Parameter path: of a file that is empty, or not there.
+    /// - Parameters:
+    ///   - path: of a file that is empty, or not there.
+    ///   - zones: of persons, by name: the clock of what says no zone and no offset.
     /// - Throws: ``Fault``.
-    public init(_ path: String) throws {
+    public init(_ path: String, zones: [String: String] = [:]) throws {
+        self.zones = zones
         var configuration = Configuration()
         configuration.label = "RecordDatabase"
         configuration.prepareDatabase { db in
@@ -102,9 +107,13 @@ public final class RecordDatabase {
         let original = stored.canonical == nil ? nil : sample.value.quantity
         let seconds =
             sample.workoutDuration ?? Double(sample.end.microseconds - sample.start.microseconds) / 1_000_000
+        let clock = LocalDay.clock(
+            of: sample.start, sampleZone: sample.zone,
+            personZone: stored.assignment.person.flatMap { zones[$0.name] } ?? "GMT")
         let row: [(any DatabaseValueConvertible)?] = [
             records, sample.value.kind.rawValue, sample.type.rawValue, person, value, unit, text, raw,
-            sample.start.text, sample.end.text, sample.start.localDate.text, seconds, sample.zone,
+            sample.start.text, sample.end.text, clock?.date.text, clock?.time, sample.start.microseconds, seconds,
+            sample.zone,
             try id(of: sample.source, db), sample.key.text, sample.group, sample.provenance.word, original?.value,
             original?.unit, stored.edited.isEmpty ? 0 : 1, stored.implausible.isEmpty ? 0 : 1, sample.sourceVersion,
             sample.metadata?.text, sample.extra?.text,

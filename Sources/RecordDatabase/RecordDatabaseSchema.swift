@@ -10,7 +10,8 @@ enum RecordDatabaseSchema {
         CREATE TABLE records (
             id INTEGER PRIMARY KEY, kind TEXT NOT NULL, type TEXT NOT NULL REFERENCES types (id),
             person INTEGER REFERENCES people (id), value REAL, unit TEXT, text TEXT, raw INTEGER,
-            start TEXT NOT NULL, "end" TEXT NOT NULL, local_date TEXT NOT NULL, seconds REAL NOT NULL, zone TEXT,
+            start TEXT NOT NULL, "end" TEXT NOT NULL, local_date TEXT, local_time TEXT, instant INTEGER NOT NULL,
+            seconds REAL NOT NULL, zone TEXT,
             source INTEGER NOT NULL REFERENCES sources (id), key TEXT NOT NULL, "group" TEXT, provenance TEXT NOT NULL,
             original_value REAL, original_unit TEXT, edited INTEGER NOT NULL, implausible INTEGER NOT NULL,
             source_version INTEGER, metadata TEXT, further TEXT);
@@ -28,27 +29,27 @@ enum RecordDatabaseSchema {
         """
 
     static let indices = """
-        CREATE INDEX records_type_start ON records (type, start);
+        CREATE INDEX records_type_instant ON records (type, instant);
         CREATE INDEX records_group ON records ("group") WHERE "group" IS NOT NULL;
         CREATE INDEX workout_totals_record ON workout_totals (record);
         CREATE INDEX route_points_record ON route_points (record);
         CREATE INDEX day_values_type_date ON day_values (type, date);
         """
 
-    /// Clocks are those of the place of measurement, as `start` has them.
+    /// Dates and times are those of the clock at the place of measurement, as `LocalDay` has them.
     static let views = """
         CREATE VIEW weights AS
-            SELECT r.local_date AS date, substr(r.start, 12, 5) AS time, p.name AS person, r.value AS kg,
+            SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person, r.value AS kg,
                 s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
-            WHERE r.type = 'weight' ORDER BY r.start;
+            WHERE r.type = 'weight' ORDER BY r.instant;
         CREATE VIEW days AS
             SELECT d.date, p.name AS person, t.name AS measure, d.value, d.unit, d.series, d.method, d.observed_on,
                 d.age AS days_old
             FROM day_values d LEFT JOIN people p ON p.id = d.person JOIN types t ON t.id = d.type
             ORDER BY d.date, t.name, d.series;
         CREATE VIEW workouts AS
-            SELECT r.local_date AS date, substr(r.start, 12, 5) AS time, p.name AS person, r.text AS activity,
+            SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person, r.text AS activity,
                 round(r.seconds / 60, 1) AS minutes,
                 (SELECT round(w.value / 1000, 2) FROM workout_totals w WHERE w.record = r.id
                     AND w.statistic = 'sum' AND w.type LIKE 'distance%' LIMIT 1) AS km,
@@ -58,26 +59,26 @@ enum RecordDatabaseSchema {
                     AND w.statistic = 'average' AND w.type = 'heartRate') AS heart_rate,
                 s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
-            WHERE r.kind = 'workout' ORDER BY r.start;
+            WHERE r.kind = 'workout' ORDER BY r.instant;
         CREATE VIEW blood_pressures AS
-            SELECT r.local_date AS date, substr(r.start, 12, 5) AS time, p.name AS person,
+            SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person,
                 (SELECT m.value FROM records m WHERE m."group" = r."group" AND m.source = r.source
                     AND m.type = 'bloodPressureSystolic') AS systolic,
                 (SELECT m.value FROM records m WHERE m."group" = r."group" AND m.source = r.source
                     AND m.type = 'bloodPressureDiastolic') AS diastolic,
                 s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
-            WHERE r.type = 'bloodPressure' ORDER BY r.start;
+            WHERE r.type = 'bloodPressure' ORDER BY r.instant;
         CREATE VIEW sleep AS
-            SELECT r.local_date AS date, r.start, r."end", p.name AS person, r.text AS stage,
+            SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, r.start, r."end", p.name AS person, r.text AS stage,
                 round(r.seconds / 60, 1) AS minutes, s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
-            WHERE r.type = 'sleepAnalysis' ORDER BY r.start;
+            WHERE r.type = 'sleepAnalysis' ORDER BY r.instant;
         CREATE VIEW measurements AS
-            SELECT r.local_date AS date, substr(r.start, 12, 5) AS time, p.name AS person, t.name AS measure,
+            SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person, t.name AS measure,
                 coalesce(r.value, r.text) AS value, r.unit, s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
                 JOIN types t ON t.id = r.type
-            ORDER BY r.start;
+            ORDER BY r.instant;
         """
 }

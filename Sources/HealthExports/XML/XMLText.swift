@@ -11,9 +11,11 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
-    /// Appends text, or the value of an attribute; a control character, which XML has no way to say, becomes U+FFFD.
+    /// Appends text, or the value of an attribute; what XML has no way to say, control characters and U+FFFE and U+FFFF, becomes U+FFFD.
     mutating func append(xml text: String) {
-        for byte in text.utf8 {
+        // In UTF-8 the two begin with 0xEF 0xBF, as U+FFFD itself, which most texts do not have.
+        let isPlain = !text.utf8.contains(0xEF)
+        for byte in (isPlain ? text : text.replacing(/[\u{FFFE}\u{FFFF}]/, with: "\u{FFFD}")).utf8 {
             switch byte {
             case UInt8(ascii: "&"): append(literal: "&amp;")
             case UInt8(ascii: "<"): append(literal: "&lt;")

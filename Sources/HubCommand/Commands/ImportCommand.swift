@@ -134,6 +134,10 @@ struct ImportCommand: AsyncParsableCommand {
         try Output.print(
             "\(file): \(NumberText.count(survey.records, "record")), \(NumberText.count(survey.days, "day"))"
                 + (survey.first.map { ", from \($0.prefix(10)) to \((survey.last ?? "").prefix(10))" } ?? ""))
+        if survey.retractions > 0 {
+            let count = NumberText.count(survey.retractions, "line")
+            try Output.print("\(count) of what was taken back: lines before them of the same records are not given")
+        }
         if let known = survey.known { try Output.print("\(NumberText.grouped(known)) of them the hub has") }
         for (plugin, count) in survey.plugins.sorted(by: { $0.key < $1.key }) {
             try Output.print("  of \(plugin): \(NumberText.grouped(count))")
@@ -159,6 +163,7 @@ struct ImportCommand: AsyncParsableCommand {
             Terminal.complain(
                 "line \(refused.firstLine)\(refused.count > 1 ? " and \(refused.count - 1) more" : ""): \(reason)")
         }
+        if account.reasons.count > 20 { Terminal.complain("and \(account.reasons.count - 20) other reasons") }
         guard account.rejected + account.unreadable == 0 else {
             throw Failure(
                 .notWell,

@@ -29,9 +29,10 @@ struct WrittenOutput<Writer: ExportWriter>: ExportOutput {
 struct DatabaseOutput: ExportOutput {
     private let database: RecordDatabase
 
-    init(_ target: ExportTarget) throws {
+    /// - Parameter zones: of persons, by name.
+    init(_ target: ExportTarget, zones: [String: String]) throws {
         guard let draft = target.draft else { throw Failure(.usage, "sqlite needs a path: a database is a file") }
-        database = try DatabaseOutput.translated { try RecordDatabase(draft) }
+        database = try DatabaseOutput.translated { try RecordDatabase(draft, zones: zones) }
     }
 
     var account: ExportAccount { database.account }

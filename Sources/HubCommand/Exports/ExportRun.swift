@@ -67,7 +67,7 @@ struct ExportRun {
         switch format {
         case .jsonLines: WrittenOutput(JSONLinesExport(keepsNumbers: keepsNumbers), target)
         case .csv: WrittenOutput(CSVExport(columns), target)
-        case .sqlite: try DatabaseOutput(target)
+        case .sqlite: try DatabaseOutput(target, zones: try zones())
         case .fhir: WrittenOutput(FHIRBundleExport(), target)
         case .fhirLines: WrittenOutput(FHIRLinesExport(joinsCorrelations: true), target)
         case .openMHealth: WrittenOutput(DataPointExport(.openMHealth, created: now), target)
@@ -76,6 +76,14 @@ struct ExportRun {
         case .appleXML:
             WrittenOutput(AppleHealthExport(created: now, characteristics: try characteristics()), target)
         }
+    }
+
+    private func zones() throws -> [String: String] {
+        struct Entry: Decodable { var name: String, zone: String? }
+        let entries = try JSON.answer([Entry].self, try door.ask(.persons))
+        return Dictionary(
+            entries.compactMap { entry in entry.zone.map { (entry.name, $0) } }, uniquingKeysWith: { first, _ in first }
+        )
     }
 
     /// What is known of the one person whom the file is of.

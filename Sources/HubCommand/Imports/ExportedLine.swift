@@ -17,6 +17,8 @@ struct ExportedLine {
     /// `nil` where it has no person.
     let person: String?
     let key: String?
+    /// What a later line of the same record has, too: also the one that takes it back.
+    let identity: [UInt8]
     /// The start of a sample, as it is written.
     let start: String?
     /// The number that it had in the other hub, where the line has it.
@@ -48,6 +50,9 @@ struct ExportedLine {
         (self.kind, self.type, self.plugin, person) = (kind, type, plugin, text("person"))
         unit = text("unit")
         (key, start) = (text("key"), text("start"))
+        // A day is retracted by a source that need not be the one that gave it.
+        let own = key == nil ? ["person", "type", "series", "date"] : ["source", "key"]
+        identity = own.flatMap { Array(raw($0) ?? []) + [0] }
         number = raw("number").flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
         wasEdited = raw("edited") != nil
         let original = raw("original").flatMap { JSONTree(Array($0)) }

@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import HubClient
 import HubWire
@@ -17,7 +18,7 @@ final class LineImport {
         var assigned: Int64 = 0
         /// What does not come back as it was, by what it is.
         var notes: [String: Int64] = [:]
-        /// Why lines were not taken, the first of each reason with its line.
+        /// Why lines were not taken, the first of each reason with its line; of the first thousand reasons.
         var reasons: [String: Reason] = [:]
 
         struct Reason: Encodable, Equatable {
@@ -26,6 +27,7 @@ final class LineImport {
         }
 
         mutating func refuse(_ line: Int, _ reason: String) {
+            let reason = reasons[reason] != nil || reasons.count < 1_000 ? reason : "other reasons"
             reasons[reason, default: Reason(firstLine: line, count: 0)].count += 1
         }
         mutating func note(_ what: String, _ count: Int64 = 1) { notes[what, default: 0] += count }
@@ -56,6 +58,8 @@ final class LineImport {
     private let aggregations: [String: AggregationStyle]
     /// Types that the registry does not have, as the file has them.
     private var declares: [TypeDeclaration] = []
+    /// The last line that takes each record back: by a digest, because there may be very many.
+    private var takenBack: [SIMD2<UInt64>: Int] = [:]
     private var doors: [String: DoorClient] = [:]
     private var waiting: [String: [Waiting]] = [:]
     private(set) var account = Account()
@@ -95,6 +99,7 @@ final class LineImport {
             guard !line.isTooLong, let record = try? ExportedLine(line.bytes) else { continue }
             if record.isRetraction {
                 survey.retractions += 1
+                takenBack[Self.digest(record)] = line.number
                 continue
             }
             if foreign[record.type] == nil { foreign[record.type] = declaration(of: record) }
@@ -170,7 +175,7 @@ final class LineImport {
         let result: RecordResult
     }
 
-    /// Gives all lines; what the hub has stays as it is.
+    /// Gives all lines, after they were looked at (``survey(_:looksUp:progress:)``); what the hub has stays as it is.
     func give(
         _ path: String, tell: (Outcome) throws -> Void = { _ in }, progress: (Int64, Int64) throws -> Void
     ) throws {
@@ -195,7 +200,10 @@ final class LineImport {
 
     private func take(_ record: ExportedLine, _ line: Int) throws(ExportedLine.Fault) {
         guard !record.isRetraction else {
-            return account.note("what was taken back in the other hub, and is not here")
+            return account.note("a record was taken back in the other hub; what this one has of it stays")
+        }
+        if let end = takenBack[Self.digest(record)], end > line {
+            return account.note("not given, because a later line takes the record back")
         }
         if record.wasEdited {
             account.note("a person had changed them by hand: what they said is now their source's word")
@@ -207,6 +215,11 @@ final class LineImport {
             Waiting(
                 line: line, start: record.start, person: record.person, key: record.key, number: record.number,
                 isSample: !record.isDay, record: record.record))
+    }
+
+    private static func digest(_ record: ExportedLine) -> SIMD2<UInt64> {
+        let bytes = Digests.sha256(record.identity)
+        return SIMD2(bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }, bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     private var full: [String] {

@@ -112,7 +112,7 @@ package struct Play: Sendable {
             "newer\nwait wants 1\ndeliver 3\nwait delivered 3\nend\nexpect violations 0"),
     ]
 
-    /// Records for a publisher's stdin: weights, a day between each two, a line each.
+    /// Records for a publisher's stdin: weights, a minute between each two, a line each.
     package static func lines(_ count: Int) -> String {
         records(count, type: "weight", of: "play").map { record in
             var bytes: [UInt8] = []

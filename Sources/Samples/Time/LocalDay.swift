@@ -40,6 +40,29 @@ public enum LocalDay {
         dayStartMinutes: Int = 0
     ) -> Int? {
         precondition((0..<1_440).contains(dayStartMinutes), "a day starts 0 to 1439 minutes after midnight")
+        return localSeconds(of: time, sampleZone, personZone, policy).map { seconds in
+            Int((seconds - Int64(dayStartMinutes) * 60).flooredDivision(by: 86_400))
+        }
+    }
+
+    /// What the clock at the place of measurement shows: the sample's zone, else its offset, else `zone` of the person.
+    ///
+    /// - Returns: the date, and the time as `HH:MM:SS`; `nil` when the zone that is needed is not in Foundation's time zone database.
+    public static func clock(
+        of time: Timestamp, sampleZone: String?, personZone: String
+    ) -> (date: LocalDate, time: String)? {
+        localSeconds(of: time, sampleZone, personZone, .sample).map { seconds in
+            let day = seconds.flooredDivision(by: 86_400)
+            let rest = seconds - day * 86_400
+            let parts = [rest / 3_600, rest / 60 % 60, rest % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+            return (LocalDate(daysSinceEpoch: Int(day)), parts.joined(separator: ":"))
+        }
+    }
+
+    /// Seconds since 1970 as the clock shows them.
+    private static func localSeconds(
+        of time: Timestamp, _ sampleZone: String?, _ personZone: String, _ policy: ZonePolicy
+    ) -> Int64? {
         let seconds = time.wholeSeconds
         let offset: Int? =
             switch (policy, sampleZone, time.offsetMinutes) {
@@ -47,9 +70,7 @@ public enum LocalDay {
             case (.sample, nil, let minutes?): Int(minutes) * 60
             default: offsetSeconds(of: personZone, at: seconds)
             }
-        guard let offset else { return nil }
-        let local = seconds + Int64(offset) - Int64(dayStartMinutes) * 60
-        return Int(local.flooredDivision(by: 86_400))
+        return offset.map { seconds + Int64($0) }
     }
 
     /// Zones change at whole seconds, and only those a `Date`, which is a double, names exactly.

@@ -7,7 +7,7 @@ import Testing
 
 /// A hub with records of every kind from two sources, and one that a person entered.
 struct ExportScene {
-    static let persons = "[person.anna]\n[person.ben]\n"
+    static let persons = "[person.anna]\nzone = \"Europe/Berlin\"\n[person.ben]\n"
     let hub: TestHub
     let folder: TemporaryFolder
 

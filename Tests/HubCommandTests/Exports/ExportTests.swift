@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HubClient
 import HubProcess
 import Testing
@@ -66,7 +67,52 @@ import Testing
         for reason in ["line 2: ", "line 3: value: ", "line 4: no kind and type", "line 7: longer than"] {
             #expect(given.errors.contains(reason), "\(given.errors)")
         }
-        #expect(given.errors.contains("1 line: what was taken back in the other hub"))
+        #expect(given.errors.contains("1 line: a record was taken back in the other hub"))
+    }
+
+    @Test func `a record that a later line takes back is not given, and one that came again after that is`()
+        async throws
+    {
+        let scene = try await ExportScene(isFilled: false)
+        func record(_ key: String, _ value: Int) -> String {
+            #"{"kind":"quantity","type":"weight","value":\#(value),"unit":"kg","start":"2026-02-01T07:00:00Z","person":"anna","source":{"plugin":"kitchen"},"key":"\#(key)"}"#
+        }
+        func gone(_ key: String) -> String {
+            #"{"kind":"retraction","type":"weight","person":"anna","source":{"plugin":"kitchen"},"key":"\#(key)","by":"source"}"#
+        }
+        let lines = [record("a", 72), record("a", 73), record("b", 74), gone("a"), gone("b"), record("b", 75)]
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: scene.path("sink.jsonl")))
+        let look = try await scene.hub.run(["import", scene.path("sink.jsonl"), "--dry-run"])
+        #expect(look.output.contains("2 lines of what was taken back"), "\(look.output)")
+        let given = try await scene.hub.run(["import", scene.path("sink.jsonl")])
+        #expect(given.code == 0, "\(given.errors)")
+        #expect(given.errors.hasPrefix("6 lines: 1 stored, 0 there already, 0 refused\n"), "\(given.errors)")
+        #expect(given.errors.contains("3 lines: not given, because a later line takes the record back"))
+        #expect(try await scene.export("all.jsonl").contains(#""value":75"#))
+    }
+
+    @Test func `an SQLite file has dates and times by the clock of the place of measurement, and is sorted by time`()
+        async throws
+    {
+        let scene = try await ExportScene(isFilled: false)
+        func record(_ start: String, _ zone: String?) -> String {
+            let zone = zone.map { #","zone":"\#($0)""# } ?? ""
+            return
+                #"{"kind":"quantity","type":"weight","value":72,"unit":"kg","start":"\#(start)"\#(zone),"person":"anna","source":{"plugin":"kitchen"},"key":"\#(start)"}"#
+        }
+        let lines = [
+            record("2026-03-10T22:30:00Z", "Asia/Tokyo"), record("2026-03-10T22:45:00Z", nil),
+            record("2026-03-11T00:15:00+02:00", nil),
+        ]
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: scene.path("some.jsonl")))
+        #expect(try await scene.hub.run(["import", scene.path("some.jsonl")]).code == 0)
+        #expect(try await scene.hub.run(["export", scene.path("all.sqlite"), "--person", "anna"]).code == 0)
+        let queue = try DatabaseQueue(path: scene.path("all.sqlite"))
+        let rows = try await queue.read { db in
+            try Row.fetchAll(db, sql: "SELECT date || ' ' || time FROM weights").map { $0[0] as String }
+        }
+        // What says no clock has that of the person, whose zone is Europe/Berlin.
+        #expect(rows == ["2026-03-11 00:15", "2026-03-11 07:30", "2026-03-10 23:45"])
     }
 
     @Test func `what a person corrected comes back as the word of its source, and is told`() async throws {
