@@ -70,14 +70,14 @@ let plugins = [
     plugin(
         "HTTPIngest",
         [
-            "Digests", "Files", "JSON", "MQTT", "PhonePayloads", "QRCodes", hummingbird,
+            "Compression", "Digests", "Files", "JSON", "MQTT", "PhonePayloads", "QRCodes", hummingbird,
             .product(name: "HummingbirdCore", package: "hummingbird"),
             .product(name: "HummingbirdTLS", package: "hummingbird"), httpTypes, logging, nio,
             .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ],
         tests: [
-            "Digests", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "MQTT",
+            "Compression", "Digests", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "MQTT",
             "PhonePayloads", "PluginState", "QRCodes", "Samples", "Seeds", logging, nio,
         ], resources: [.copy("phone.py")]),
     plugin("IHealthHS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
@@ -152,7 +152,7 @@ let package = Package(
         tests(
             "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "HubStore", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
-        module("AppleExport", ["CZlib", "Digests", "Files", "JSON", "Samples"]),
+        module("AppleExport", ["Compression", "Digests", "Files", "JSON", "Samples"]),
         tests(
             "AppleExportTests", ["AppleExport", "HubProcess", "HubWire", "JSON", "Samples", "Seeds"],
             resources: [.copy("Exports")]),
@@ -168,6 +168,8 @@ let package = Package(
         .systemLibrary(name: "CQRencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        module("Compression", ["CZlib"]),
+        tests("CompressionTests", ["Compression", "Seeds"]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CLinux"),
         module("Seeds"),
@@ -273,11 +275,12 @@ let package = Package(
             "PluginConformance",
             ["HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "PluginTesting", "Samples", "ZeroMQ"]),
         module("AppleImport", ["AppleExport", "HubWire", "PluginKit", "Samples"]),
-        module("PluginPacks", ["CZlib", "Digests", "Files", "HubCore", "HubSettings", "HubWire"]),
+        module("PluginPacks", ["Compression", "Digests", "Files", "HubCore", "HubSettings", "HubWire"]),
         tests(
             "PluginPacksTests",
             [
-                "Digests", "Files", "HubCore", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginPacks",
+                "Compression", "Digests", "Files", "HubCore", "HubCommand", "HubProcess", "HubSettings", "HubWire",
+                "PluginPacks",
                 "Seeds", "hub-plugin", "hub-confine",
             ]),
         .target(

@@ -1,3 +1,4 @@
+import Compression
 import Digests
 import Files
 import Foundation

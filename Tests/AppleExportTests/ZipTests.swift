@@ -54,6 +54,28 @@ import Testing
         #expect(!reading.groups.joined().contains { $0.contains("Test Person") })
     }
 
+    @Test func `An entry is whole in whatever pieces it is read, also where its last bytes unpack to many`()
+        async throws
+    {
+        let scratch = try folder()
+        let path = try await scratch.zip(
+            """
+            zip.writestr('run', 'x' * 376)
+            zip.writestr('text', ('a line <b/>\\n' * 90)[:283])
+            """)
+        let archive = try ZipArchive(path)
+        for entry in archive.entries {
+            for size in 1...Int(entry.size) + 1 {
+                let source = try archive.open(entry)
+                var (buffer, bytes) = ([UInt8](repeating: 0, count: size), [UInt8]())
+                while case let count = try buffer.withUnsafeMutableBytes({ try source.read(into: $0) }), count > 0 {
+                    bytes += buffer.prefix(count)
+                }
+                #expect(bytes.count == entry.size && !source.hasWrongSum, "\(entry.name) in pieces of \(size)")
+            }
+        }
+    }
+
     @Test func `A folder that was unpacked says the same as the zip`() async throws {
         let scratch = try folder()
         let zip = try Reading(try await scratch.zip(Self.all))

@@ -93,6 +93,43 @@ import Testing
         }
     }
 
+    @Test func `Who trickles, or sends and sends and never ends, is cut, and forty of them keep no other out`()
+        async throws
+    {
+        var limits = IngestLimits()
+        (limits.connection.pace, limits.connection.body) = (.milliseconds(200), .milliseconds(600))
+        let scene = try await Scene(settings: ["max_body": .string("64MiB")], limits: limits)
+        try await scene.run { () async throws in
+            let port = scene.port
+            /// Sends pieces of a body without an end, until the other side has closed.
+            @Sendable func sendOn(_ piece: Int) async throws -> Int {
+                try await Scene.onThread {
+                    let connection = try RawConnection(port)
+                    connection.send(
+                        Scene.head("POST", "/ingest/hae", length: nil, fields: ["Transfer-Encoding": "chunked"]))
+                    let bytes = [UInt8](repeating: 0x20, count: piece)
+                    let chunk = Array("\(String(piece, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8)
+                    for sent in 1...1_000 {
+                        connection.send(chunk)
+                        // Nothing yet is an error of this call, and an end is nothing.
+                        if let said = try? connection.take(1, within: 0.02) { return said.isEmpty ? sent : -1 }
+                    }
+                    return -2
+                }
+            }
+            let counts = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<40 { group.addTask { try await sendOn(number % 2 == 0 ? 10 : 8_192) } }
+                // There are 32 places: this one is served as they end.
+                let post = try await scene.post("/ingest/plain", #"{"weight":80}"#)
+                #expect(post.status == 200)
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(counts.count == 40)
+            #expect(counts.allSatisfy { $0 > 0 }, "\(counts)")
+            #expect(await scene.hub.held.count == 1)
+        }
+    }
+
     @Test(arguments: [
         ("bad-array.json", 400), ("bad-data-array.json", 400), ("bad-nan.json", 400), ("bad-deep.json", 400),
         ("bad-truncated.json", 400), ("bad-bom.json", 200), ("bad-duplicate-member.json", 200),
@@ -120,7 +157,7 @@ import Testing
     @Test(
         arguments: [
             ("multipart/form-data; boundary=b", nil, 415), ("text/csv", nil, 415),
-            ("application/x-www-form-urlencoded", nil, 415), ("application/json", "gzip", 415), ("text/html", nil, 415),
+            ("application/x-www-form-urlencoded", nil, 415), ("application/json", "br", 415), ("text/html", nil, 415),
             ("application/json; charset=utf-8", nil, 200), ("Application/JSON", "identity", 200),
         ] as [(String, String?, Int)])
     func `Bodies of another kind are told to be sent as JSON`(type: String, encoding: String?, status: Int) async throws

@@ -1,4 +1,4 @@
-import CZlib
+import Compression
 import Files
 
 /// What an entry of a zip unpacks to, piece by piece.
@@ -10,11 +10,13 @@ public final class ZipEntrySource: ByteSource {
     private let entry: ZipEntry
     private let limit: Int64
     private let start: Int64
-    private let stream: UnsafeMutablePointer<z_stream>?
+    private let inflater: Inflater?
     private let input: UnsafeMutableRawBufferPointer
+    /// What was read of the file and not unpacked yet.
+    private var rest: UnsafeRawBufferPointer
     private var taken: Int64 = 0
     private var unpacked: Int64 = 0
-    private var sum: UInt = 0
+    private var sum = CRC32()
     private var hasEnded = false
     /// The sum of the bytes is not that of the directory: something in them is not as it was.
     public private(set) var hasWrongSum = false
@@ -39,28 +41,16 @@ public final class ZipEntrySource: ByteSource {
         }
         start = entry.headerOffset + 30 + Int64(header.word(26)) + Int64(header.word(28))
         input = .allocate(byteCount: ZipEntrySource.inputSize, alignment: 64)
-        guard entry.method == 8 else {
-            stream = nil
-            return
-        }
-        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        inflateInit2_(stream, -15, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
-        self.stream = stream
+        rest = UnsafeRawBufferPointer(rebasing: input[..<0])
+        inflater = entry.method == 8 ? Inflater(.bare) : nil
     }
 
-    deinit {
-        input.deallocate()
-        if let stream {
-            inflateEnd(stream)
-            stream.deallocate()
-        }
-    }
+    deinit { input.deallocate() }
 
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
         guard !hasEnded, buffer.count > 0 else { return 0 }
-        let count = if let stream { try inflate(stream, into: buffer) } else { try copy(into: buffer) }
-        sum = crc32(sum, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), uInt(count))
+        let count = if let inflater { try inflate(inflater, into: buffer) } else { try copy(into: buffer) }
+        sum.add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         let room = min(entry.size, limit) - unpacked
         guard count <= room else {
             guard room > 0 else {
@@ -79,7 +69,7 @@ public final class ZipEntrySource: ByteSource {
             hasEnded = true
             guard unpacked == entry.size else { throw cut }
         }
-        if hasEnded { hasWrongSum = UInt32(truncatingIfNeeded: sum) != entry.checksum }
+        if hasEnded { hasWrongSum = sum.value != entry.checksum }
         return count
     }
 
@@ -105,39 +95,33 @@ public final class ZipEntrySource: ByteSource {
         return count
     }
 
-    private func inflate(
-        _ stream: UnsafeMutablePointer<z_stream>, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(ExportError) -> Int {
-        let room = min(buffer.count, 1 << 30)
-        stream.pointee.next_out = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        stream.pointee.avail_out = uInt(room)
-        while stream.pointee.avail_out > 0 {
-            // What zlib holds back of what it has taken comes with the next bytes, or there are none.
-            if stream.pointee.avail_in == 0 {
-                let count = try fill()
-                guard count > 0 else { return try given(room, stream) }
-                stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
-                stream.pointee.avail_in = uInt(count)
-            }
-            switch CZlib.inflate(stream, Z_NO_FLUSH) {
-            case Z_OK: continue
-            case Z_STREAM_END:
+    private func inflate(_ inflater: Inflater, into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
+        var count = 0
+        while count < buffer.count {
+            if rest.isEmpty { rest = UnsafeRawBufferPointer(rebasing: input[..<(try fill())]) }
+            let (taken, given) = inflater.inflate(
+                rest, into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
+            rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+            count += given
+            switch inflater.progress {
+            case .goesOn:
+                // What zlib had taken and not given yet comes without more bytes; here is neither.
+                guard taken > 0 || given > 0 else { return try self.given(count) }
+            case .ended:
                 hasEnded = true
-                let count = room - Int(stream.pointee.avail_out)
                 guard unpacked + Int64(count) >= entry.size else {
                     unpacked += Int64(count)
                     throw cut
                 }
                 return count
-            default: return try given(room, stream)
+            case .damaged: return try self.given(count)
             }
         }
-        return room
+        return count
     }
 
     /// What was unpacked before the damage; when there is nothing more, the damage is told.
-    private func given(_ room: Int, _ stream: UnsafeMutablePointer<z_stream>) throws(ExportError) -> Int {
-        let count = room - Int(stream.pointee.avail_out)
+    private func given(_ count: Int) throws(ExportError) -> Int {
         if count > 0 { return count }
         throw ExportError(
             .damaged,

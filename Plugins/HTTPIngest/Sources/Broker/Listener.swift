@@ -97,7 +97,7 @@ struct Listener: Sendable {
     ) async -> Bool {
         do {
             let body = BodyBytes(folder: hub.state.directory)
-            try body.append(ByteBuffer(bytes: message.payload))
+            try message.payload.withUnsafeBytes(body.append)
             let report = try await intake.take(Intake.Post(body: body, format: format, token: topic.token))
             hub.logger.info(
                 "a message",

@@ -1,6 +1,5 @@
 import Files
 import Glibc
-import NIOCore
 
 /// The body of a post: in memory as long as it is small, else in a file without a name.
 final class BodyBytes: @unchecked Sendable {
@@ -22,11 +21,8 @@ final class BodyBytes: @unchecked Sendable {
     }
 
     /// - Throws: ``FileError`` where the disk takes no more.
-    func append(_ buffer: ByteBuffer) throws {
-        if file < 0, count + buffer.readableBytes <= Self.inMemory {
-            buffer.withUnsafeReadableBytes(remember)
-            return
-        }
+    func append(_ bytes: UnsafeRawBufferPointer) throws {
+        if file < 0, count + bytes.count <= Self.inMemory { return remember(bytes) }
         if file < 0 {
             var path = Array("\(folder)/post-XXXXXX".utf8CString)
             file = mkstemp(&path)
@@ -36,8 +32,8 @@ final class BodyBytes: @unchecked Sendable {
             unlink(path)
             try write(UnsafeRawBufferPointer(rebasing: small[..<count]))
         }
-        try buffer.withUnsafeReadableBytes(write)
-        count += buffer.readableBytes
+        try write(bytes)
+        count += bytes.count
     }
 
     private func remember(_ bytes: UnsafeRawBufferPointer) {

@@ -1,3 +1,4 @@
+import Files
 import HTTPTypes
 import Hummingbird
 import JSON
@@ -101,14 +102,19 @@ struct Desk: HTTPResponder {
             return .error(.forbidden, "the token \(token.name) is not for \(place.word)", isLast: true)
         }
         if let fault = contentFault(request) { return fault }
+        let coding = request.headers[.contentEncoding]
+        guard let coding = BodyCoding(coding) else { return .unread(coding ?? "") }
         let most = intake.settings.mostBytes
-        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > most { return tooLarge(most) }
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > most {
+            return IngestAnswer(.size, most: most)
+        }
         let body = BodyBytes(folder: intake.hub.state.directory)
         do {
-            for try await buffer in request.body {
-                guard body.count + buffer.readableBytes <= most else { return tooLarge(most) }
-                try body.append(buffer)
-            }
+            try await read(request, into: BodyWriter(body, coding: coding, most: most))
+        } catch let fault as BodyWriter.Fault {
+            return IngestAnswer(fault, most: most)
+        } catch let error as FileError {
+            throw error
         } catch {
             // The connection was cut, or is too slow: the sender will hardly read the answer.
             return .error(.requestTimeout, "the post did not come to its end", isLast: true)
@@ -125,6 +131,11 @@ struct Desk: HTTPResponder {
         return await answer(post, place)
     }
 
+    private func read(_ request: Request, into writer: BodyWriter) async throws {
+        for try await buffer in request.body { try writer.append(buffer) }
+        try writer.end()
+    }
+
     /// Waits a while for the turn: an app may send several automations at once.
     private func hasTurn(_ token: PhoneToken) async -> Bool {
         let end = ContinuousClock.now + limits.turn
@@ -136,9 +147,6 @@ struct Desk: HTTPResponder {
     }
 
     private func contentFault(_ request: Request) -> IngestAnswer? {
-        if let encoding = request.headers[.contentEncoding], encoding.lowercased() != "identity" {
-            return .error(.unsupportedMediaType, "send the body as it is, without \(encoding.prefix(32))", isLast: true)
-        }
         guard let type = request.headers[.contentType] else { return nil }
         let plain = type.prefix { $0 != ";" }.trimmingPrefix(" ").lowercased()
         if plain.hasPrefix("multipart/") || plain == "text/csv" {
@@ -149,13 +157,6 @@ struct Desk: HTTPResponder {
                 .unsupportedMediaType, "send JSON, with the header Content-Type: application/json", isLast: true)
         }
         return nil
-    }
-
-    private func tooLarge(_ most: Int) -> IngestAnswer {
-        .error(
-            .contentTooLarge,
-            "a post has at most \(most) bytes: send shorter periods, or turn on batch requests in the app",
-            isLast: true)
     }
 
     private func busy(_ text: String) -> IngestAnswer { .error(.serviceUnavailable, text, retryAfter: 30) }
@@ -217,6 +218,10 @@ struct Desk: HTTPResponder {
     /// Its app logs in with a name and a password, which are the two halves of a token here, and gets the token.
     private func logIn(_ request: Request, _ visit: Visit) async -> IngestAnswer {
         let refused = Self.unauthorized(.forbidden)
+        // It is some bytes, which no app packs.
+        if let coding = request.headers[.contentEncoding], BodyCoding(coding) != BodyCoding.none {
+            return .unread(coding)
+        }
         guard let buffer = try? await request.body.collect(upTo: 4_096),
             let fields = LogInFields(Array(buffer.readableBytesView)),
             let found = try? await token(fields.token, visit),

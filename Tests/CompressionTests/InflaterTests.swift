@@ -1,0 +1,95 @@
+import Compression
+import Seeds
+import Testing
+
+/// What is unpacked does not depend on the pieces in which it comes and goes.
+struct InflaterTests {
+    private enum End: Equatable { case whole(rest: Int), cut, damaged }
+
+    /// Unpacks with pieces of these sizes.
+    private func unpack(_ packed: [UInt8], by input: Int, into output: Int) -> (bytes: [UInt8], end: End) {
+        let inflater = Inflater(.gzip)
+        var (bytes, rest) = ([UInt8](), packed[...])
+        var buffer = [UInt8](repeating: 0, count: output)
+        while true {
+            let piece = Array(rest.prefix(input))
+            let (taken, given) = piece.withUnsafeBytes { source in
+                buffer.withUnsafeMutableBytes { inflater.inflate(source, into: $0) }
+            }
+            bytes += buffer.prefix(given)
+            rest = rest.dropFirst(taken)
+            switch inflater.progress {
+            case .ended: return (bytes, .whole(rest: rest.count))
+            case .damaged: return (bytes, .damaged)
+            case .goesOn: if taken == 0, given == 0 { return (bytes, .cut) }
+            }
+        }
+    }
+
+    private func pack(_ bytes: [UInt8]) -> [UInt8] {
+        var writer = GzipWriter()
+        writer.write(bytes)
+        return writer.end()
+    }
+
+    /// Runs and noise, so that there are long copies and none.
+    private func bytes(_ count: Int, _ generator: inout SeededGenerator) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let length = Int.random(in: 1...300, using: &generator)
+            let isRun = Bool.random(using: &generator)
+            let byte = UInt8.random(in: 0...255, using: &generator)
+            bytes += (0..<length).map { _ in isRun ? byte : UInt8.random(in: 0...255, using: &generator) }
+        }
+        return Array(bytes.prefix(count))
+    }
+
+    @Test(arguments: 1...40) func `In whatever pieces it comes and goes, it is what was packed`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let bytes = bytes(Int.random(in: 0...5_000, using: &generator), &generator)
+        let packed = pack(bytes)
+        for _ in 1...20 {
+            let (input, output) = (
+                Int.random(in: 1...packed.count, using: &generator), Int.random(in: 1...6_000, using: &generator)
+            )
+            let found = unpack(packed, by: input, into: output)
+            #expect(found.bytes == bytes && found.end == .whole(rest: 0), "pieces of \(input), into \(output)")
+        }
+        #expect(unpack(packed + [1, 2, 3], by: 7, into: 11).end == .whole(rest: 3))
+    }
+
+    @Test func `An output that is full at the end of the input gives the rest without more of it`() {
+        // A run: the last bytes of the input are many of the output.
+        let packed = pack([UInt8](repeating: 7, count: 1_000))
+        for output in 1...1_000 {
+            let found = unpack(packed, by: packed.count, into: output)
+            #expect(found.bytes.count == 1_000 && found.end == .whole(rest: 0), "into \(output)")
+        }
+    }
+
+    @Test func `What is cut anywhere does not end, and no byte that is changed goes unseen`() {
+        var generator = SeededGenerator(seed: 1)
+        let bytes = bytes(400, &generator)
+        let packed = pack(bytes)
+        for count in 0..<packed.count {
+            let found = unpack(Array(packed.prefix(count)), by: 64, into: 64)
+            #expect(found.end == .cut && bytes.starts(with: found.bytes), "\(count) bytes")
+        }
+        // Bytes 4 to 9 of the header are a time and a system, which mean nothing.
+        for place in packed.indices where !(4...9).contains(place) {
+            var changed = packed
+            changed[place] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+            let found = unpack(changed, by: 64, into: 64)
+            #expect(found.end != .whole(rest: 0) || found.bytes == bytes, "byte \(place)")
+        }
+        #expect(unpack(Array("{\"weight\":80}".utf8), by: 64, into: 64).end == .damaged)
+    }
+
+    @Test func `The sum is that of the standard, in whatever pieces`() {
+        var sum = CRC32()
+        Array("1234".utf8).withUnsafeBytes { sum.add($0) }
+        Array("56789".utf8).withUnsafeBytes { sum.add($0) }
+        #expect(sum.value == 0xCBF4_3926)
+        #expect(CRC32().value == 0)
+    }
+}
