@@ -17,6 +17,7 @@ public struct ExportAccount: Sendable {
         case brokenCorrelation = "broken-correlation"
         case missingFile = "missing-file"
         case damagedFile = "damaged-file"
+        case unnamedRoute = "unnamed-route"
         case otherFile = "other-file"
         case leftOut = "left-out"
         case truncated = "truncated"
@@ -39,6 +40,8 @@ public struct ExportAccount: Sendable {
             case .brokenCorrelation: "blood pressures and foods that are not whole; their members are kept"
             case .missingFile: "files that are named and not there"
             case .damagedFile: "files that could not be read, or not to their end"
+            case .unnamedRoute:
+                "routes that no workout names, left out: the XML is damaged, and what names them may be in what is lost"
             case .otherFile: "other files, such as attachments, which are not read"
             case .leftOut: "parts beyond what one record can hold, left out"
             case .truncated: "the file ends before its end: everything before is read, the last element is not"

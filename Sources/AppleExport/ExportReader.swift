@@ -33,6 +33,10 @@ public final class ExportReader {
     var members = MemberRegister()
     let deferred: DeferredRecords
     var namedFiles: Set<String> = []
+    /// Reading the XML ended before its end.
+    private var isCut = false
+    /// Nothing of the XML is known to be lost.
+    private(set) var isWhole = false
     /// The last summary of each day, by its start.
     var summaries: [Int64: (record: [UInt8], end: Int64)] = [:]
     /// Records within a correlation that is wanted are wanted too.
@@ -68,7 +72,10 @@ public final class ExportReader {
         deferred = DeferredRecords(in: scratch)
         let others = package.otherFiles
         if others > 0 { account.note(.otherFile, count: others) }
-        if !package.unreadable.isEmpty { account.note(.damagedFile, count: package.unreadable.count) }
+        if !package.unreadable.isEmpty {
+            account.note(.damagedFile, count: package.unreadable.count)
+            account.fault = package.unreadable.first
+        }
     }
 
     /// How far the file has been read, of how much; in a zip of its packed bytes.
@@ -92,6 +99,7 @@ public final class ExportReader {
                 } catch {
                     guard error.code == .damaged || error.code == .tooLarge else { throw error }
                     account.fault = error.message
+                    isCut = true
                 }
                 if batch.count >= count { break }
                 endElements()
@@ -119,7 +127,8 @@ public final class ExportReader {
     }
 
     private func finished() -> ExportBatch {
-        batch.offset = phase == .elements ? tokenizer.endOffset : Int64.max
+        // A tag that was put back has not been used: the next reading begins with it.
+        batch.offset = phase == .elements ? isPending ? tokenizer.offset : tokenizer.endOffset : Int64.max
         return batch
     }
 
@@ -179,6 +188,7 @@ public final class ExportReader {
         }
         if !account.isComplete { account.note(.truncated, at: tokenizer.offset) }
         if tokenizer.hasWrongSum { account.note(.wrongSum) }
+        isWhole = account.isComplete && !isCut && tokenizer.malformedTags == 0 && !tokenizer.hasWrongSum
     }
 
     private func readOther() throws(ExportError) {

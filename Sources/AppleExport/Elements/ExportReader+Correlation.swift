@@ -76,7 +76,7 @@ extension ExportReader {
         if !isTaken { account.note(.brokenCorrelation, at: draft.offset) }
         output.removeAll(keepingCapacity: true)
         beginKey(type, source, start, draft.end ?? start)
-        for mark in members.map(\.mark).sorted() { keys.add(Int64(bitPattern: mark)) }
+        if !hasOwnIdentity { for mark in members.map(\.mark).sorted() { keys.add(Int64(bitPattern: mark)) } }
         let entry = isTaken ? type : elementType
         output += entry.head
         if !isTaken {

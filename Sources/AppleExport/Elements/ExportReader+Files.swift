@@ -42,7 +42,10 @@ extension ExportReader {
 
     private func give(_ file: ECGFile) {
         let seconds = file.hertz.map { Double(file.voltages.count) / $0 } ?? 0
-        let end = Timestamp(microseconds: file.recorded * 1_000_000 + Int64((seconds * 1_000_000).rounded()))
+        // A rate at which it would take longer than time goes on says nothing of its end.
+        let told = Timestamp(file.recorded, adding: seconds)
+        if told == nil { account.note(.unreadValue) }
+        let end = told ?? Timestamp(microseconds: file.recorded * 1_000_000)
         let lastSecond = -(-end.microseconds).flooredDivision(by: 1_000_000)
         guard options.filter.sources == nil, options.filter.takes(file.recorded, lastSecond),
             let type = type("HKDataTypeIdentifierElectrocardiogram")
@@ -128,7 +131,7 @@ extension ExportReader {
         if token == .open { try skipChildren(of: "ClinicalRecord") }
         func text(_ name: String) -> String? { texts.first { $0.name == name }?.value }
         let name = text("resourceFilePath").map { $0.hasPrefix("/") ? String($0.dropFirst()) : $0 }
-        if let name { namedFiles.insert(name) }
+        if let name, package.has(name) { namedFiles.insert(name) }
         guard let time = text("receivedDate"), let start = Array(time.utf8).withUnsafeBytes({ times.seconds($0) })
         else {
             return account.note(text("receivedDate") == nil ? .missingAttribute : .wrongTime, at: offset)

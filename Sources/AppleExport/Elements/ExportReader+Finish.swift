@@ -85,7 +85,7 @@ extension ExportReader {
         case .category(let value):
             output += type.head
             output += value.json
-            keys.add(value.name ?? "")
+            if !isSynchronized { keys.add(value.name ?? "") }
         case .text(let isDeclared):
             output += type.head
             if !isDeclared { output.append(literal: #","kind":"other""#) }
@@ -94,7 +94,7 @@ extension ExportReader {
                 output.append(literal: #","value":"#)
                 output.append(quoted: text)
             }
-            keys.add(text)
+            if !hasOwnIdentity { keys.add(text) }
             if let unit = draft.unit { _ = draft.add("unit", text: unit.text) }
         case .element:
             entry = elementType
@@ -102,7 +102,7 @@ extension ExportReader {
             output.append(literal: #","value":"#)
             output.append(quoted: name)
             addAttributes(type)
-            keys.add(draft.value)
+            if !hasOwnIdentity { keys.add(draft.value) }
         }
         append(start, end)
         let (keyStart, keyEnd, mark) = appendKey(source, start)
@@ -140,12 +140,13 @@ extension ExportReader {
     // MARK: - The parts that all records have
 
     /// Whether the source says itself what identifies the sample.
-    var hasOwnIdentity: Bool {
-        draft.syncIdentifier != nil && draft.syncVersion != nil || draft.externalUUID != nil
-    }
+    var hasOwnIdentity: Bool { isSynchronized || draft.externalUUID != nil }
+
+    /// Whether the source gives the sample a name of its own, and numbers for its versions.
+    private var isSynchronized: Bool { draft.syncIdentifier != nil && draft.syncVersion != nil }
 
     func beginKey(_ type: TypeEntry, _ source: SourceEntry, _ start: Int64, _ end: Int64) {
-        if let identifier = draft.syncIdentifier, draft.syncVersion != nil {
+        if let identifier = draft.syncIdentifier, isSynchronized {
             keys.begin("sync", type: type.name)
             keys.add(source.identity)
             return keys.add(identifier)
@@ -178,8 +179,7 @@ extension ExportReader {
         output += source.json
         output.append(literal: #","key":""#)
         let keyStart = output.count
-        let isSync = draft.syncIdentifier != nil && draft.syncVersion != nil
-        let mark = keys.end(at: isSync ? nil : start, to: &output)
+        let mark = keys.end(at: isSynchronized ? nil : start, to: &output)
         let keyEnd = output.count
         output.append(0x22)
         return (keyStart, keyEnd, mark)
@@ -187,7 +187,7 @@ extension ExportReader {
 
     /// The metadata and the version, and the end of the record.
     func appendMetadata(_ source: SourceEntry) {
-        if draft.syncIdentifier != nil, draft.syncVersion != nil, let created = draft.created {
+        if isSynchronized, let created = draft.created {
             var json: [UInt8] = [0x22]
             utc.append(created, to: &json)
             json.append(0x22)

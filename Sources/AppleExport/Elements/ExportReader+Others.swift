@@ -15,6 +15,10 @@ extension ExportReader {
         let isEmpty = token == .empty
         let birth = facts.first { $0.name.hasSuffix("DateOfBirth") }.flatMap { LocalDate($0.value) }
         let start = birth.map { Int64($0.daysSinceEpoch) * 86_400 } ?? 0
+        guard Timestamp(microseconds: start * 1_000_000).isRepresentable else {
+            account.note(.wrongTime, at: offset)
+            return isEmpty ? () : try skipChildren(of: "Me")
+        }
         for fact in facts {
             guard let health = TypeRegistry.standard.resolve(fact.name), health.kind == .characteristic else {
                 account.note(.unknownElement, at: offset)
@@ -75,6 +79,9 @@ extension ExportReader {
             return account.note(texts["dateComponents"] == nil ? .missingAttribute : .wrongTime, at: offset)
         }
         let day = summaryDay(date)
+        guard Timestamp(day.start, adding: 0) != nil, Timestamp(day.end, adding: 0) != nil else {
+            return account.note(.wrongTime, at: offset)
+        }
         guard options.filter.types?.contains(.activitySummary) ?? true, options.filter.sources == nil,
             options.filter.takes(day.start, day.end)
         else { return account.filtered += 1 }
@@ -138,9 +145,13 @@ extension ExportReader {
     private func midnight(_ date: LocalDate) -> Int64 {
         let plain = Int64(date.daysSinceEpoch) * 86_400
         guard let zone = TimeZone(identifier: options.dayZone) else { return plain }
-        // Once more, since the offset of the guess may be that before a change of the clocks.
-        let guess = plain - Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(plain))))
-        return plain - Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(guess))))
+        func offset(at second: Int64) -> Int64 {
+            Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second))))
+        }
+        // Where the clocks show no midnight, the day begins as much later as they are put forward; of two the first counts.
+        let before = plain - offset(at: plain - 86_400)
+        let after = plain - offset(at: plain + 86_400)
+        return before + offset(at: before) != plain && after + offset(at: after) == plain ? after : before
     }
 
     private func summaryTime(_ seconds: Int64) -> String {

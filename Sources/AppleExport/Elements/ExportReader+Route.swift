@@ -14,7 +14,10 @@ extension ExportReader {
                 return try reader.passOver()
             }
             let text = XMLText.decoded(path).text
-            route.files.append(text.hasPrefix("/") ? String(text.dropFirst()) : text)
+            let name = text.hasPrefix("/") ? String(text.dropFirst()) : text
+            route.files.append(name)
+            // Whatever becomes of its workout: it is no route that nobody has named.
+            if reader.package.has(name) { reader.namedFiles.insert(name) }
             try reader.skipChildren(of: "FileReference")
         }
         route.draft = draft
@@ -46,6 +49,7 @@ extension ExportReader {
     /// The records of a route, in the group of its workout.
     func give(_ route: RouteDraft, _ number: Int, _ key: [UInt8], _ source: SourceEntry) {
         guard let type = type("HKWorkoutRouteTypeIdentifier") else { return }
+        guard type.isWanted else { return account.filtered += 1 }
         let own = route.draft.source ?? source
         var writer = RouteWriter(
             head: key + " route \(number)".utf8, group: key, source: own, draft: route.draft, reader: self, type: type)
@@ -74,7 +78,10 @@ extension ExportReader {
         guard options.filter.types?.contains(.workoutRoute) ?? true, options.filter.sources == nil,
             let type = type("HKWorkoutRouteTypeIdentifier")
         else { return }
-        for name in package.names(in: "workout-routes") where !namedFiles.contains(name) && name.hasSuffix(".gpx") {
+        let names = package.names(in: "workout-routes").filter { !namedFiles.contains($0) && $0.hasSuffix(".gpx") }
+        // What names them may be in what is lost, and then they are told apart by what it says.
+        guard isWhole else { return names.isEmpty ? () : account.note(.unnamedRoute, count: names.count) }
+        for name in names {
             var writer = RouteWriter(
                 head: nil, group: nil, source: noSource, draft: Draft(), reader: self, type: type)
             readRouteFile(name, &writer)

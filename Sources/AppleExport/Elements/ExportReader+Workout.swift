@@ -94,10 +94,13 @@ extension ExportReader {
         utc.append(start, to: &json)
         json.append(0x22)
         if let (seconds, text, unit) = duration(texts), seconds > 0 {
-            let end = Timestamp(microseconds: start * 1_000_000 + Int64((seconds * 1_000_000).rounded()))
-            json.append(literal: #","end":""#)
-            json += end.text.utf8
-            json.append(0x22)
+            if let end = Timestamp(start, adding: seconds) {
+                json.append(literal: #","end":""#)
+                json += end.text.utf8
+                json.append(0x22)
+            } else {
+                account.note(.unreadValue, at: offset)
+            }
             // To the last digit, which a time has no room for.
             _ = draft.add(
                 "duration",
@@ -271,10 +274,20 @@ extension ExportReader {
             account.note(draft.start == nil && !draft.hasWrongTime ? .missingAttribute : .wrongTime, at: draft.offset)
             return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
         }
-        workout.routes.forEach { namedFiles.formUnion($0.files) }
-        guard type.isWanted, source.isWanted, options.filter.takes(start, end) else {
+        guard source.isWanted, options.filter.takes(start, end) else {
             account.filtered += 1
             return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+        }
+        let named = activity?.name ?? attributes["workoutActivityType"] ?? ""
+        guard type.isWanted else {
+            account.filtered += 1
+            workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+            // Its routes may be wanted without it.
+            output.removeAll(keepingCapacity: true)
+            let (keyStart, keyEnd, _) = appendKey(of: type, named, source, start, end)
+            let key = Array(output[keyStart..<keyEnd])
+            for (number, route) in workout.routes.enumerated() { give(route, number + 1, key, source) }
+            return
         }
         if activity == nil {
             account.note(.unreadValue, at: draft.offset)
@@ -283,14 +296,12 @@ extension ExportReader {
         }
         let name = (activity ?? ExportReader.otherActivity).name
         output.removeAll(keepingCapacity: true)
-        beginKey(type, source, start, end)
-        keys.add(activity?.name ?? attributes["workoutActivityType"] ?? "")
         output += type.head
         output.append(literal: #","value":""#)
         output += name.utf8
         output.append(0x22)
         append(start, end)
-        let (keyStart, keyEnd, mark) = appendKey(source, start)
+        let (keyStart, keyEnd, mark) = appendKey(of: type, named, source, start, end)
         let key = Array(output[keyStart..<keyEnd])
         output.append(literal: #","group":""#)
         output += key
@@ -308,6 +319,15 @@ extension ExportReader {
         for member in workout.members { giveMember(member, in: key, owner: mark) }
         for (number, part) in rest.enumerated() { giveRest(part, number + 1, key, source, start, end) }
         for (number, route) in workout.routes.enumerated() { give(route, number + 1, key, source) }
+    }
+
+    /// The source and the key of a workout.
+    private func appendKey(
+        of type: TypeEntry, _ activity: String, _ source: SourceEntry, _ start: Int64, _ end: Int64
+    ) -> (Int, Int, UInt64) {
+        beginKey(type, source, start, end)
+        if !hasOwnIdentity { keys.add(activity) }
+        return appendKey(source, start)
     }
 
     static func quoted(_ text: String) -> [UInt8] {

@@ -25,8 +25,9 @@ public final class FileSource: ByteSource {
     public private(set) var inputPosition: Int64 = 0
     public let inputSize: Int64
 
-    public init(_ path: String) throws(ExportError) {
-        (file, inputSize) = try FileSource.open(path)
+    /// - Parameter followsLinks: whether the path may be a symbolic link; never where the name stands in somebody's folder.
+    public init(_ path: String, followsLinks: Bool = true) throws(ExportError) {
+        (file, inputSize) = try FileSource.open(path, followsLinks: followsLinks)
         self.path = path
         posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
@@ -40,9 +41,11 @@ public final class FileSource: ByteSource {
     /// Opens a plain file, and says how long it is.
     ///
     /// Anything else is refused: to read a pipe or a device could take for ever.
-    static func open(_ path: String) throws(ExportError) -> (Descriptor, Int64) {
+    static func open(_ path: String, followsLinks: Bool = true) throws(ExportError) -> (Descriptor, Int64) {
         let file: Descriptor
-        do throws(FileError) { file = try Descriptor(path, O_RDONLY | O_NONBLOCK) } catch {
+        do throws(FileError) {
+            file = try Descriptor(path, O_RDONLY | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
+        } catch {
             throw ExportError(error.code == ENOENT ? .missing : .io, "\(error)")
         }
         var status = stat()

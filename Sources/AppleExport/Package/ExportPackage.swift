@@ -7,14 +7,14 @@ import Glibc
 public struct ExportPackage {
     private enum Place {
         case zip(ZipArchive, main: ZipEntry, files: [String: ZipEntry])
-        case folder(main: String, files: [String: String])
+        case folder(main: String, isNamed: Bool, files: [String: String])
         case bytes([UInt8])
     }
 
     /// As it was given.
     public let path: String
     private let place: Place
-    /// Entries of the zip that cannot be read.
+    /// Entries of the zip and folders beside the XML that cannot be read, and why.
     public let unreadable: [String]
 
     /// More than ten times the largest export that is known of, which has four gigabytes.
@@ -39,15 +39,34 @@ public struct ExportPackage {
         }
         let main = try ExportPackage.main(below: path)
         let folder = main.contains("/") ? String(main[...(main.lastIndex(of: "/") ?? main.startIndex)]) : "./"
-        var files: [String: String] = [:]
-        for name in ExportPackage.folders {
-            for file in (try? Folder.names(in: folder + name)) ?? []
-            where ExportPackage.isPlainFile(folder + name + file) {
-                files[name + file] = folder + name + file
+        let (files, faults) = ExportPackage.files(in: folder)
+        // Who gives a path means what it leads to; names that stand in a folder lead nowhere else.
+        place = .folder(main: main, isNamed: main == path, files: files)
+        unreadable = faults
+    }
+
+    /// The files in the folders beside the XML, by the names that the export gives them; none behind a link, at any level.
+    private static func files(in folder: String) -> ([String: String], faults: [String]) {
+        var (files, faults): ([String: String], [String]) = ([:], [])
+        for name in folders {
+            let place = folder + name.dropLast()
+            guard kind(of: place) == S_IFDIR else {
+                if kind(of: place) == S_IFLNK { faults.append("\(place): it is a link, which is not followed") }
+                continue
+            }
+            do throws(FileError) {
+                let names = try Folder.names(in: place)
+                if names.count > ZipArchive.maximumEntries {
+                    faults.append("\(place): more than \(ZipArchive.maximumEntries) files, and the rest is not read")
+                }
+                for file in names.prefix(ZipArchive.maximumEntries) where kind(of: "\(place)/\(file)") == S_IFREG {
+                    files[name + file] = "\(place)/\(file)"
+                }
+            } catch {
+                faults.append("\(error)")
             }
         }
-        place = .folder(main: main, files: files)
-        unreadable = []
+        return (files, faults)
     }
 
     /// An XML in memory, without files beside it.
@@ -55,9 +74,10 @@ public struct ExportPackage {
         (path, place, unreadable) = ("(memory)", .bytes(bytes), [])
     }
 
-    private static func isPlainFile(_ path: String) -> Bool {
+    /// `S_IFREG` and so on, of the name itself and not of what it leads to; `nil` where there is nothing.
+    private static func kind(of path: String) -> mode_t? {
         var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
     private static func main(of archive: ZipArchive) throws(ExportError) -> ZipEntry {
@@ -104,7 +124,9 @@ public struct ExportPackage {
             $0.lowercased().hasSuffix(".xml") && !$0.hasPrefix("._") && $0 != "export_cda.xml"
         }.sorted()
         for name in names.prefix(64) {
-            if let source = try? FileSource(folder + name), startsAsExport(source) { return folder + name }
+            if let source = try? FileSource(folder + name, followsLinks: false), startsAsExport(source) {
+                return folder + name
+            }
         }
         throw ExportError(.notAnExport, "\(path): the folder has no export.xml of Apple Health in it")
     }
@@ -124,7 +146,7 @@ public struct ExportPackage {
     public func openMain() throws(ExportError) -> any ByteSource {
         switch place {
         case .zip(let archive, let main, _): try archive.open(main, limit: ExportPackage.maximumMain)
-        case .folder(let main, _): try FileSource(main)
+        case .folder(let main, let isNamed, _): try FileSource(main, followsLinks: isNamed)
         case .bytes(let bytes): BytesSource(bytes)
         }
     }
@@ -135,10 +157,19 @@ public struct ExportPackage {
         let names: [String] =
             switch place {
             case .zip(_, _, let files): files.keys.filter { $0.hasPrefix(prefix) }
-            case .folder(_, let files): files.keys.filter { $0.hasPrefix(prefix) }
+            case .folder(_, _, let files): files.keys.filter { $0.hasPrefix(prefix) }
             case .bytes: []
             }
         return names.sorted()
+    }
+
+    /// Whether there is a file of this name, without a slash before it.
+    func has(_ name: String) -> Bool {
+        switch place {
+        case .zip(_, _, let files): files[name] != nil
+        case .folder(_, _, let files): files[name] != nil
+        case .bytes: false
+        }
     }
 
     /// How many files there are that are neither the export nor in a folder that is read.
@@ -158,9 +189,9 @@ public struct ExportPackage {
         case .zip(let archive, _, let files):
             guard let entry = files[name] else { return nil }
             return try archive.open(entry, limit: ExportPackage.maximumFile)
-        case .folder(_, let files):
+        case .folder(_, _, let files):
             guard let file = files[name] else { return nil }
-            return try FileSource(file)
+            return try FileSource(file, followsLinks: false)
         case .bytes: return nil
         }
     }

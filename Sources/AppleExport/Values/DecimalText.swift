@@ -89,7 +89,9 @@ public enum DecimalText {
     public static func appendFourDigits(_ value: Double, to output: inout [UInt8]) {
         guard value != 0, value.isFinite else { return output.append(0x30) }
         if value < 0 { output.append(0x2D) }
-        let magnitude = value.magnitude
+        // The smallest doubles lie below what a power of ten can divide.
+        let isTiny = value.magnitude < 1e-290
+        let magnitude = isTiny ? value.magnitude * 1e60 : value.magnitude
         var exponent = magnitude >= 1e-20 && magnitude < 1e20 ? 0 : Int(magnitude.exponent) * 30_103 / 100_000 - 3
         var scaled = magnitude / power(exponent)
         while scaled >= 9_999.5 {
@@ -102,7 +104,7 @@ public enum DecimalText {
         }
         NumberWriter.append(Int64(scaled.rounded(.toNearestOrEven)), to: &output)
         output.append(0x65)
-        NumberWriter.append(Int64(exponent), to: &output)
+        NumberWriter.append(Int64(isTiny ? exponent - 60 : exponent), to: &output)
     }
 
     private static func power(_ exponent: Int) -> Double {

@@ -54,6 +54,16 @@ public struct ExportTimeReader {
     }
 }
 
+extension Timestamp {
+    /// The instant that is so much later than a second since 1970; `nil` for one that no record can have.
+    init?(_ second: Int64, adding seconds: Double) {
+        // 10¹² seconds are beyond all that a timestamp can tell, and their microseconds still have room in a number.
+        guard seconds.magnitude < 1e12, second.magnitude < 1_000_000_000_000 else { return nil }
+        self.init(microseconds: second * 1_000_000 + Int64((seconds * 1_000_000).rounded()))
+        guard isRepresentable else { return nil }
+    }
+}
+
 /// Writes instants in UTC: RFC 3339 with `Z`, and the short form that begins a key.
 public struct UTCWriter {
     private var lastDay = Int64.min

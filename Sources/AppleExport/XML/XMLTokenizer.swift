@@ -35,6 +35,8 @@ public struct XMLTokenizer: ~Copyable {
     private var nameStart = 0
     private var nameCount = 0
 
+    private var searches = [Search](repeating: Search(), count: 4)
+
     public private(set) var attributeCount = 0
     /// Tags that made no sense, and where the first of them was.
     public private(set) var malformedTags = 0
@@ -211,8 +213,7 @@ public struct XMLTokenizer: ~Copyable {
         guard place < limit else { return .more }
         switch base[place] {
         case 0x2F:  // </
-            guard let found = memchr(base + place, 0x3E, limit - place) else { return .more }
-            let end = found.assumingMemoryBound(to: UInt8.self) - base
+            guard let end = find(.tag, from: place) else { return .more }
             nameStart = place + 1
             nameCount = end - nameStart
             while nameCount > 0, XMLTokenizer.isSpace(base[nameStart + nameCount - 1]) { nameCount -= 1 }
@@ -222,8 +223,8 @@ public struct XMLTokenizer: ~Copyable {
             return .token(.close)
         case 0x21: return pass(place)  // <!
         case 0x3F:
-            guard let found = ByteSearch.find("?>", in: base + place, limit - place) else { return .more }
-            position = place + found + 2
+            guard let found = find(.instruction, from: place) else { return .more }
+            position = found + 2
             return .passed
         default: break
         }
@@ -287,19 +288,61 @@ public struct XMLTokenizer: ~Copyable {
     /// A comment, a section of text or a declaration.
     private mutating func pass(_ place: Int) -> Outcome {
         let rest = limit - place
-        let mark: StaticString
+        let mark: Mark
         if rest >= 3, base[place + 1] == 0x2D, base[place + 2] == 0x2D {
-            mark = "-->"
+            mark = .comment
         } else if rest >= 2, base[place + 1] == 0x5B {
-            mark = "]]>"
+            mark = .section
         } else if rest < 3 {
             return .more
         } else {
-            mark = ">"
+            mark = .tag
         }
-        let start = place + min(3, rest)
-        guard let found = ByteSearch.find(mark, in: base + start, max(0, limit - start)) else { return .more }
-        position = start + found + mark.utf8CodeUnitCount
+        guard let found = find(mark, from: place + min(3, rest)) else { return .more }
+        position = found + mark.text.utf8CodeUnitCount
         return .passed
+    }
+
+    // MARK: - Ends
+
+    /// What may be far away from where it is looked for.
+    private enum Mark: Int {
+        case tag, instruction, comment, section
+
+        var text: StaticString {
+            switch self {
+            case .tag: ">"
+            case .instruction: "?>"
+            case .comment: "-->"
+            case .section: "]]>"
+            }
+        }
+    }
+
+    /// From `start` on the first is at `end`, or there is none before that.
+    private struct Search {
+        var start: Int64 = 0
+        var end: Int64 = -1
+        var isFound = false
+    }
+
+    /// The first mark from a place of the buffer on; `nil` where what is there has none.
+    ///
+    /// What was searched before is not searched again: a file of nothing but beginnings takes no longer than any other.
+    private mutating func find(_ mark: Mark, from place: Int) -> Int? {
+        var search = searches[mark.rawValue]
+        let wanted = origin + Int64(place)
+        var from = place
+        if search.start <= wanted, wanted <= search.end {
+            if search.isFound { return Int(search.end - origin) }
+            from = Int(search.end - origin)
+        } else {
+            search.start = wanted
+        }
+        let found = ByteSearch.find(mark.text, in: base + from, max(0, limit - from)).map { from + $0 }
+        search.isFound = found != nil
+        search.end = origin + Int64(found ?? max(from, limit - mark.text.utf8CodeUnitCount + 1))
+        searches[mark.rawValue] = search
+        return found
     }
 }
