@@ -236,9 +236,8 @@ extension ExportReader {
     /// Totals that older files have as attributes, where there is no statistic of that kind.
     private func addTotals(_ attributes: [String: String], _ activity: WorkoutActivity?, _ workout: inout WorkoutDraft)
     {
-        let distance = activity.flatMap { ExportReader.distances[$0.name] }
         let kinds: [(name: String, type: TypeID?)] = [
-            ("totalEnergyBurned", .activeEnergyBurned), ("totalDistance", distance),
+            ("totalEnergyBurned", .activeEnergyBurned), ("totalDistance", activity?.distance),
             ("totalSwimmingStrokeCount", .swimmingStrokeCount), ("totalFlightsClimbed", .flightsClimbed),
         ]
         for (name, id) in kinds {
@@ -259,13 +258,6 @@ extension ExportReader {
             _ = draft.add(name, json: json)
         }
     }
-
-    private static let distances: [String: TypeID] = [
-        "walking": .distanceWalkingRunning, "running": .distanceWalkingRunning, "hiking": .distanceWalkingRunning,
-        "cycling": .distanceCycling, "handCycling": .distanceCycling, "swimming": .distanceSwimming,
-        "wheelchairWalkPace": .distanceWheelchair, "wheelchairRunPace": .distanceWheelchair,
-        "downhillSkiing": .distanceDownhillSnowSports, "snowboarding": .distanceDownhillSnowSports,
-    ]
 
     private func give(_ workout: WorkoutDraft, _ activity: WorkoutActivity?, _ attributes: [String: String]) {
         let source = draft.source ?? noSource

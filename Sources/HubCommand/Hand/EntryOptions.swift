@@ -121,22 +121,6 @@ struct EntryOptions: ParsableArguments {
 }
 
 extension WorkoutActivity {
-    /// The type of distance that HealthKit has for it; `nil` where it has none.
-    var distance: TypeID? {
-        switch name {
-        case "walking", "running", "hiking", "trackAndField": .distanceWalkingRunning
-        case "swimming": .distanceSwimming
-        case "cycling", "handCycling": .distanceCycling
-        case "wheelchairWalkPace", "wheelchairRunPace": .distanceWheelchair
-        case "downhillSkiing", "snowboarding": .distanceDownhillSnowSports
-        case "crossCountrySkiing": .distanceCrossCountrySkiing
-        case "rowing": .distanceRowing
-        case "paddleSports": .distancePaddleSports
-        case "skatingSports": .distanceSkatingSports
-        default: nil
-        }
-    }
-
     /// The activity that a person calls so: `swim`, `Running`.
     static func meant(by word: String) -> WorkoutActivity? {
         let word = word.lowercased()

@@ -105,7 +105,7 @@ struct WorkoutReader {
         sum("stepCount", .stepCount, &batch)
         sum("flightsClimbed", .flightsClimbed, &batch)
         sum("totalSwimmingStrokeCount", .swimmingStrokeCount, &batch)
-        sum("distance", distance, &batch)
+        sum("distance", activity?.distance, &batch)
         for (name, statistic) in [("speed", .average), ("avgSpeed", .average), ("maxSpeed", .maximum)]
             as [(StaticString, WorkoutParts.Total.Statistic)]
         {
@@ -145,16 +145,6 @@ struct WorkoutReader {
         for (name, short, statistic) in figures {
             let quantity = self.quantity(name) ?? whole.flatMap { self.quantity(short, in: $0) }
             total(name, .heartRate, statistic, quantity, of: "heart rate", fallback: nil, &batch)
-        }
-    }
-
-    /// How far, by what a person did.
-    private var distance: TypeID? {
-        switch activity?.name {
-        case "running", "walking", "hiking": .distanceWalkingRunning
-        case "cycling": .distanceCycling
-        case "swimming": .distanceSwimming
-        default: nil
         }
     }
 

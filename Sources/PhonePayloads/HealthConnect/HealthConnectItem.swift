@@ -217,24 +217,18 @@ struct SleepStage {
 struct WorkoutFigures {
     var distance, steps, meanCadence, highestCadence, stride: Double?
 
-    /// As totals of a workout; a distance of something else than walking, running, cycling or swimming has no type.
+    /// As totals of a workout; a distance of an activity for which HealthKit has none has no type.
     func parts(of activity: WorkoutActivity) -> (parts: WorkoutParts, distanceIsOther: Bool) {
         var parts = WorkoutParts()
-        var isOther = false
         func add(_ type: TypeID, _ value: Double?, _ unit: String, _ statistic: WorkoutParts.Total.Statistic = .sum) {
             guard let value, value >= 0 else { return }
             parts.totals.append(WorkoutParts.Total(type, value, unit: unit, statistic: statistic))
         }
-        switch activity.name {
-        case "running", "walking", "hiking": add(.distanceWalkingRunning, distance, "m")
-        case "cycling": add(.distanceCycling, distance, "m")
-        case "swimming": add(.distanceSwimming, distance, "m")
-        default: isOther = true
-        }
+        if let type = activity.distance { add(type, distance, "m") }
         add(.stepCount, steps, "count")
         add(.hcStepsCadence, meanCadence, "count/min", .average)
         add(.hcStepsCadence, highestCadence, "count/min", .maximum)
-        return (parts, isOther)
+        return (parts, activity.distance == nil)
     }
 }
 

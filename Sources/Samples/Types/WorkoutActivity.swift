@@ -24,4 +24,20 @@ public struct WorkoutActivity: Hashable, Sendable {
 
     /// The activity with that name or HealthKit constant.
     public static func activity(named name: String) -> WorkoutActivity? { byName[name] }
+
+    /// The type of distance that HealthKit has for it; `nil` where it has none.
+    public var distance: TypeID? {
+        switch name {
+        case "walking", "running", "hiking", "trackAndField": .distanceWalkingRunning
+        case "swimming": .distanceSwimming
+        case "cycling", "handCycling": .distanceCycling
+        case "wheelchairWalkPace", "wheelchairRunPace": .distanceWheelchair
+        case "downhillSkiing", "snowboarding": .distanceDownhillSnowSports
+        case "crossCountrySkiing": .distanceCrossCountrySkiing
+        case "rowing": .distanceRowing
+        case "paddleSports": .distancePaddleSports
+        case "skatingSports": .distanceSkatingSports
+        default: nil
+        }
+    }
 }
