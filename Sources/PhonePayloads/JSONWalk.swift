@@ -48,12 +48,19 @@ struct Members {
 
     /// A name that two members have; readers of JSON do not agree which of them counts.
     var repeatedName: String? {
+        if all.count > 16 { return repeatedOfMany }
         for (index, member) in all.enumerated() {
             for other in all[..<index] where isSame(member.name, other.name) {
                 return JSONText.string(member.name, in: bytes) ?? "?"
             }
         }
         return nil
+    }
+
+    /// The same in one pass: a sender may write any number of members.
+    private var repeatedOfMany: String? {
+        var names: Set<String> = []
+        return all.lazy.map { JSONText.string($0.name, in: bytes) ?? "?" }.first { !names.insert($0).inserted }
     }
 
     private func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
@@ -69,6 +76,10 @@ struct Members {
     /// The value under a name of a table.
     func value(named name: String) -> JSONValue? {
         all.first { JSONText.string($0.name, in: bytes) == name }.flatMap { $0.value.kind == .null ? nil : $0.value }
+    }
+
+    func text(named name: String) -> String? {
+        value(named: name).flatMap { $0.kind == .string ? JSONText.string($0, in: bytes) : nil }
     }
 
     func text(_ name: StaticString) -> String? {

@@ -80,7 +80,8 @@ extension JSONValue {
 }
 
 extension JSONTree {
-    fileprivate var sorted: JSONTree {
+    /// With the members of objects by their names.
+    var sorted: JSONTree {
         switch self {
         case .list(let items): .list(items.map(\.sorted))
         case .object(let members):

@@ -34,6 +34,6 @@ enum PhoneKeys {
         return folded
     }
 
-    /// A key from what the readers put together; cut where a part is too long, which keeps the time first.
+    /// A key from what the readers put together; `nil` where that is too long.
     static func key(_ text: String) -> RecordKey? { RecordKey(text) }
 }

@@ -46,6 +46,8 @@ public struct PhoneContext: Sendable {
     public var percent = Percent.hundred
     /// Names of workouts in the phone's language, in small letters, and what they are.
     public var workoutNames: [String: WorkoutActivity] = [:]
+    /// Whether the body came when it was made; a broker may have kept it for any time.
+    public var isFresh = true
     /// Whether values that an app computes from a person's profile are taken, too.
     public var takesComputed = false
 
@@ -125,7 +127,8 @@ public struct PhoneBatch: Sendable {
 
     public init() {}
 
-    var size: Int { records.count + kept.count }
+    /// How much it has of everything: what is refused takes room, too.
+    var size: Int { records.count + kept.count + rejected.count + ignored.count }
 
     mutating func reject(_ place: PhonePlace, _ code: String, _ reason: String) {
         rejected.append(PhoneRejection(place, code, reason))
@@ -162,7 +165,7 @@ public struct PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
 public struct PhoneBody {
     /// How deep values may lie within each other.
     public static let maximumDepth = 16
-    /// Points of a body at most.
+    /// Elements of all its lists that a body may have.
     public static let maximumPoints = 1_000_000
     /// Points of a route at most.
     public static let maximumRoutePoints = 200_000
@@ -172,6 +175,8 @@ public struct PhoneBody {
     static let batchRecords = 1_000
 
     private var steps: any PayloadSteps
+    /// Whether records are made here: a plain one was judged as the hub will.
+    private let makesRecords: Bool
 
     /// Checks the whole body, before anything of it is taken.
     ///
@@ -180,11 +185,13 @@ public struct PhoneBody {
         _ bytes: UnsafeRawBufferPointer, format: PhoneFormat, context: PhoneContext
     ) throws(PhoneError) {
         let bytes = Self.withoutMark(bytes)
+        makesRecords = format != .plain
         if case .bleScaleLines = format {
-            steps = BLEScaleLines(bytes, context)
+            steps = try BLEScaleLines(bytes, context)
             return
         }
         let root = try Self.scan(bytes)
+        try BodyBounds.check(root, in: bytes)
         switch format {
         case .healthAutoExport: steps = try HealthAutoExportSteps(root, bytes, context)
         case .healthConnectWebhook: steps = try WebhookSteps(root, bytes, context)
@@ -192,13 +199,17 @@ public struct PhoneBody {
         case .openScale: steps = try OpenScaleSteps(root, bytes, context)
         case .openScaleHistory(let user): steps = try OpenScaleHistory(root, bytes, context, user: user)
         case .bleScaleSync: steps = try BLEScaleSteps(root, bytes, context)
-        case .bleScaleLines: steps = BLEScaleLines(bytes, context)
+        case .bleScaleLines: steps = try BLEScaleLines(bytes, context)
         case .plain: steps = try PlainSteps(root, bytes, context)
         }
     }
 
     /// The next piece; `nil` after the last.
-    public mutating func next() -> PhoneBatch? { steps.next() }
+    public mutating func next() -> PhoneBatch? {
+        guard var batch = steps.next() else { return nil }
+        if makesRecords { batch.rejectUnfit() }
+        return batch
+    }
 
     /// Some programs write a byte order mark before the object.
     private static func withoutMark(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

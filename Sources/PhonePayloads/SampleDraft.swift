@@ -19,18 +19,35 @@ struct SampleDraft {
     }
 }
 
-extension PhoneBatch {
-    /// Adds drafts in their order; of several with one key the equal ones count once, and the others are numbered by what they say.
-    mutating func add(_ drafts: [SampleDraft]) {
-        var numbers: [String: [String: Int]] = [:]
-        for draft in drafts { numbers[draft.base, default: [:]][draft.content] = 1 }
+/// Numbers what has one key and says different things, by what it says; what says the same counts once.
+struct KeyNumbers {
+    private var numbers: [String: [String: Int]] = [:]
+    private var taken: Set<String> = []
+
+    mutating func note(_ base: String, _ content: String) { numbers[base, default: [:]][content] = 1 }
+
+    /// When all is noted.
+    mutating func settle() {
         for (base, contents) in numbers where contents.count > 1 {
             for (index, content) in contents.keys.sorted().enumerated() { numbers[base]?[content] = index + 1 }
         }
-        var seen: Set<String> = []
+    }
+
+    /// The number that stands behind a key where it is more than 1; `nil` where one that is equal had it.
+    mutating func take(_ base: String, _ content: String) -> Int? {
+        let number = numbers[base]?[content] ?? 1
+        return taken.insert("\(base) \(number)").inserted ? number : nil
+    }
+}
+
+extension PhoneBatch {
+    /// Adds drafts in their order; of several with one key the equal ones count once, and the others are numbered by what they say.
+    mutating func add(_ drafts: [SampleDraft]) {
+        var numbers = KeyNumbers()
+        for draft in drafts { numbers.note(draft.base, draft.content) }
+        numbers.settle()
         for draft in drafts {
-            let number = numbers[draft.base]?[draft.content] ?? 1
-            guard seen.insert("\(draft.base) \(number)").inserted else {
+            guard let number = numbers.take(draft.base, draft.content) else {
                 ignored.append(PhoneOmission(draft.place, "equal to the point before"))
                 continue
             }

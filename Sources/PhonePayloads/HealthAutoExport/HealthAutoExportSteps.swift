@@ -21,7 +21,7 @@ struct HealthAutoExportSteps: PayloadSteps {
     private var position = 0
     private var metric: (any PayloadSteps)?
 
-    /// - Throws: ``PhoneError`` where the body is not an object with `data`, or has more points than are taken.
+    /// - Throws: ``PhoneError`` where the body is not an object with `data`.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         (self.bytes, self.context) = (bytes, context)
         guard root.kind == .object else { throw PhoneError(.form, "the body is an object with data") }
@@ -30,13 +30,12 @@ struct HealthAutoExportSteps: PayloadSteps {
         guard let data = members["data"], data.kind == .object else { throw PhoneError(.form, "data is an object") }
         let arrays = Members(data, in: bytes)
         try Self.checkOnce(arrays, "data")
-        var points = 0
         for member in arrays.all {
             let name = JSONText.string(member.name, in: bytes) ?? ""
-            try add(name, member.value, &points)
+            try add(name, member.value)
         }
         // One version of the app has written workouts beside data.
-        if let stray = members["workouts"], arrays["workouts"] == nil { try add("workouts", stray, &points) }
+        if let stray = members["workouts"], arrays["workouts"] == nil { try add("workouts", stray) }
     }
 
     private static func checkOnce(_ members: Members, _ place: String) throws(PhoneError) {
@@ -44,7 +43,7 @@ struct HealthAutoExportSteps: PayloadSteps {
         throw PhoneError(.json, "\(place) has the member \(name.prefix(64)) twice")
     }
 
-    private mutating func add(_ name: String, _ value: JSONValue, _ points: inout Int) throws(PhoneError) {
+    private mutating func add(_ name: String, _ value: JSONValue) throws(PhoneError) {
         if value.kind == .null { return }
         guard name == "metrics" || Entry(rawValue: name) != nil else {
             parts.append(.unknown(name, value))
@@ -55,15 +54,8 @@ struct HealthAutoExportSteps: PayloadSteps {
         while let element = cursor.next() {
             if let entry = Entry(rawValue: name) {
                 parts.append(.entry(entry, cursor.count - 1, element))
-                points += 1
             } else {
                 parts.append(.metric(cursor.count - 1, element))
-                var list = Members(element, in: bytes)["data"].map { ArrayCursor($0, in: bytes) }
-                while list?.next() != nil { points += 1 }
-            }
-            guard points <= PhoneBody.maximumPoints else {
-                throw PhoneError(
-                    .size, "more than \(PhoneBody.maximumPoints) points in one body; turn on batch requests in the app")
             }
         }
     }

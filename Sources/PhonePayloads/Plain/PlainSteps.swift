@@ -7,9 +7,13 @@ struct PlainSteps: PayloadSteps {
     private let bytes: UnsafeRawBufferPointer
     private let context: PhoneContext
     private let root: JSONValue
-    private var cursor: ArrayCursor?
+    /// `nil` where the body is one record.
+    private let list: JSONValue?
+    private var cursor: ArrayCursor
     private var isOver = false
     private var decoder: RecordDecoder
+    /// Of the whole body: two records of one key may be far from each other.
+    private lazy var numbers = PlainNumbers(self)
 
     /// - Throws: ``PhoneError`` where the body is neither a record nor an object with `records`.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
@@ -22,73 +26,82 @@ struct PlainSteps: PayloadSteps {
         if let name = members.repeatedName {
             throw PhoneError(.json, "the member \(name.prefix(64)) stands there twice")
         }
-        guard let list = members["records"] else { return }
-        guard list.kind == .array else { throw PhoneError(.form, "records is an array") }
-        cursor = ArrayCursor(list, in: bytes)
-        var all = ArrayCursor(list, in: bytes)
-        while all.next() != nil {}
-        guard all.count <= PhoneBody.maximumPoints else {
-            throw PhoneError(.size, "more than \(PhoneBody.maximumPoints) records in one body")
-        }
+        list = members["records"]
+        guard list.map({ $0.kind == .array }) ?? true else { throw PhoneError(.form, "records is an array") }
+        cursor = ArrayCursor(list ?? root, in: bytes)
     }
 
     mutating func next() -> PhoneBatch? {
         guard !isOver else { return nil }
         var batch = PhoneBatch()
-        guard cursor != nil else {
+        guard list != nil else {
             isOver = true
             read(root, "", &batch)
             return batch
         }
         while batch.size < PhoneBody.batchRecords {
-            guard let element = cursor?.next() else {
+            guard let element = cursor.next() else {
                 isOver = true
                 break
             }
-            read(element, "/records/\((cursor?.count ?? 1) - 1)", &batch)
+            read(element, "/records/\(cursor.count - 1)", &batch)
         }
         return batch
     }
 
-    private mutating func read(_ element: JSONValue, _ at: String, _ batch: inout PhoneBatch) {
+    /// What each record of the body means, those that mean nothing left out.
+    fileprivate func drafts(_ body: (PlainDraft) -> Void) {
+        func read(_ element: JSONValue) {
+            guard let records = try? records(of: element) else { return }
+            for record in records { if let draft = try? record.canonical(context) { body(draft) } }
+        }
+        guard let list else { return read(root) }
+        var cursor = ArrayCursor(list, in: bytes)
+        while let element = cursor.next() { read(element) }
+    }
+
+    /// One record, or, of two lists side by side as a shortcut makes them, one for each line.
+    private func records(of element: JSONValue) throws(PlainFault) -> [PlainRecord] {
         guard element.kind == .object, element.end - element.start <= RecordDecoder.maximumRecordBytes,
             let tree = JSONTree(Array(bytes[element.start..<element.end])), let members = tree.members
         else {
-            batch.received += 1
-            return batch.reject(
-                at, "json", "a record is an object of at most \(RecordDecoder.maximumRecordBytes) bytes")
+            throw PlainFault(
+                code: "json", reason: "a record is an object of at most \(RecordDecoder.maximumRecordBytes) bytes")
         }
-        if Set(members.map(\.name)).count < members.count {
-            batch.received += 1
-            return batch.reject(at, "json", "a member stands there twice")
+        guard Set(members.map(\.name)).count == members.count else {
+            throw PlainFault(code: "json", reason: "a member stands there twice")
         }
         let record = PlainRecord(tree)
-        if record.isTable { return readTable(record, at, &batch) }
-        batch.received += 1
-        read(record, at, &batch)
-    }
-
-    /// Two lists side by side, as a shortcut makes them of many samples; a list of one arrives as a plain value.
-    private mutating func readTable(_ record: PlainRecord, _ at: String, _ batch: inout PhoneBatch) {
+        guard record.isTable else { return [record] }
+        // A list of one arrives as a plain value.
         let (dates, values) = record.columns
         guard dates.count == values.count else {
-            batch.received += 1
-            return batch.reject(at, "value", "dates and values are not equally many")
+            throw PlainFault(code: "value", reason: "dates and values are not equally many")
         }
-        for (date, value) in zip(dates, values) {
+        return zip(dates, values).map { record.row($0, $1) }
+    }
+
+    private mutating func read(_ element: JSONValue, _ at: String, _ batch: inout PhoneBatch) {
+        do throws(PlainFault) {
+            for record in try records(of: element) {
+                batch.received += 1
+                read(record, at, &batch)
+            }
+        } catch {
             batch.received += 1
-            read(record.row(date, value), at, &batch)
+            batch.reject(at, error.code, error.reason)
         }
     }
 
     private mutating func read(_ record: PlainRecord, _ at: String, _ batch: inout PhoneBatch) {
-        let json: JSONTree
+        var draft: PlainDraft
         do throws(PlainFault) {
-            json = try record.canonical(context)
+            draft = try record.canonical(context)
         } catch {
             return batch.reject(at, error.code, error.reason)
         }
-        let result = Array(json.json.utf8).withUnsafeBytes { bytes -> Result<Record, RecordRejection>? in
+        guard numbers.settle(&draft) else { return batch.ignore(at, "equal to one before") }
+        let result = Array(draft.json.utf8).withUnsafeBytes { bytes -> Result<Record, RecordRejection>? in
             try? decoder.record(bytes)
         }
         switch result {
@@ -101,8 +114,49 @@ struct PlainSteps: PayloadSteps {
                 batch.reject(at, error.code.rawValue, error.reason)
             }
         case .failure(let rejection): batch.reject(at, rejection.code.rawValue, rejection.reason)
-        case nil: batch.reject(at, "json", "this is not a record")
+        case nil: batch.reject(at, "json", "this is no record")
         }
+    }
+}
+
+/// What a plain record means.
+struct PlainDraft {
+    fileprivate(set) var record: PlainRecord
+    /// The key that it was given; `nil` where its sender has named one.
+    let base: String?
+
+    var json: String { record.json }
+}
+
+/// Numbers of the records of a body that would have one key, as samples of other phones have them.
+private struct PlainNumbers {
+    private var numbers = KeyNumbers()
+    /// Hashes of the keys that occur more than once: nearly all bodies have none.
+    private var repeated: Set<Int> = []
+
+    init(_ steps: PlainSteps) {
+        var (once, repeated): (Set<Int>, Set<Int>) = ([], [])
+        steps.drafts { draft in
+            guard let base = draft.base, !once.insert(base.hashValue).inserted else { return }
+            repeated.insert(base.hashValue)
+        }
+        self.repeated = repeated
+        guard !repeated.isEmpty else { return }
+        var numbers = KeyNumbers()
+        steps.drafts { draft in
+            guard let base = draft.base, repeated.contains(base.hashValue) else { return }
+            numbers.note(base, draft.record.content)
+        }
+        numbers.settle()
+        self.numbers = numbers
+    }
+
+    /// Puts the number behind the key; `false` where an equal record had it.
+    mutating func settle(_ draft: inout PlainDraft) -> Bool {
+        guard let base = draft.base, repeated.contains(base.hashValue) else { return true }
+        guard let number = numbers.take(base, draft.record.content) else { return false }
+        if number > 1 { draft.record.setKey("\(base) \(number)") }
+        return true
     }
 }
 
@@ -144,24 +198,42 @@ struct PlainRecord {
 
     // MARK: - As the protocol has it
 
-    func canonical(_ context: PhoneContext) throws(PlainFault) -> JSONTree {
+    func canonical(_ context: PhoneContext) throws(PlainFault) -> PlainDraft {
         var record = self
         try record.nameType()
         record.set("source", .members(["device": .text(context.device), "account": "plain"]))
         if record["kind"]?.text == "day" {
             throw PlainFault(code: "kind", reason: "kind: values of days come from plugins that compute them")
         }
-        if record["kind"]?.text == "retraction" { return .object(record.members) }
+        if record["kind"]?.text == "retraction" { return PlainDraft(record: record, base: nil) }
         try record.readValue()
         try record.readTimes(context)
+        var base: String?
         if record["key"] == nil, let start = record["start"]?.text.flatMap({ try? Timestamp(parsing: $0) }) {
-            let time = PhoneTime.key(start.microseconds, keepsMilliseconds: true)
-            record.set("key", .text("\(time) \(record["type"]?.text ?? "")"))
+            let key = "\(PhoneTime.key(start.microseconds, keepsMilliseconds: true)) \(record["type"]?.text ?? "")"
+            record.setKey(key)
+            base = key
         }
         if record["subject"] == nil, let person = context.person {
             record.set("subject", .members(["account": .text(person)]))
         }
-        return .object(record.members)
+        return PlainDraft(record: record, base: base)
+    }
+
+    fileprivate var json: String { JSONTree.object(members).json }
+
+    fileprivate mutating func setKey(_ key: String) { set("key", .text(key)) }
+
+    /// What it says beside its key, in one order and with numbers in one form.
+    fileprivate var content: String {
+        let rest = members.filter { !["key", "source", "start", "type", "zone"].contains($0.name) }
+            .map { member -> JSONTree.Member in
+                guard case .number(let digits) = member.value, let number = Double(digits), number.isFinite else {
+                    return member
+                }
+                return .init(member.name, .number(NumberWriter.text(number)))
+            }
+        return JSONTree.object(rest).sorted.json
     }
 
     /// `{"weight":80.4}` is of the type that the member names; a name that is another's becomes the id.
@@ -217,6 +289,10 @@ struct PlainRecord {
     private mutating func readTimes(_ context: PhoneContext) throws(PlainFault) {
         guard self["start"] != nil else {
             guard self["end"] == nil else { throw PlainFault(code: "time", reason: "end without start") }
+            guard context.isFresh else {
+                throw PlainFault(
+                    code: "time", reason: "start is missing, and nobody knows how long the broker has kept the message")
+            }
             set("start", .text(Timestamp(microseconds: context.arrival).text))
             return
         }

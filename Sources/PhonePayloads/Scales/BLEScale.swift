@@ -94,7 +94,14 @@ struct BLEScaleLines: PayloadSteps {
     private var position = 0
     private var line = 0
 
-    init(_ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) { (self.bytes, self.context) = (bytes, context) }
+    /// Bytes of a line at most, as of a record.
+    private static let mostOfLine = 65_536
+
+    /// - Throws: ``PhoneError`` where there are more lines than a body may have items.
+    init(_ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
+        try BodyBounds.checkLines(bytes)
+        (self.bytes, self.context) = (bytes, context)
+    }
 
     mutating func next() -> PhoneBatch? {
         guard position < bytes.count else { return nil }
@@ -110,6 +117,10 @@ struct BLEScaleLines: PayloadSteps {
 
     private func read(_ text: UnsafeRawBufferPointer, _ at: String, _ batch: inout PhoneBatch) {
         guard text.contains(where: { $0 > 0x20 }) else { return }
+        guard text.count <= Self.mostOfLine else {
+            batch.received += 1
+            return batch.reject(at, "size", "a line has at most \(Self.mostOfLine) bytes")
+        }
         guard var scanner = try? JSONScanner(text) else { return batch.bad(at) }
         scanner.skipSpace()
         guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.kind == .object else {

@@ -153,11 +153,16 @@ struct OpenScaleReader {
         metadata.add("note", text: values.first { $0.key == "comment" }?.text)
         metadata.add("openScaleId", json: members?.digits("id"))
         metadata.add("username", text: members?.text("username"))
-        var samples: [Sample] = []
+        let beside = metadata.text.flatMap { JSONObject($0) }
+        if beside == nil, !metadata.isEmpty {
+            batch.reject(at, "size", "its note, id and user name are more than a record takes: they are not stored")
+        }
+        var (samples, unread): ([Sample], [TypeID]) = ([], [])
         for value in values where value.key != "comment" {
             guard let (type, number, unit) = quantity(value, &batch) else { continue }
-            if let known = TypeRegistry.standard.type(type), let fault = PhoneNumbers.fault(number, unit, known) {
+            if let known = PhoneTypes.registry.type(type), let fault = PhoneNumbers.fault(number, unit, known) {
                 batch.reject(value.at, fault.code, fault.reason)
+                unread.append(type)
                 continue
             }
             guard let key = RecordKey("\(group) \(type)"), !samples.contains(where: { $0.type == type }) else {
@@ -168,12 +173,13 @@ struct OpenScaleReader {
                 Sample(
                     source: context.source("openscale"), key: key, type: type, value: .quantity(number, unit: unit),
                     start: time, subject: Int(user).map(Subject.slot), group: group,
-                    metadata: samples.isEmpty ? metadata.text.flatMap { JSONObject($0) } : nil))
+                    metadata: samples.isEmpty ? beside : nil))
         }
         guard !samples.isEmpty else { return batch.reject(at, "value", "the measurement has no value that is stored") }
         batch.records += samples.map { PhoneRecord(.sample($0), .pointer(at)) }
+        // Of what cannot be read, the one before stands.
         batch.scaleSteps.append(
-            .has(user: user, time: Self.key(time), types: samples.map(\.type.rawValue)))
+            .has(user: user, time: Self.key(time), types: (samples.map(\.type) + unread).map(\.rawValue)))
     }
 
     private func quantity(
@@ -266,10 +272,13 @@ struct OpenScaleHistory: PayloadSteps {
     private let reader: OpenScaleReader
     private let user: String
     private let fields: [String]
-    private let units: Members?
+    /// Of each field.
+    private let units: [String]
     private var cursor: ArrayCursor
     private var times: Set<String> = []
     private var isOver = false
+    /// Whether every row has said of which time it is.
+    private var isWhole = true
 
     /// - Throws: ``PhoneError`` where the list is not one.
     init(
@@ -285,7 +294,9 @@ struct OpenScaleHistory: PayloadSteps {
             fields.append(name.kind == .string ? JSONText.string(name, in: bytes)?.lowercased() ?? "" : "")
         }
         guard fields.contains("date") else { throw PhoneError(.form, "fields has no date") }
-        (self.fields, self.user, units) = (fields, user, members.object("units"))
+        let units = members.object("units")
+        self.units = fields.map { units?.text(named: $0) ?? "" }
+        (self.fields, self.user) = (fields, user)
         reader = OpenScaleReader(bytes: bytes, context: context)
         cursor = ArrayCursor(rows, in: bytes)
     }
@@ -297,7 +308,10 @@ struct OpenScaleHistory: PayloadSteps {
             guard let row = cursor.next() else {
                 isOver = true
                 // Of a list that is empty, or not understood, nothing is concluded.
-                if !times.isEmpty { batch.scaleSteps.append(.only(user: user, times: times)) }
+                if !times.isEmpty, isWhole { batch.scaleSteps.append(.only(user: user, times: times)) }
+                if !isWhole {
+                    batch.ignore("/rows", "a row cannot be read: what is missing in the list is not taken back")
+                }
                 break
             }
             batch.received += 1
@@ -310,7 +324,7 @@ struct OpenScaleHistory: PayloadSteps {
         var cells = ArrayCursor(row, in: reader.bytes)
         var values: [OpenScaleValue] = []
         var time: Timestamp?
-        for field in fields {
+        for (field, unit) in zip(fields, units) {
             guard let cell = cells.next() else { break }
             guard cell.kind == .number else { continue }
             let digits = JSONText.plain(cell, reader.bytes)
@@ -321,12 +335,13 @@ struct OpenScaleHistory: PayloadSteps {
                     return overflows || !time.isRepresentable ? nil : time
                 }
             } else {
-                let unit = units?.all.first { JSONText.string($0.name, in: reader.bytes) == field }
-                    .flatMap { $0.value.kind == .string ? JSONText.string($0.value, in: reader.bytes) : nil }
-                values.append(OpenScaleValue(field, digits, unit ?? "", at))
+                values.append(OpenScaleValue(field, digits, unit, at))
             }
         }
-        guard let time else { return batch.reject(at, "time", "date is missing, or no instant") }
+        guard let time else {
+            isWhole = false
+            return batch.reject(at, "time", "date is missing, or no instant")
+        }
         times.insert(OpenScaleReader.key(time))
         reader.add(values, user, time, nil, at, &batch)
     }

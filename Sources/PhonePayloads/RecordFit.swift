@@ -1,0 +1,44 @@
+import Samples
+
+extension PhoneBatch {
+    /// Rejects what no record can be, a time beyond the years or a text beyond all bounds, with its group.
+    ///
+    /// Here, whichever reader made it: one such record would cost all that travel with it.
+    mutating func rejectUnfit() {
+        var (groups, places): (Set<String>, Set<PhonePlace>) = ([], [])
+        for record in records + kept {
+            guard case .sample(let sample) = record.record, let fault = Self.fault(of: sample) else { continue }
+            if let group = sample.group { groups.insert(group) }
+            if places.insert(record.place).inserted { reject(record.place, fault.code, fault.reason) }
+        }
+        guard !places.isEmpty else { return }
+        func isUnfit(_ record: PhoneRecord) -> Bool {
+            guard case .sample(let sample) = record.record else { return false }
+            return sample.group.map(groups.contains) ?? false || Self.fault(of: sample) != nil
+        }
+        records.removeAll(where: isUnfit)
+        kept.removeAll(where: isUnfit)
+    }
+
+    private static func fault(of sample: Sample) -> (code: String, reason: String)? {
+        guard sample.start.isRepresentable, sample.end.isRepresentable else {
+            return ("time", "it begins or ends outside of the years 0001 to 9999")
+        }
+        let text =
+            switch sample.value {
+            case .other(let text): text
+            case .quantity(_, let unit): unit
+            default: nil as String?
+            }
+        let who: String? =
+            switch sample.subject {
+            case .name(let name): name
+            case .account(let name): name
+            default: nil
+            }
+        guard [text, who].allSatisfy({ ($0?.utf8.count ?? 0) <= PhoneBody.maximumText }) else {
+            return ("size", "it has a text of more than \(PhoneBody.maximumText) bytes")
+        }
+        return nil
+    }
+}

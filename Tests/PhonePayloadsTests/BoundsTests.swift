@@ -1,0 +1,176 @@
+import PhonePayloads
+import Samples
+import Testing
+
+/// What costs no more than itself: one bad item among good ones, and bodies made of nothing else.
+@Suite(.timeLimit(.minutes(1))) struct BoundsTests {
+    private static let long = String(repeating: "x", count: 70_000)
+
+    @Test func `An hour that ends beyond the years is rejected by its place, and the others are there`() throws {
+        let reading = try Reading(
+            metric: "heart_rate", "count/min",
+            [
+                #"{"date":"2026-02-10 06:00:00 +0000","qty":61}"#, #"{"date":"9999-12-30 23:59:30 +0000","qty":60}"#,
+                #"{"date":"2026-02-10 07:00:00 +0000","qty":62}"#,
+            ], grouping: "Hours")
+        #expect(reading.faults == ["/data/metrics/0/data/1 time"] && reading.samples.count == 2)
+        #expect(reading.verdicts() == [])
+    }
+
+    @Test func `A text that no record has room for is rejected by its place, and the others are there`() throws {
+        let start = #""start":"2026-02-10 06:00:00 +0100""#
+        let entries = try Reading(
+            #"{"data":{"symptoms":[{"name":"\#(Self.long)",\#(start)},{"name":"Husten",\#(start)}],"medications":[{"displayText":"\#(Self.long)",\#(start)},{"displayText":"Ibuprofen",\#(start)}],"cycleTracking":[{"name":"\#(Self.long)",\#(start)}],"ecg":[{"classification":"\#(Self.long)",\#(start)}]}}"#,
+            .healthAutoExport)
+        #expect(
+            entries.faults.sorted() == [
+                "/data/cycleTracking/0 size", "/data/ecg/0 size", "/data/medications/0 size", "/data/symptoms/0 size",
+            ])
+        #expect(entries.samples.count == 2 && entries.verdicts() == [])
+        let scale = try Reading(#"{"weight":80,"user_name":"\#(Self.long)"}"#, .bleScaleSync)
+        #expect(scale.faults == [" size"] && scale.samples == [])
+    }
+
+    @Test func `A value of openScale in a unit that is none is rejected, and the rest of its measurement is there`()
+        throws
+    {
+        let reading = try Reading(
+            #"{"event":"insert","userId":1,"date":"2026-02-10T06:31:02+01:00","values":[{"key":"weight","value":80,"unit":"kg"},{"key":"impedance","value":500,"unit":"\#(Self.long)"}]}"#,
+            .openScale)
+        #expect(reading.faults == ["/values/1 unit"] && reading.samples.map(\.type) == [.weight])
+        // Of what cannot be read the one before is not taken back.
+        #expect(
+            reading.steps == [
+                .has(user: "1", time: "20260210T053102Z", types: ["weight", "x.openscale.impedance"])
+            ])
+    }
+
+    @Test func `A note that is more than a record takes is told, and the values are stored`() throws {
+        let reading = try Reading(
+            #"{"event":"insert","userId":1,"id":7,"date":"2026-02-10T06:31:02+01:00","values":[{"key":"weight","value":80,"unit":"kg"},{"key":"comment","text":"\#(Self.long)"}]}"#,
+            .openScale)
+        #expect(reading.faults == [" size"] && reading.samples.map(\.type) == [.weight])
+        #expect(reading.verdicts() == [])
+    }
+
+    @Test func `A row that cannot be read takes nothing back`() throws {
+        func list(_ rows: String) throws -> Reading {
+            try Reading(
+                #"{"fields":["date","weight"],"units":{"weight":"kg"},"rows":[\#(rows)]}"#,
+                .openScaleHistory(user: "1"))
+        }
+        let rows = "[1770701462000,80.4],[1770787800000,80.1]"
+        #expect(try list(rows).steps.contains { if case .only = $0 { true } else { false } })
+        for bad in ["[null,80.2]", "[\"x\",80.2]", "7", "[]", "[99999999999999999,80]"] {
+            let reading = try list("\(rows),\(bad)")
+            #expect(!reading.steps.contains { if case .only = $0 { true } else { false } }, "\(bad)")
+            #expect(reading.samples.count == 2 && reading.faults == ["/rows/2 time"])
+            #expect(reading.ignored.count == 1)
+        }
+    }
+
+    // MARK: - Plain records of one instant
+
+    @Test(arguments: [false, true])
+    func `Records of one type and instant that say different things are all kept, wherever they stand`(far: Bool) throws
+    {
+        let filler = far ? (0..<2_500).map { #"{"heartRate":\#(40 + $0 % 100),"key":"k\#($0)"}"# } : []
+        func keys(_ amounts: [String]) throws -> [String: String] {
+            var records = amounts.map { #"{"dietaryWater":\#($0),"unit":"mL","start":"2026-02-10T06:31:02Z"}"# }
+            records.insert(contentsOf: filler, at: 1)
+            let reading = try Reading(#"{"records":[\#(records.joined(separator: ","))]}"#, .plain)
+            #expect(reading.faults == [] && reading.verdicts() == [])
+            return Dictionary(
+                uniqueKeysWithValues: reading.samples.filter { $0.type == .dietaryWater }
+                    .map { ("\($0.value)", $0.key.text) })
+        }
+        let first = try keys(["250", "330"])
+        #expect(Set(first.values) == ["20260210T063102Z dietaryWater", "20260210T063102Z dietaryWater 2"])
+        // The same again, in another order, is the same.
+        #expect(try keys(["330", "250"]) == first)
+        #expect(try keys(["250.0", "330"]) == first)
+    }
+
+    @Test func `A date that stands twice in a list is two records, and an equal line counts once`() throws {
+        let time = "2026-02-10T06:31:02Z"
+        let reading = try Reading(
+            #"{"type":"heartRate","dates":["\#(time)","\#(time)","\#(time)"],"values":[60,71,60]}"#, .plain)
+        #expect(reading.keys == ["20260210T063102Z heartRate", "20260210T063102Z heartRate 2"])
+        #expect(reading.ignored.count == 1 && reading.received == 3)
+    }
+
+    @Test func `What came without a time by a broker is rejected with the reason`() throws {
+        let body = #"{"records":[{"weight":80},{"weight":81,"start":"2026-02-10T06:31:02Z"}]}"#
+        let reading = try Reading(body, .plain, Reading.context { $0.isFresh = false })
+        #expect(reading.faults == ["/records/0 time"] && reading.keys == ["20260210T063102Z weight"])
+        #expect(reading.rejected[0].reason.contains("broker"))
+    }
+
+    // MARK: - Bodies of nothing else
+
+    private static let million = Array(repeating: "1", count: PhoneBody.maximumPoints + 1).joined(separator: ",")
+
+    @Test(
+        arguments: [
+            (.healthConnectGateway(type: "Weight"), #"{"data":["#, "]}"),
+            (.healthConnectGateway(type: "HeartRate"), #"{"data":{"samples":["#, "]}}"),
+            (.openScale, #"{"event":"insert","measurements":["#, "]}"),
+            (.openScale, #"{"event":"insert","userId":1,"date":"2026-02-10T06:31:02Z","values":["#, "]}"),
+            (.openScaleHistory(user: "1"), #"{"fields":["date"],"rows":["#, "]}"),
+            (.healthConnectWebhook, #"{"timestamp":"2026-02-10T10:00:00Z","new":["#, "]}"),
+            (.healthAutoExport, #"{"data":{"unknown":["#, "]}}"), (.healthAutoExport, #"{"data":{"symptoms":["#, "]}}"),
+            (.plain, #"{"records":["#, "]}"), (.bleScaleSync, #"{"weight":80,"x":["#, "]}"),
+        ] as [(PhoneFormat, String, String)])
+    func `A million items and one are refused as a whole, in whatever list`(
+        format: PhoneFormat, before: String, after: String
+    ) {
+        let error = #expect(throws: PhoneError.self) {
+            _ = try Reading(before + Self.million + after, format)
+        }
+        #expect(error?.code == .size)
+    }
+
+    @Test func `A million lines and one are refused as a whole, and a line that is too long by its place`() throws {
+        let lines = String(repeating: "1\n", count: PhoneBody.maximumPoints)
+        let error = #expect(throws: PhoneError.self) { _ = try Reading(lines, .bleScaleLines) }
+        #expect(error?.code == .size)
+        let line = #"{"timestamp":"2026-02-10T06:31:02Z","weight":80}"#
+        let reading = try Reading("\(line)\n{\"x\":\"\(Self.long)\"}\n", .bleScaleLines)
+        #expect(reading.faults == ["/1 size"] && reading.samples.count == 1)
+    }
+
+    @Test func `What is no separator does not count, and neither does what is within bounds`() throws {
+        let text = String(repeating: #",],[\",\\"#, count: 300_000)
+        let members = (0..<9_999).map { "\"m\($0)\":[]" }.joined(separator: ",")
+        let reading = try Reading(#"{"data":{"metrics":[],"x":"\#(text)","y":{\#(members)}}}"#, .healthAutoExport)
+        #expect(reading.rejected.count == 2)
+    }
+
+    @Test(
+        arguments: [
+            (.healthConnectGateway(type: "Weight"), #"{"data":["#, "]}"),
+            (.openScale, #"{"event":"insert","measurements":["#, "]}"),
+            (.openScaleHistory(user: "1"), #"{"fields":["date"],"rows":["#, "]}"),
+            (.healthConnectWebhook, #"{"timestamp":"2026-02-10T10:00:00Z","steps":["#, "]}"),
+            (.plain, #"{"records":["#, "]}"),
+        ] as [(PhoneFormat, String, String)])
+    func `Rejections come piece by piece, as records do`(format: PhoneFormat, before: String, after: String) throws {
+        let reading = try Reading(
+            before + Array(repeating: "1", count: 5_000).joined(separator: ",") + after, format)
+        #expect(reading.rejected.count == 5_000 && reading.pieces >= 5)
+    }
+
+    @Test func `A name that stands twice among thousands is found in one pass, and more than ten thousand are refused`()
+        throws
+    {
+        let many = (0..<9_990).map { "\"member\($0)\":0" }.joined(separator: ",")
+        let points = Array(repeating: "{\(many)}", count: 20).joined(separator: ",")
+        let twice = "{\(many),\"n\\u0061me\":0,\"name\":1}"
+        let reading = try Reading(
+            #"{"data":{"metrics":[{"name":"weight","units":"kg","data":[\#(points),\#(twice)]}]}}"#, .healthAutoExport)
+        #expect(reading.rejected.count == 21 && reading.rejected.last?.code == "json")
+        let more = (0...10_000).map { "\"member\($0)\":0" }.joined(separator: ",")
+        let error = #expect(throws: PhoneError.self) { _ = try Reading("{\(more)}", .plain) }
+        #expect(error?.code == .size)
+    }
+}
