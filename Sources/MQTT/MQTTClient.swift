@@ -16,8 +16,9 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// A subscriber of an MQTT 3.1.1 broker, by libmosquitto.
 ///
-/// With a session that the broker keeps: what was published with QoS 1 while it was away comes when it is back. A message is acknowledged
-/// when ``Settings/take`` has returned `true`; until then the broker has it, and sends it again on another connection.
+/// With a session that the broker keeps, unless the settings want none: what was published with QoS 1 while it was away comes when it
+/// is back. A message is acknowledged when ``Settings/take`` has returned `true`; until then the broker has it, and sends it again on
+/// another connection.
 public final class MQTTClient: @unchecked Sendable {
     // libmosquitto locks what it shares between threads; what is ours is in `state`.
 
@@ -27,8 +28,6 @@ public final class MQTTClient: @unchecked Sendable {
         public var payload: [UInt8]
         /// What the broker keeps of a topic, and gives to each new subscriber.
         public var isRetained: Bool
-        /// 0, 1 or 2.
-        public var quality: Int
     }
 
     public struct Settings: Sendable {
@@ -44,6 +43,8 @@ public final class MQTTClient: @unchecked Sendable {
         public var topics: [String]
         /// The longest payload; a longer one is dropped, and told.
         public var mostBytes = 64 << 20
+        /// Whether the broker keeps what is published while the client is away.
+        public var keepsSession = true
         /// Takes a message, on a thread of the client's own, which may wait; `false`: not now, the broker shall send it again.
         public var take: @Sendable (Message) -> Bool
         /// Told of each connection, and of each end of one with its reason, on that thread.
@@ -65,7 +66,7 @@ public final class MQTTClient: @unchecked Sendable {
 
     /// - Throws: ``MQTTError`` where there is no memory, or a file of certificates cannot be read.
     public init(_ settings: Settings) throws(MQTTError) {
-        guard Self.isReady, let handle = mosquitto_new(settings.name, false, nil) else {
+        guard Self.isReady, let handle = mosquitto_new(settings.name, !settings.keepsSession, nil) else {
             throw MQTTError("making a client", MOSQ_ERR_NOMEM.code)
         }
         (self.settings, self.handle) = (settings, handle)
@@ -152,8 +153,7 @@ public final class MQTTClient: @unchecked Sendable {
         let payload = message.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: count)) } ?? []
         let isTaken = settings.take(
             Message(
-                topic: String(cString: message.topic), payload: payload, isRetained: message.retain,
-                quality: Int(message.qos)))
+                topic: String(cString: message.topic), payload: payload, isRetained: message.retain))
         guard !isTaken else { return }
         // The acknowledgement that the library sends now must not arrive.
         let socket = mosquitto_socket(handle)

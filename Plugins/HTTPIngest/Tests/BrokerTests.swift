@@ -145,6 +145,92 @@ struct BrokerTests {
         }
     }
 
+    @Test func `A reading that waited at the broker is not taken as one of now, and the one that is kept is told once`()
+        async throws
+    {
+        let broker = try await Broker()
+        let scene = try await Scene(settings: topics(broker, ["scale/#=ble-scale-sync:bath"]))
+        let topic = "scale/body-composition"
+        try await scene.run { () async throws in
+            await connected(scene)
+            try await broker.publish(topic, Array(#"{"weight":71}"#.utf8), isRetained: true)
+            await scene.hub.records(1)
+        }
+        // It was taken when it was published: that the broker has it is no loss.
+        try await scene.run { () async throws in
+            await connected(scene, times: 2)
+            try await broker.publish(topic, Array(#"{"weight":72}"#.utf8), isRetained: true)
+            await scene.hub.records(2)
+            #expect(!(await scene.hub.events.contains { $0.event == "refused" }))
+        }
+        for weight in [73, 74] {
+            try await broker.publish(topic, Array("{\"weight\":\(weight)}".utf8), isRetained: weight == 74)
+        }
+        for start in 3...4 {
+            try await scene.run { () async throws in
+                await connected(scene, times: start)
+                await scene.hub.wait { $0.events.contains { $0.event == "refused" } }
+                try await broker.publish(topic, Array("{\"weight\":75}".utf8))
+                await scene.hub.records(3)
+            }
+        }
+        #expect(await scene.hub.heldText().sorted() == ["weight 71.0 kg", "weight 72.0 kg", "weight 75.0 kg"])
+        #expect(await scene.hub.events.count { $0.event == "refused" } == 1)
+    }
+
+    @Test func `While the hub is away readings are of when they came, and the next does not wait for the one before`()
+        async throws
+    {
+        let broker = try await Broker()
+        let scene = try await Scene(
+            settings: topics(broker, ["scale/#=ble-scale-sync:bath", "phones/anna=hae:anna-iphone:me"])
+        ) {
+            $0.answers = false
+            $0.heartbeat = Scene.quickHeartbeat
+        }
+        try await scene.run { () async throws in
+            await connected(scene, times: 2)
+            // This one waits for the hub, and the readings do not wait for it.
+            try await broker.publish("phones/anna", try Scene.fixture("hae-12-hour.json"))
+            await scene.hub.batches(1)
+            for weight in [71, 72] {
+                try await broker.publish("scale/x", Array("{\"weight\":\(weight)}".utf8))
+                await scene.hub.batches(weight - 69)
+            }
+            let late = HubClock.system.now()
+            await scene.hub.change { $0.answers = true }
+            await scene.hub.forgetSessions()
+            await scene.hub.records(5)
+            let times = await scene.hub.held.compactMap { held -> Int64? in
+                guard case .sample(let sample) = held.record, sample.source.account == "ble-scale-sync" else {
+                    return nil
+                }
+                return sample.start.microseconds
+            }
+            #expect(times.count == 2 && times.allSatisfy { $0 <= late })
+        }
+    }
+
+    @Test func `A plain record without a time is refused with its reason, one with a time comes however late`()
+        async throws
+    {
+        let broker = try await Broker()
+        let scene = try await Scene(settings: topics(broker, ["plain=plain:phone:me"]))
+        try await scene.run { () async throws in await connected(scene) }
+        try await broker.publish("plain", Array(#"{"weight":70}"#.utf8))
+        try await broker.publish("plain", Array(#"{"weight":71,"start":"2026-02-10T06:31:02Z"}"#.utf8))
+        try await scene.run { () async throws in
+            await scene.hub.records(1)
+            await scene.hub.wait { $0.events.contains { $0.text?.contains("1 refused") == true } }
+        }
+        #expect(await scene.hub.heldText() == ["weight 71.0 kg"])
+    }
+
+    /// Returns when the plugin has connected so often.
+    private func connected(_ scene: Scene, times: Int = 1) async {
+        await scene.hub.wait { $0.events.count { $0.device == "mqtt" && $0.event == "connected" } >= times }
+    }
+
     @Test func `A message that is not taken comes again, and one that is does not`() async throws {
         let broker = try await Broker()
         let (seen, tell) = AsyncStream<String>.makeStream()

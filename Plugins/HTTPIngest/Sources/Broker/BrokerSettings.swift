@@ -12,6 +12,9 @@ struct BrokerSettings: Sendable {
         var format: String
         /// Whose records they are; proved by nothing but the broker.
         var token: PhoneToken
+
+        /// Whether its messages say of when they are.
+        var isTimed: Bool { format != "ble-scale-sync" }
     }
 
     static let formats = ["hae", "openscale", "ble-scale-sync", "plain"]

@@ -1,11 +1,14 @@
 import Dispatch
 import MQTT
-import NIOCore
 import PhonePayloads
 import PluginKit
 import Synchronization
 
 /// Takes what apps publish to a broker: a message is acknowledged when the hub has stored what it became.
+///
+/// On two connections. What has times of its own may wait at the broker for any time, and comes when the plugin is back. A reading
+/// without one is of when it comes, so that it must not have waited: its session ends with the connection, and nothing that the hub
+/// does keeps the next one back.
 struct Listener: Sendable {
     let broker: BrokerSettings
     let intake: Intake
@@ -14,34 +17,46 @@ struct Listener: Sendable {
 
     /// Runs until the plugin is to stop.
     func run() async throws {
-        var settings = MQTTClient.Settings(
-            host: broker.host, port: broker.port, name: "health-hub-\(hub.instance)",
-            topics: Array(Set(broker.topics.map(\.filter))).sorted(), take: take, changed: tell)
-        (settings.user, settings.password) = (broker.user, broker.password)
-        settings.authorities = broker.hasTLS ? broker.authorities ?? "" : nil
-        settings.mostBytes = intake.settings.mostBytes
-        let client: MQTTClient
-        do {
-            client = try MQTTClient(settings)
-            try client.start()
-        } catch {
-            throw PluginFailure(.settings, "setting mqtt: \(error)")
+        var clients: [MQTTClient] = []
+        for isTimed in [true, false] {
+            let topics = Set(broker.topics.filter { $0.isTimed == isTimed }.map(\.filter)).sorted()
+            if !topics.isEmpty { clients.append(try client(topics, isTimed: isTimed)) }
         }
         await hub.untilStopped()
         // Off the cooperative threads: it waits for the message that is being taken.
+        let started = clients
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                client.stop()
+                for client in started { client.stop() }
                 continuation.resume()
             }
         }
     }
 
-    private func tell(_ change: Result<Void, MQTTError>) {
+    private func client(_ topics: [String], isTimed: Bool) throws -> MQTTClient {
+        var settings = MQTTClient.Settings(
+            host: broker.host, port: broker.port, name: "health-hub-\(hub.instance)\(isTimed ? "" : "-now")",
+            topics: topics, take: { take($0, isTimed: isTimed) }, changed: { tell($0, isTimed: isTimed) })
+        (settings.user, settings.password) = (broker.user, broker.password)
+        settings.authorities = broker.hasTLS ? broker.authorities ?? "" : nil
+        settings.mostBytes = intake.settings.mostBytes
+        settings.keepsSession = isTimed
+        do {
+            let client = try MQTTClient(settings)
+            try client.start()
+            return client
+        } catch {
+            throw PluginFailure(.settings, "setting mqtt: \(error)")
+        }
+    }
+
+    private func tell(_ change: Result<Void, MQTTError>, isTimed: Bool) {
         switch change {
         case .success:
             hub.logger.info("the broker answers", metadata: ["host": "\(broker.host)"])
-            say("connected", .info, nil)
+            say(
+                "connected", .info,
+                isTimed ? nil : "readings of scales are taken from now on; what was published before has no time")
         case .failure(let error):
             hub.logger.warning("the broker", metadata: ["error": "\(error)"])
             say("error", .warning, "the broker \(broker.host): \(error)")
@@ -57,9 +72,10 @@ struct Listener: Sendable {
     // MARK: - One message
 
     /// On the client's thread, which waits for the hub: what is not stored is not acknowledged.
-    private func take(_ message: MQTTClient.Message) -> Bool {
+    private func take(_ message: MQTTClient.Message, isTimed: Bool) -> Bool {
+        // One that the other connection listens to comes there.
         guard let topic = broker.topics.first(where: { MQTTClient.matches(message.topic, $0.filter) }),
-            let format = Self.format(of: message, topic)
+            topic.isTimed == isTimed, let format = format(of: message, topic)
         else { return true }
         let (done, outcome, listener) = (DispatchSemaphore(value: 0), Outcome(), self)
         Task {
@@ -68,19 +84,19 @@ struct Listener: Sendable {
         }
         // The hub may be away for long, and the plugin be asked to stop meanwhile: the broker has the message still.
         while done.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
-            if hub.isStopping { return false }
+            // A reading of now is on the disk in a moment, and does not come again.
+            if hub.isStopping, isTimed { return false }
         }
         return outcome.value
     }
 
     /// `nil` where a message says nothing that is a record, or nothing of when it was.
-    private static func format(of message: MQTTClient.Message, _ topic: BrokerSettings.Topic) -> PhoneFormat? {
+    private func format(of message: MQTTClient.Message, _ topic: BrokerSettings.Topic) -> PhoneFormat? {
         guard !message.payload.isEmpty else { return nil }
         switch topic.format {
         case "hae": return .healthAutoExport
-        case "plain": return message.isRetained ? nil : .plain
-        // Without a time: one that the broker has kept is of any time.
-        case "ble-scale-sync": return message.isRetained ? nil : .bleScaleSync
+        case "plain": return .plain
+        case "ble-scale-sync": return .bleScaleSync
         default:
             // The list of all has milliseconds; single messages have minutes, and would be other records.
             let parts = message.topic.split(separator: "/").map(String.init)
@@ -98,7 +114,10 @@ struct Listener: Sendable {
         do {
             let body = BodyBytes(folder: hub.state.directory)
             try message.payload.withUnsafeBytes(body.append)
-            let report = try await intake.take(Intake.Post(body: body, format: format, token: topic.token))
+            var post = Intake.Post(body: body, format: format, token: topic.token)
+            guard topic.isTimed else { return await keeps(post, topic, isOld: message.isRetained) }
+            post.isFresh = false
+            let report = try await intake.take(post)
             hub.logger.info(
                 "a message",
                 metadata: [
@@ -107,11 +126,7 @@ struct Listener: Sendable {
                     "retracted": "\(report.retracted)",
                     "rejected": "\(report.rejections)",
                 ])
-            if let first = report.rejected.first {
-                say(
-                    "refused", .warning,
-                    "\(topic.token.name): \(report.rejections) refused, the first at \(first.place): \(first.code)")
-            }
+            tell(report, topic)
             return true
         } catch Intake.Failure.refused(let error) {
             say("refused", .warning, "\(topic.token.name): a message is not in the form of \(topic.format): \(error)")
@@ -122,6 +137,41 @@ struct Listener: Sendable {
             if !hub.isStopping { try? await Task.sleep(for: .seconds(5)) }
             return false
         }
+    }
+
+    /// Puts a reading of now on the disk: it is not published again, and the next one is not to wait.
+    private func keeps(_ post: Intake.Post, _ topic: BrokerSettings.Topic, isOld: Bool) async -> Bool {
+        do {
+            guard !isOld else {
+                // The broker gives the last one to each who comes; one that was taken when it was published is no loss.
+                if try await intake.isNew(post) {
+                    say(
+                        "refused", .warning,
+                        "\(topic.token.name): the broker has kept a reading from before; nobody knows of when, and it is not taken"
+                    )
+                }
+                return true
+            }
+            var post = post
+            post.mayRepeat = false
+            guard let report = try await intake.keep(post) else { return true }
+            hub.logger.info(
+                "a reading", metadata: ["token": "\(topic.token.name)", "rejected": "\(report.rejections)"])
+            tell(report, topic)
+        } catch Intake.Failure.refused(let error) {
+            say("refused", .warning, "\(topic.token.name): a message is not in the form of \(topic.format): \(error)")
+        } catch {
+            hub.logger.error("a reading is lost", metadata: ["error": "\(error)"])
+            say("refused", .warning, "\(topic.token.name): a reading is lost, since it could not be kept")
+        }
+        return true
+    }
+
+    private func tell(_ report: IngestReport, _ topic: BrokerSettings.Topic) {
+        guard let first = report.rejected.first else { return }
+        say(
+            "refused", .warning,
+            "\(topic.token.name): \(report.rejections) refused, the first at \(first.place): \(first.code)")
     }
 }
 

@@ -119,15 +119,16 @@ struct Desk: HTTPResponder {
             // The connection was cut, or is too slow: the sender will hardly read the answer.
             return .error(.requestTimeout, "the post did not come to its end", isLast: true)
         }
-        guard !hub.isStopping else { return busy("the hub is being stopped") }
-        guard await hasTurn(token) else {
-            return .error(
-                .tooManyRequests, "another post of \(token.name) is still being taken; come again later", retryAfter: 10
-            )
-        }
         let post = Intake.Post(
             body: body, format: place.format, token: token, grouping: request.headers[.grouping],
             repeats: request.headers[.idempotencyKey])
+        guard !hub.isStopping, await hasTurn(token) else {
+            if hub.isStopping { return await keep(post, Self.stopping) }
+            // Each reading of a scale is a record of its own: none has to wait for another.
+            let other = "another post of \(token.name) is still being taken"
+            if post.format == .bleScaleSync { return await keep(post, other) }
+            return .error(.tooManyRequests, "\(other); come again later", retryAfter: 10)
+        }
         return await answer(post, place)
     }
 
@@ -164,14 +165,13 @@ struct Desk: HTTPResponder {
     // MARK: - Taking
 
     private func answer(_ post: Intake.Post, _ place: Place) async -> IngestAnswer {
-        let forgets = post.format == .bleScaleSync || post.format == .plain
         let (intake, turns) = (intake, turns)
         do {
-            let report = try await Deadline.run(forgets ? limits.forgotten : limits.post) {
+            let report = try await Deadline.run(post.isForgotten ? limits.forgotten : limits.post) {
                 defer { turns.giveBack(post.token.id) }
                 return try await intake.take(post)
             }
-            guard let report else { return await keep(post) }
+            guard let report else { return await keep(post, Self.away) }
             hub.logger.info(
                 "a post",
                 metadata: [
@@ -187,22 +187,33 @@ struct Desk: HTTPResponder {
         } catch Intake.Failure.revoked {
             return Self.unauthorized(place.refusal)
         } catch let error as GiveError {
-            return busy(error.message)
+            return error.code == .stopping ? await keep(post, Self.stopping) : busy(error.message)
         } catch {
             hub.logger.error("a post could not be taken", metadata: ["error": "\(error)"])
             return busy("the post could not be taken: the disk of the hub's machine may be full; come again later")
         }
     }
 
-    /// The hub does not answer.
+    private static let away = "the hub does not answer"
+    private static let stopping = "the hub is being stopped"
+
+    /// The hub does not take the post now.
     ///
     /// What the sender will not send again is kept here, and the answer says so; its status is still that of a failure.
-    private func keep(_ post: Intake.Post) async -> IngestAnswer {
-        let isKept = (try? await intake.keep(post)) ?? false
-        return busy(
-            isKept
-                ? "the hub does not answer; the post is kept on disk and stored when it does: it need not be sent again"
-                : "the hub does not answer; send the same again later")
+    private func keep(_ post: Intake.Post, _ why: String) async -> IngestAnswer {
+        do {
+            guard let report = try await intake.keep(post), report.stored > 0 else {
+                return busy("\(why); send the same again later")
+            }
+            if report.rejections > 0 { await tell(post, report) }
+            return busy(
+                "\(why); the post is kept on disk, and stored when the hub is there: it need not be sent again")
+        } catch Intake.Failure.refused(let error) {
+            return .error(error.code == .size ? .contentTooLarge : .badRequest, error.description)
+        } catch {
+            hub.logger.error("a post could not be kept", metadata: ["error": "\(error)"])
+            return busy("\(why), and the post could not be kept; send the same again later")
+        }
     }
 
     /// The app on the phone does not show what was refused: the people of the hub read it in `hub status`.

@@ -62,6 +62,13 @@ struct IngestReport: Sendable {
     private(set) var more = 0
     private(set) var rejections = 0
 
+    /// What the reader says of a piece.
+    mutating func note(_ piece: PhoneBatch) {
+        received += piece.received
+        for rejection in piece.rejected { add(rejection) }
+        for omission in piece.ignored { add(omission) }
+    }
+
     mutating func add(_ rejection: PhoneRejection) {
         rejections += 1
         if rejected.count < Self.most { rejected.append(rejection) } else { more += 1 }

@@ -25,6 +25,13 @@ struct Intake: Sendable {
         var token: PhoneToken
         var grouping: String?
         var repeats: String?
+        /// Whether it comes when it was made, and not from a broker that may have kept it.
+        var isFresh = true
+        /// Whether its sender may come again with it, as one that was answered with a failure does.
+        var mayRepeat = true
+
+        /// Whether its sender does not send again what was not taken.
+        var isForgotten: Bool { format == .bleScaleSync || format == .plain }
     }
 
     /// Reads, stores and reports; returns when the hub has answered every record.
@@ -33,13 +40,9 @@ struct Intake: Sendable {
     func take(_ post: Post) async throws -> IngestReport {
         let bytes = try post.body.bytes()
         let now = hub.clock.now()
-        var context = PhoneContext(
-            plugin: hub.kind, device: post.token.name, person: post.token.person, zone: zone(of: post.token.person),
-            arrival: now, grouping: post.grouping)
-        (context.percent, context.workoutNames) = (settings.percent, settings.workoutNames)
-        context.takesComputed = settings.takesComputed
+        var context = context(of: post, arrival: now)
         var arrival: IntakeMemory.Arrival?
-        if post.format == .plain || post.format == .bleScaleSync {
+        if post.isForgotten, post.isFresh {
             // A body that is not JSON is not remembered.
             _ = try Self.body(bytes, post.format, context)
             let digest = IntakeMemory.digest(bytes, post.repeats)
@@ -55,6 +58,15 @@ struct Intake: Sendable {
         }
         if let arrival { try await memory.hasStored(arrival, of: post.token, now: hub.clock.now()) }
         return report
+    }
+
+    private func context(of post: Post, arrival: Int64) -> PhoneContext {
+        var context = PhoneContext(
+            plugin: hub.kind, device: post.token.name, person: post.token.person, zone: zone(of: post.token.person),
+            arrival: arrival, grouping: post.grouping)
+        (context.percent, context.workoutNames) = (settings.percent, settings.workoutNames)
+        (context.takesComputed, context.isFresh) = (settings.takesComputed, post.isFresh)
+        return context
     }
 
     private static func body(
@@ -74,9 +86,7 @@ struct Intake: Sendable {
     // MARK: - One piece
 
     private func store(_ piece: PhoneBatch, _ post: Post, _ now: Int64, _ report: inout IngestReport) async throws {
-        report.received += piece.received
-        for rejection in piece.rejected { report.add(rejection) }
-        for omission in piece.ignored { report.add(omission) }
+        report.note(piece)
         var records = piece.records + piece.kept
         switch post.format {
         case .healthAutoExport: records = try await memory.settle(records, of: post.token, arrival: now)
@@ -105,8 +115,7 @@ struct Intake: Sendable {
         var size = 0
         for record in records {
             let bytes = record.estimatedBytes
-            let mayCut = record.isLoose || record.group == nil || record.group != part.last?.group
-            if size + bytes > Self.callBytes, mayCut {
+            if size + bytes > Self.callBytes, part.last.map(record.mayFollow) ?? false {
                 try await send(part, &report)
                 (part, size) = ([], 0)
             }
@@ -124,24 +133,30 @@ struct Intake: Sendable {
         let old = hub.clock.now() - 48 * 3_600_000_000
         // A first post of a year shall not flood those who listen.
         let isHistory = records.allSatisfy { $0.record.end.map { $0 < old } ?? true }
-        let results: [RecordResult]
-        do throws(GiveError) {
-            results = try await hub.store(records.map(\.record), isBackfill: isHistory)
-        } catch {
-            guard error.code == .invalid else { throw error }
-            // One group that is larger than a batch may be.
-            for record in records {
-                report.add(PhoneRejection(record.place, "size", "more than a hub takes at a time"))
-            }
-            return
-        }
-        for (record, result) in zip(records, results) {
+        for (record, result) in zip(records, try await results(of: records, isHistory)) {
             switch result {
             case .stored: report.stored += 1
             case .duplicate: report.duplicate += 1
             case .rejected(let code, let reason):
                 report.add(PhoneRejection(record.place, code.rawValue, reason))
             }
+        }
+    }
+
+    /// A call that is refused as a whole is given in halves, so that it costs only the group that it was refused for.
+    private func results(of records: [PhoneRecord], _ isHistory: Bool) async throws -> [RecordResult] {
+        do throws(GiveError) {
+            return try await hub.store(records.map(\.record), isBackfill: isHistory)
+        } catch {
+            guard error.code == .invalid || error.code == .refused else { throw error }
+            let starts = records.indices.dropFirst().filter { records[$0].mayFollow(records[$0 - 1]) }
+            guard !starts.isEmpty else {
+                let code: RecordRejection.Code = records.count > 1 ? .group : .size
+                return records.map { _ in .rejected(code, reason: error.message) }
+            }
+            let middle = starts[starts.count / 2]
+            return try await results(of: Array(records[..<middle]), isHistory)
+                + results(of: Array(records[middle...]), isHistory)
         }
     }
 
@@ -169,26 +184,43 @@ struct Intake: Sendable {
         try await memory.keep(ledger, of: post.token)
     }
 
-    /// Keeps what its sender will not send again, while the hub is away: on the disk when it returns.
-    func keep(_ post: Post) async throws -> Bool {
-        guard post.format == .bleScaleSync || post.format == .plain else { return false }
+    /// Keeps what its sender will not send again: on the disk when it returns, and stored when the hub is there.
+    ///
+    /// - Returns: what is kept, as `stored`, and what was refused; `nil` where it is not of those who forget, or is too much.
+    func keep(_ post: Post) async throws -> IngestReport? {
+        guard post.isForgotten else { return nil }
         let bytes = try post.body.bytes()
+        // A body that is not JSON is not remembered.
+        _ = try Self.body(bytes, post.format, context(of: post, arrival: 0))
         let digest = IntakeMemory.digest(bytes, post.repeats)
         let arrival = try await memory.arrival(of: digest, by: post.token, now: hub.clock.now())
-        var context = PhoneContext(
-            plugin: hub.kind, device: post.token.name, person: post.token.person, zone: zone(of: post.token.person),
-            arrival: arrival.time)
-        context.takesComputed = settings.takesComputed
-        var body = try Self.body(bytes, post.format, context)
-        var records: [Record] = []
-        while let piece = body.next(), records.count <= 1_000 { records += piece.records.map(\.record) }
-        guard !records.isEmpty, records.count <= 1_000 else { return false }
-        try await hub.give(records)
-        return true
+        var body = try Self.body(bytes, post.format, context(of: post, arrival: arrival.time))
+        var (records, report): ([Record], IngestReport) = ([], IngestReport())
+        while let piece = body.next() {
+            report.note(piece)
+            records += piece.records.map(\.record)
+            guard records.count <= Self.mostKept else { return nil }
+        }
+        if !records.isEmpty { try await hub.give(records) }
+        report.stored = records.count
+        guard !post.mayRepeat else { return report }
+        try await memory.hasStored(arrival, of: post.token, now: hub.clock.now())
+        _ = try await memory.isNew(digest, of: post.token)
+        return report
+    }
+
+    private static let mostKept = 1_000
+
+    /// Whether a reading that a broker has kept is none that was taken.
+    func isNew(_ post: Post) async throws -> Bool {
+        try await memory.isNew(IntakeMemory.digest(try post.body.bytes(), post.repeats), of: post.token)
     }
 }
 
 extension PhoneRecord {
+    /// Whether a call may end between the two: a group travels together.
+    func mayFollow(_ other: PhoneRecord) -> Bool { isLoose || group == nil || group != other.group }
+
     var group: String? { if case .sample(let sample) = record { sample.group } else { nil } }
 
     /// Whether its group may come in several batches: a route and a strip may be long.

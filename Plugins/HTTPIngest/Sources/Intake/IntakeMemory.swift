@@ -92,6 +92,19 @@ actor IntakeMemory {
         arrivals.map { "\($0.time) \($0.digest) \($0.until)\n" }.joined()
     }
 
+    // MARK: - Readings that a broker keeps
+
+    /// Whether a reading was not seen before, among the last hundred of a phone; it is from now on.
+    func isNew(_ digest: String, of token: PhoneToken) async throws -> Bool {
+        let key = "readings/\(token.name)"
+        return try await state.transaction { transaction in
+            let known = (try transaction.text(key) ?? "").split(separator: "\n").map(String.init)
+            guard !known.contains(digest) else { return false }
+            try transaction.set(key, to: .text((known + [digest]).suffix(100).joined(separator: "\n")))
+            return true
+        }
+    }
+
     // MARK: - openScale
 
     func ledger(of token: PhoneToken) async throws -> OpenScaleLedger {
