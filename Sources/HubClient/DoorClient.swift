@@ -253,7 +253,17 @@ package final class DoorClient {
             case .internal: .fault
             default: .dialogue
             }
+        let code = error.code == .field ? "" : " (\(error.code))"
         return Failure(
-            exit, "the hub says: \(error.reason) (\(error.code))", isForeignCursor: error.code == .epoch)
+            exit, "the hub says: \(inWordsOfCommands(error.reason))\(code)", isForeignCursor: error.code == .epoch)
+    }
+
+    /// A reason that begins with the member of a message that is wrong: for people it is the option that they gave.
+    private static func inWordsOfCommands(_ reason: String) -> String {
+        guard let match = reason.prefixMatch(of: #/(QUERY|COMMAND)\.([a-z]+): /#) else { return reason }
+        let rest = reason[match.range.upperBound...]
+        let options = ["persons": "--person", "types": "type", "sources": "--source", "args": ""]
+        let word = options[String(match.2)] ?? (match.1 == "QUERY" ? "--\(match.2)" : "\(match.2)")
+        return word.isEmpty ? String(rest) : "\(word): \(rest)"
     }
 }

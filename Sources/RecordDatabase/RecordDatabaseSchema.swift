@@ -36,13 +36,13 @@ enum RecordDatabaseSchema {
         CREATE INDEX day_values_type_date ON day_values (type, date);
         """
 
-    /// Dates and times are those of the clock at the place of measurement, as `LocalDay` has them.
+    /// What is implausible is in `records` and `measurements`, marked, and in no other view, as it is in no statistics. Dates and times are those of the clock at the place of measurement, as `LocalDay` has them.
     static let views = """
         CREATE VIEW weights AS
             SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person, r.value AS kg,
                 s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
-            WHERE r.type = 'weight' ORDER BY r.instant;
+            WHERE r.type = 'weight' AND r.implausible = 0 ORDER BY r.instant;
         CREATE VIEW days AS
             SELECT d.date, p.name AS person, t.name AS measure, d.value, d.unit, d.series, d.method, d.observed_on,
                 d.age AS days_old
@@ -51,15 +51,19 @@ enum RecordDatabaseSchema {
         CREATE VIEW workouts AS
             SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person, r.text AS activity,
                 round(r.seconds / 60, 1) AS minutes,
-                (SELECT round(w.value / 1000, 2) FROM workout_totals w WHERE w.record = r.id
-                    AND w.statistic = 'sum' AND w.type LIKE 'distance%' LIMIT 1) AS km,
-                (SELECT round(w.value) FROM workout_totals w WHERE w.record = r.id
-                    AND w.statistic = 'sum' AND w.type = 'activeEnergyBurned') AS kcal,
+                round(coalesce((SELECT w.value FROM workout_totals w WHERE w.record = r.id
+                    AND w.statistic = 'sum' AND w.type LIKE 'distance%' LIMIT 1),
+                    (SELECT sum(m.value) FROM records m WHERE m."group" = r."group" AND m.source = r.source
+                    AND m.type LIKE 'distance%')) / 1000, 2) AS km,
+                round(coalesce((SELECT w.value FROM workout_totals w WHERE w.record = r.id
+                    AND w.statistic = 'sum' AND w.type = 'activeEnergyBurned'),
+                    (SELECT sum(m.value) FROM records m WHERE m."group" = r."group" AND m.source = r.source
+                    AND m.type = 'activeEnergyBurned'))) AS kcal,
                 (SELECT round(w.value) FROM workout_totals w WHERE w.record = r.id
                     AND w.statistic = 'average' AND w.type = 'heartRate') AS heart_rate,
                 s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
-            WHERE r.kind = 'workout' ORDER BY r.instant;
+            WHERE r.kind = 'workout' AND r.implausible = 0 ORDER BY r.instant;
         CREATE VIEW blood_pressures AS
             SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person,
                 (SELECT m.value FROM records m WHERE m."group" = r."group" AND m.source = r.source
@@ -68,15 +72,15 @@ enum RecordDatabaseSchema {
                     AND m.type = 'bloodPressureDiastolic') AS diastolic,
                 s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
-            WHERE r.type = 'bloodPressure' ORDER BY r.instant;
+            WHERE r.type = 'bloodPressure' AND r.implausible = 0 ORDER BY r.instant;
         CREATE VIEW sleep AS
             SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, r.start, r."end", p.name AS person, r.text AS stage,
                 round(r.seconds / 60, 1) AS minutes, s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
-            WHERE r.type = 'sleepAnalysis' ORDER BY r.instant;
+            WHERE r.type = 'sleepAnalysis' AND r.implausible = 0 ORDER BY r.instant;
         CREATE VIEW measurements AS
             SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person, t.name AS measure,
-                coalesce(r.value, r.text) AS value, r.unit, s.name AS source, r.id AS record
+                coalesce(r.value, r.text) AS value, r.unit, r.implausible, s.name AS source, r.id AS record
             FROM records r LEFT JOIN people p ON p.id = r.person JOIN sources s ON s.id = r.source
                 JOIN types t ON t.id = r.type
             ORDER BY r.instant;

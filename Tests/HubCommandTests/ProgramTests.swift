@@ -267,7 +267,7 @@ import ZeroMQ
         #expect(samples.code == 64)
         #expect(
             samples.errors.contains(
-                #"the hub says: QUERY.persons: no person "\u001b[31mnosuch" here; there are: me (field)"#))
+                #"the hub says: --person: no person "\u001b[31mnosuch" here; there are: me"#))
         #expect(try await hub.run(["backup", ""]).code == 64)
         for (weight, expected) in [("0kg", "below 0.1 kg, which is impossible"), ("501kg", "hardly a weight")] {
             #expect(try await hub.run(["log", "weight", weight]).code != 0)

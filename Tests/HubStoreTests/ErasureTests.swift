@@ -237,6 +237,27 @@ import Testing
         }
     }
 
+    @Test func `R8.162 a meal is erased with all its members, and a member alone`() async throws {
+        let store = try folder.open()
+        func part(_ key: String, _ value: SampleValue) throws -> Sample {
+            var sample = try sample(key, group: "meal")
+            sample.value = value
+            return sample
+        }
+        _ = try await store.put(
+            try part("whole", .correlation), try part("a", .quantity(1, unit: "kg")),
+            try part("b", .quantity(2, unit: "kg")),
+            try sample("other"))
+        #expect(try await store.planErasure(of: .numbers([2])).records == 1)
+        #expect(try await store.planErasure(of: .numbers([1, 1])).records == 3)
+        #expect(try await store.beginErasure(of: .numbers([1]), removingCopies: true) == 3)
+        try await carryOut(store)
+        let left = try await store.all(RecordQuery()).records.filter {
+            if case .sample = $0.record { true } else { false }
+        }
+        #expect(left.map(\.number) == [4])
+    }
+
     @Test func `a choice that was cut short is dropped, and nothing is erased`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))

@@ -10,6 +10,8 @@ struct EraseCommand: ParsableCommand {
         commandName: "erase",
         abstract: "Take records out of every file of the hub, for good.",
         discussion: """
+            By number a meal, a blood pressure or a workout goes with all its members.
+
             hub retract hides a record and keeps it; this leaves no byte of it: values,
             all versions, keys, notes, reasons, raw payloads. It cannot be undone.
             Listeners and sinks are told as of a retraction. A source that sends the same

@@ -94,6 +94,13 @@ struct ImportCommand: AsyncParsableCommand {
             looking.update(done, of: total)
         }
         looking.end()
+        guard survey.records + survey.days + survey.retractions > 0 || survey.unreadable == 0 else {
+            throw Failure(
+                .usage,
+                "\(file): not one line is a record of a hub; nothing was stored. What can be imported is JSON Lines of "
+                    + "hub export, hub samples --json or the sink json-lines, and an export of Apple Health; records "
+                    + "that a program makes are given with hub bridge publish")
+        }
         if dryRun { return try tell(survey) }
         try give(work, interruption)
         try tell(work.account)
@@ -167,7 +174,8 @@ struct ImportCommand: AsyncParsableCommand {
         guard account.rejected + account.unreadable == 0 else {
             throw Failure(
                 .notWell,
-                "\(NumberText.count(account.rejected + account.unreadable, "line")) of \(file) refused; all else is stored"
+                "\(NumberText.count(account.rejected + account.unreadable, "line")) of \(file) refused; "
+                    + (account.stored + account.duplicates > 0 ? "all else is stored" : "nothing was stored")
             )
         }
     }

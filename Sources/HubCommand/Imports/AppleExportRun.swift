@@ -116,7 +116,9 @@ struct AppleExportRun {
             }
             if report.refused > 0 {
                 return Failure(
-                    .notWell, "\(NumberText.count(report.refused, "record")) refused; all else is stored")
+                    .notWell,
+                    "\(NumberText.count(report.refused, "record")) refused; "
+                        + ((report.new ?? 0) + (report.known ?? 0) > 0 ? "all else is stored" : "nothing was stored"))
             }
             guard report.complete, report.fault == nil else {
                 return Failure(

@@ -33,7 +33,10 @@ struct FileLines {
             throw Failure(.usage, error.description)
         }
         guard fstat(opened.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.usage, "\(path) is not a file; hub bridge publish takes records from a stream")
+            throw Failure(
+                .usage,
+                "\(path) is neither a file nor a folder with an export.xml; hub bridge publish takes records from a stream"
+            )
         }
         (file, size) = (opened, Int64(status.st_size))
     }

@@ -78,6 +78,8 @@ final class LineImport {
         var records: Int64 = 0
         var days: Int64 = 0
         var retractions: Int64 = 0
+        /// Lines that are no records.
+        var unreadable: Int64 = 0
         /// Records that the hub has already, as far as their keys tell; of a dry run alone.
         var known: Int64?
         var plugins: [String: Int64] = [:]
@@ -96,7 +98,10 @@ final class LineImport {
         var lines = try FileLines(path)
         while let line = try lines.next() {
             try progress(lines.position, lines.size)
-            guard !line.isTooLong, let record = try? ExportedLine(line.bytes) else { continue }
+            guard !line.isTooLong, let record = try? ExportedLine(line.bytes) else {
+                survey.unreadable += 1
+                continue
+            }
             if record.isRetraction {
                 survey.retractions += 1
                 takenBack[Self.digest(record)] = line.number

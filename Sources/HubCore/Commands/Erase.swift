@@ -11,7 +11,9 @@ struct Erase: OwnCommand {
         arguments: [
             SettingDeclaration(
                 "numbers", .list(of: .integer(Bounds(1))),
-                help: "Record numbers, at most \(RecordQuery.maximumPage), in place of the filter."),
+                help:
+                    "Record numbers, at most \(RecordQuery.maximumPage), in place of the filter; a correlation or workout takes its group along."
+            ),
             SettingDeclaration(
                 "types", .list(of: .string(TextRule(example: "weight"))), help: "Only records of these types."),
             SettingDeclaration("persons", .list(of: .string()), help: "Only records of these persons."),

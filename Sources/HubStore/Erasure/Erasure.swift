@@ -1,6 +1,6 @@
 /// Which records are to be erased.
 public enum ErasureSelection: Hashable, Sendable {
-    /// Those of these numbers.
+    /// Those of these numbers, and of a correlation or workout its group with it.
     case numbers([Int64])
     /// Those that a question finds in the order of time, retracted ones included; its kinds, order and limit are not used.
     case matching(RecordQuery)

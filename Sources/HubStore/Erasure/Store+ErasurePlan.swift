@@ -40,7 +40,8 @@ extension Store {
         case .numbers(let numbers):
             // A number that is given twice is one record.
             var met: Set<Int64> = []
-            var rest = numbers.filter { met.insert($0).inserted }[...]
+            let own = numbers.filter { met.insert($0).inserted }
+            var rest = try await read("plan an erasure") { db in try RecordGroup.withMembers(own, in: db) }[...]
             while !rest.isEmpty {
                 try Self.refuseIfCancelled()
                 try await body(Array(rest.prefix(RecordQuery.maximumPage)))

@@ -16,17 +16,19 @@ extension WriteTransaction {
                 return try transaction.edit(number, edit)
             }
         case .undoEdit(let numbers):
-            results = try each(try withMembers(numbers)) { transaction, number in try transaction.undoEdit(number) }
+            results = try each(try RecordGroup.withMembers(numbers, in: db)) { transaction, number in
+                try transaction.undoEdit(number)
+            }
         case .retract(let numbers, let reason):
-            results = try each(try withMembers(numbers)) { transaction, number in
+            results = try each(try RecordGroup.withMembers(numbers, in: db)) { transaction, number in
                 try transaction.retract(number, reason: reason)
             }
         case .undoRetraction(let numbers):
-            results = try each(try withMembers(numbers)) { transaction, number in
+            results = try each(try RecordGroup.withMembers(numbers, in: db)) { transaction, number in
                 try transaction.undoRetraction(number)
             }
         case .assign(let numbers, let assignment, let wholeGroups, let reason):
-            let all = wholeGroups ? try withGroups(numbers) : numbers
+            let all = wholeGroups ? try RecordGroup.withGroups(numbers, in: db) : numbers
             results = try each(all) { transaction, number in
                 try transaction.assign(number, to: assignment, reason: reason)
             }
@@ -182,40 +184,6 @@ extension WriteTransaction {
         let result = try done(.assigned, known, row, reason: "by the rules of hub.conf")
         if case .stored(let placement) = result, let ruling = judgement.ruling { try note(ruling, placement) }
         return result
-    }
-
-    /// The numbers as they are, and after a correlation or workout those of its group, which are nothing without it.
-    private mutating func withMembers(_ numbers: [Int64]) throws -> [Int64] {
-        var (all, seen): ([Int64], Set<Int64>) = ([], Set(numbers))
-        for number in numbers {
-            all.append(number)
-            switch try find(SampleRow.byNumber, number)?.sample.value {
-            case .correlation, .workout: all += try withGroups([number]).filter { seen.insert($0).inserted }
-            default: break
-            }
-        }
-        return all
-    }
-
-    /// The numbers, and those of everything that came in one group with them, each once.
-    private mutating func withGroups(_ numbers: [Int64]) throws -> [Int64] {
-        var (all, seen): ([Int64], Set<Int64>) = ([], [])
-        let sql = """
-            SELECT o.number FROM sample s
-            JOIN sample o INDEXED BY sample_group ON o.grouping = s.grouping
-            JOIN source a ON a.id = s.source JOIN source b ON b.id = o.source AND b.plugin = a.plugin
-            WHERE s.number = ?1 AND o.grouping IS NOT NULL ORDER BY o.number
-            """
-        for number in numbers {
-            let statement = try RawStatement(cached: sql, in: db)
-            defer { statement.clear() }
-            statement.bind(1, number)
-            if seen.insert(number).inserted { all.append(number) }
-            while try statement.step() {
-                if seen.insert(statement.integer(0)).inserted { all.append(statement.integer(0)) }
-            }
-        }
-        return all
     }
 
     // MARK: - Common

@@ -91,6 +91,16 @@ import Testing
         #expect(try await scene.export("all.jsonl").contains(#""value":75"#))
     }
 
+    @Test func `a file that is not an export is refused before anything is given, and says what can be imported`()
+        async throws
+    {
+        let scene = try await ExportScene(isFilled: false)
+        try Data("kind,type\nquantity,weight\n".utf8).write(to: URL(filePath: scene.path("all.csv")))
+        let refused = try await scene.hub.run(["import", scene.path("all.csv")])
+        #expect(refused.code == HubExit.usage.rawValue)
+        #expect(refused.errors.contains("not one line is a record of a hub; nothing was stored"), "\(refused.errors)")
+    }
+
     @Test func `an SQLite file has dates and times by the clock of the place of measurement, and is sorted by time`()
         async throws
     {
@@ -111,6 +121,18 @@ import Testing
         let rows = try await queue.read { db in
             try Row.fetchAll(db, sql: "SELECT date || ' ' || time FROM weights").map { $0[0] as String }
         }
+        // A workout that was entered by hand has its totals in its group.
+        let logged = try await scene.hub.run(
+            [
+                "log", "swim", "30min", "--energy", "300kcal", "--distance", "1km", "--person", "anna", "--at",
+                "2026-03-12T08:00:00+01:00",
+            ])
+        #expect(logged.code == 0, "\(logged.errors)")
+        #expect(try await scene.hub.run(["export", scene.path("b.sqlite"), "--person", "anna"]).code == 0)
+        let swim = try await DatabaseQueue(path: scene.path("b.sqlite")).read { db in
+            try Row.fetchAll(db, sql: "SELECT km, kcal FROM workouts").map { [$0[0] as Double?, $0[1]] }
+        }
+        #expect(swim == [[1, 300]])
         // What says no clock has that of the person, whose zone is Europe/Berlin.
         #expect(rows == ["2026-03-11 00:15", "2026-03-11 07:30", "2026-03-10 23:45"])
     }
