@@ -15,7 +15,7 @@ public final class ExportReader {
     var utc = UTCWriter()
     var keys = ExportKeys()
     var metadataReader = MetadataReader()
-    var types = ByteCache<TypeEntry>()
+    var types = ByteCache<TypeEntry>(bound: 1_024)
     var typesByID: [TypeID: TypeEntry] = [:]
     var typeIndex: [TypeID: Int] = [:]
     var sources = ByteCache<SourceEntry>()
@@ -272,8 +272,16 @@ public final class ExportReader {
         return account.sources.count - 1
     }
 
+    /// HealthKit has some hundreds.
+    static let maximumTypes = 2_000
+
     func index(of id: TypeID) -> Int {
         if let known = typeIndex[id] { return known }
+        // As of sources: those of a file that has a type for each record are counted together, and stored all the same.
+        guard account.types.count < Self.maximumTypes || id == .otherTypes else {
+            account.note(.leftOut, at: tokenizer.offset)
+            return index(of: .otherTypes)
+        }
         account.types.append((id, ExportAccount.Tally()))
         typeIndex[id] = account.types.count - 1
         return account.types.count - 1

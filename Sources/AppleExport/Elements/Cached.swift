@@ -20,8 +20,8 @@ final class TypeEntry {
     let isEaten: Bool
     /// Whether the hub takes no sample of it without further metadata.
     let required: [String]
-    var units = ByteCache<UnitEntry>()
-    var values = ByteCache<ValueEntry>()
+    var units = ByteCache<UnitEntry>(bound: 32, longest: 256)
+    var values = ByteCache<ValueEntry>(bound: 32, longest: 256)
 
     init(
         _ id: TypeID, health: HealthType?, kind: SampleKind, index: Int, isWanted: Bool, name: String? = nil

@@ -36,11 +36,23 @@ struct Draft {
         (zone, syncIdentifier, syncVersion, externalUUID, foodType) = (nil, nil, nil, nil, nil)
         if !names.isEmpty { names.removeAll(keepingCapacity: true) }
         self.offset = offset
+        leftOut = 0
     }
 
+    /// How many members there was no room for: an element may have millions of them, and a record has room for few.
+    var leftOut = 0
+    private static let room = ExportReader.metadataRoom
+
     /// A member of metadata, given as JSON; the first of a name counts.
+    ///
+    /// - Returns: false where there is one of that name already.
     mutating func add(_ name: String, json: [UInt8]) -> Bool {
-        guard names.insert(name).inserted else { return false }
+        guard !names.contains(name) else { return false }
+        guard metadata.count + name.utf8.count + json.count + 4 < Self.room else {
+            leftOut += 1
+            return true
+        }
+        names.insert(name)
         if !metadata.isEmpty { metadata.append(0x2C) }
         metadata.append(quoted: name)
         metadata.append(0x3A)
@@ -54,9 +66,19 @@ struct Draft {
         return add(name, json: json)
     }
 
-    /// What has no place of its own, under its own name.
+    /// What has no place of its own, under its own name; the second of a name as `NAME 2`.
     mutating func addUnread(_ name: String, json: [UInt8]) {
-        guard names.insert("unread \(name)").inserted else { return }
+        var (free, number) = (name, 1)
+        while names.contains("unread \(free)"), number < 100 {
+            number += 1
+            free = "\(name) \(number)"
+        }
+        guard number < 100, unread.count + free.utf8.count + json.count + 4 < Self.room else { return leftOut += 1 }
+        names.insert("unread \(free)")
+        addUnread(unchecked: free, json)
+    }
+
+    private mutating func addUnread(unchecked name: String, _ json: [UInt8]) {
         if !unread.isEmpty { unread.append(0x2C) }
         unread.append(quoted: name)
         unread.append(0x3A)

@@ -214,7 +214,8 @@ extension ExportReader {
         if !draft.unread.isEmpty {
             isWhole = add(Array(#""unread":{"#.utf8) + draft.unread + [0x7D]) && isWhole
         }
-        if !isWhole { account.note(.leftOut, at: draft.offset) }
+        let leftOut = draft.leftOut + (isWhole ? 0 : 1)
+        if leftOut > 0 { account.note(.leftOut, at: draft.offset, count: leftOut) }
         if hasMetadata { output.append(0x7D) }
         if let version = draft.syncIdentifier == nil ? draft.created : draft.syncVersion ?? draft.created {
             output.append(literal: #","sourceVersion":"#)

@@ -91,7 +91,8 @@ extension ExportReader {
             ("appleExerciseTime", "min"), ("appleStandHours", "count"),
         ] {
             guard let text = texts[name], let unit else { continue }
-            guard let value = DecimalText.number(text), value >= 0 else {
+            // Of each day one is kept to the end.
+            guard unit.utf8.count <= 64, let value = DecimalText.number(text), value >= 0 else {
                 account.note(.unreadValue, at: offset)
                 continue
             }
@@ -170,8 +171,13 @@ extension ExportReader {
         let isWhole = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
             guard reader.tokenizer.isNamed("SensitivityPoint") else { return try reader.passOver() }
-            points.append(literal: points.isEmpty ? "[" : ",")
-            points += reader.quantities(["frequency", "leftEar", "rightEar"], valueSuffix: "Value")
+            let point = reader.quantities(["frequency", "leftEar", "rightEar"], valueSuffix: "Value")
+            if points.count + point.count < ExportReader.metadataRoom {
+                points.append(literal: points.isEmpty ? "[" : ",")
+                points += point
+            } else {
+                reader.account.note(.leftOut, at: reader.tokenizer.offset)
+            }
             try reader.skipChildren(of: "SensitivityPoint")
         }
         if !points.isEmpty { _ = draft.add("points", json: points + [0x5D]) }
@@ -179,11 +185,10 @@ extension ExportReader {
     }
 
     func readPrescription() throws(ExportError) {
-        readAttributes()
+        readAttributes(except: ["dateIssued", "expirationDate", "brand"])
         let kind = tokenizer.value(of: "type").map { XMLText.decoded($0).text }
         draft.type = type("HKVisionPrescriptionTypeIdentifier")
         draft.start = tokenizer.value(of: "dateIssued").flatMap { times.seconds($0) }
-        draft.unread.removeAll()
         if let kind { _ = draft.add("prescriptionType", text: kind) }
         for name in ["expirationDate", "brand"] {
             guard
@@ -234,6 +239,14 @@ extension ExportReader {
             } else {
                 output.append(quoted: text)
             }
+        }
+        // What is no quantity, as it is written.
+        let read = Set(names.flatMap { [$0 + valueSuffix, texts[$0 + valueSuffix] == nil ? "" : $0 + "Unit"] })
+        for (name, text) in texts.sorted(by: { $0.key < $1.key }) where !read.contains(name) {
+            if output.count > 1 { output.append(0x2C) }
+            output.append(quoted: name)
+            output.append(0x3A)
+            output.append(quoted: text)
         }
         output.append(0x7D)
         return output

@@ -26,7 +26,9 @@ extension ExportReader {
     }
 
     /// Takes what the tag says into the draft.
-    func readAttributes() {
+    ///
+    /// - Parameter known: attributes that are read elsewhere.
+    func readAttributes(except known: [StaticString] = []) {
         draft.reset(at: tokenizer.offset)
         for index in 0..<tokenizer.attributeCount {
             let value = tokenizer.value(index)
@@ -48,7 +50,7 @@ extension ExportReader {
                 if draft.created == nil { addUnread(index) }
             case 13 where tokenizer.attributeIsNamed(index, "sourceVersion"):
                 draft.revision = versions.value(of: value) { MetadataEntry(version: $0) }
-            default: addUnread(index)
+            default: if !known.contains(where: { tokenizer.attributeIsNamed(index, $0) }) { addUnread(index) }
             }
         }
     }
@@ -97,7 +99,7 @@ extension ExportReader {
             let entry = TypeEntry(
                 id, health: health, kind: kind, index: self.index(of: id), isWanted: isWanted,
                 name: isName ? id.rawValue : text)
-            if isName { typesByID[id] = entry }
+            if isName, typesByID.count < Self.maximumTypes { typesByID[id] = entry }
             return entry
         }
         if entry.health == nil, entry.id.rawValue.hasPrefix("HK"), account.unknownTypes.count < 1_000 {
@@ -182,7 +184,9 @@ extension ExportReader {
                 let bpm = reader.tokenizer.value(of: "bpm"), let time = reader.tokenizer.value(of: "time")
             else { return try reader.passOver() }
             count += 1
-            guard count <= ExportReader.maximumBeats else { return try reader.skipChildren(of: "") }
+            guard count <= ExportReader.maximumBeats, beats.count < ExportReader.metadataRoom else {
+                return try reader.skipChildren(of: "")
+            }
             if beats.count > 1 { beats.append(0x2C) }
             beats.append(literal: #"{"bpm":"#)
             if let number = DecimalText.number(bpm) {
@@ -208,7 +212,9 @@ extension ExportReader {
             beats.append(0x7D)
             try reader.skipChildren(of: "")
         }
-        if count > Self.maximumBeats { account.note(.leftOut, at: tokenizer.offset) }
+        if count > Self.maximumBeats || beats.count >= Self.metadataRoom {
+            account.note(.leftOut, at: tokenizer.offset)
+        }
         beats.append(0x5D)
         if count > 0 { _ = draft.add("beats", json: beats) }
     }
@@ -222,6 +228,8 @@ extension TypeID {
     static let exportElement = ExportReader.declared("x.apple.exportElement")
     /// A clinical document, as FHIR has it.
     static let clinicalDocument = ExportReader.declared("x.apple.clinicalDocument")
+    /// In the account alone: what is beyond the types that are counted one by one.
+    static let otherTypes = ExportReader.declared("x.apple.otherTypes")
     /// The voltages of an electrocardiogram.
     static let ecgVoltages = ExportReader.declared("x.apple.ecgVoltages")
 }

@@ -15,13 +15,18 @@ extension ExportReader {
             }
             let text = XMLText.decoded(path).text
             let name = text.hasPrefix("/") ? String(text.dropFirst()) : text
-            route.files.append(name)
+            if route.files.count < 1_000, name.utf8.count <= 4_096 {
+                route.files.append(name)
+            } else {
+                reader.account.note(.leftOut, at: reader.tokenizer.offset)
+            }
             // Whatever becomes of its workout: it is no route that nobody has named.
             if reader.package.has(name) { reader.namedFiles.insert(name) }
             try reader.skipChildren(of: "FileReference")
         }
         route.draft = draft
         draft = outer
+        guard routes.count < 1_000 else { return account.note(.leftOut, at: route.draft.offset) }
         routes.append(route)
     }
 

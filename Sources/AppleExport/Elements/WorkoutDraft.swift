@@ -6,21 +6,25 @@ struct WorkoutDraft {
     /// A number that is of a workout as a whole, or of one of its activities.
     struct Totals {
         private var json: [UInt8] = []
-        private var known: Set<String> = []
+        enum Answer { case taken, repeated, refused }
+        /// What was said of a type and statistic first.
+        private var known: [String: String] = [:]
         private(set) var count = 0
         /// The types of the sums.
         private(set) var sums: Set<TypeID> = []
 
-        /// - Returns: false where the hub would not take it.
+        /// - Returns: `refused` where the hub would not take it, `repeated` where another value is there already.
         mutating func add(
             _ type: TypeEntry, _ statistic: String, _ value: DecimalText.Number, _ unit: UnitEntry
-        ) -> Bool {
-            guard count < 200, type.kind == .quantity, unit.isFit else { return false }
+        ) -> Answer {
+            guard count < 200, type.kind == .quantity, unit.isFit else { return .refused }
             if let health = type.health {
-                guard (statistic == "sum") == (health.aggregation == .cumulative) else { return false }
-                guard health.limits?.possible.contains(unit.canonical(value.value)) ?? true else { return false }
+                guard (statistic == "sum") == (health.aggregation == .cumulative) else { return .refused }
+                guard health.limits?.possible.contains(unit.canonical(value.value)) ?? true else { return .refused }
             }
-            guard known.insert("\(type.id) \(statistic)").inserted else { return true }
+            let (name, said) = ("\(type.id) \(statistic)", "\(value.value) \(unit.text)")
+            if let before = known[name] { return before == said ? .taken : .repeated }
+            known[name] = said
             if statistic == "sum" { sums.insert(type.id) }
             count += 1
             json.append(literal: json.isEmpty ? #"{"type":"# : #",{"type":"#)
@@ -31,7 +35,7 @@ struct WorkoutDraft {
             NumberWriter.append(value.value, to: &json)
             json += unit.json
             json.append(0x7D)
-            return true
+            return .taken
         }
 
         func append(to output: inout [UInt8]) {
@@ -42,12 +46,27 @@ struct WorkoutDraft {
         }
     }
 
+    /// Parts of a kind, as JSON: as many as there is memory for.
+    struct Parts {
+        private(set) var all: [[UInt8]] = []
+        private var size = 0
+
+        /// - Returns: false where there is no room.
+        mutating func append(_ json: [UInt8]) -> Bool {
+            guard all.count < 10_000, size + json.count < ExportReader.partsBound else { return false }
+            size += json.count
+            all.append(json)
+            return true
+        }
+    }
+
     var totals = Totals()
-    var events: [[UInt8]] = []
-    var activities: [[UInt8]] = []
-    var zones: [[UInt8]] = []
+    var events = Parts()
+    var activities = Parts()
+    var zones = Parts()
     var routes: [RouteDraft] = []
     var members: [MadeRecord] = []
+    var memberBytes = 0
 }
 
 /// A route of a workout: files, or points that stand in the XML.

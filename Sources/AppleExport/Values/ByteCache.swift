@@ -13,9 +13,11 @@ struct ByteCache<Value: AnyObject> {
     private var count = 0
     private var lastBytes: [UInt8] = []
     private var lastValue: Value?
-    private static var bound: Int { 4_096 }
+    private let bound: Int
     /// What is longer is made each time.
-    private static var longest: Int { 4_096 }
+    private let longest: Int
+
+    init(bound: Int = 4_096, longest: Int = 4_096) { (self.bound, self.longest) = (bound, longest) }
 
     mutating func value(
         of bytes: UnsafeRawBufferPointer, _ make: (UnsafeRawBufferPointer) -> Value
@@ -27,13 +29,13 @@ struct ByteCache<Value: AnyObject> {
         {
             return lastValue
         }
-        guard bytes.count <= Self.longest else { return make(bytes) }
+        guard bytes.count <= longest else { return make(bytes) }
         let hash = Self.hash(bytes)
         if let found = entries[hash]?.first(where: { $0.bytes.elementsEqual(bytes) }) {
             (lastBytes, lastValue) = (found.bytes, found.value)
             return found.value
         }
-        if count >= Self.bound { (entries, count) = ([:], 0) }
+        if count >= bound { (entries, count) = ([:], 0) }
         let entry = Entry(bytes: Array(bytes), value: make(bytes))
         entries[hash, default: []].append(entry)
         count += 1

@@ -1,0 +1,217 @@
+import JSON
+import Samples
+
+/// What stands in a `Workout`: statistics, events, activities, zones.
+extension ExportReader {
+    /// A figure of a type: `sum`, `average`, `minimum` or `maximum`.
+    ///
+    /// Its times are those of the workout, and often wrong.
+    func readStatistics(_ totals: inout WorkoutDraft.Totals) throws(ExportError) {
+        let offset = tokenizer.offset
+        let texts = tokenizer.texts
+        if texts.count(where: { $0.name == "startDate" }) > 1 { account.note(.repeatedAttribute, at: offset) }
+        var isRead = false
+        if let type = tokenizer.value(of: "type").flatMap({ type($0) }) {
+            let unit = tokenizer.value(of: "unit").map { type.unit($0) }
+            for statistic in ["sum", "average", "minimum", "maximum"] {
+                guard let text = texts.first(where: { $0.name == statistic })?.value else { continue }
+                let number = Array(text.utf8).withUnsafeBytes { DecimalText.number($0) }
+                isRead =
+                    unit.flatMap { unit in number.map { totals.add(type, statistic, $0, unit) == .taken } } ?? false
+                if !isRead { break }
+            }
+        }
+        if !isRead { keepUnread("WorkoutStatistics", texts, offset) }
+        try skipChildren(of: "WorkoutStatistics")
+    }
+
+    /// What the hub has no place for, under `unread`.
+    func keepUnread(_ name: String, _ texts: [(name: String, value: String)], _ offset: Int64) {
+        account.note(.unreadValue, at: offset)
+        let label = texts.first { $0.name == "type" }.map { " \($0.value)" } ?? ""
+        draft.addUnread(name + label, json: ExportReader.object(texts))
+    }
+
+    static func object(_ texts: [(name: String, value: String)]) -> [UInt8] {
+        var (json, known): ([UInt8], Set<String>) = ([0x7B], [])
+        for text in texts where known.insert(text.name).inserted {
+            if json.count > 1 { json.append(0x2C) }
+            json.append(quoted: text.name)
+            json.append(0x3A)
+            json.append(quoted: text.value)
+        }
+        return json + [0x7D]
+    }
+
+    func readEvent(_ events: inout WorkoutDraft.Parts) throws(ExportError) {
+        let (texts, offset) = (tokenizer.texts, tokenizer.offset)
+        var outer = draft
+        draft.reset(at: offset)
+        addUnread(texts, except: ["type", "date", "duration", "durationUnit"])
+        defer { draft = outer }
+        _ = try readChildren { (reader) throws(ExportError) in
+            reader.tokenizer.isNamed("MetadataEntry") ? try reader.readMetadata() : try reader.passOver()
+        }
+        let name = texts.first { $0.name == "type" }?.value ?? ""
+        guard name.hasPrefix("HKWorkoutEventType"), let kind = ExportReader.eventKinds[String(name.dropFirst(18))],
+            let start = time(texts.first { $0.name == "date" }?.value)
+        else {
+            account.note(.unreadValue, at: offset)
+            return outer.addUnread("WorkoutEvent \(name)", json: ExportReader.object(texts))
+        }
+        var json = Array(#"{"type":""#.utf8) + kind.utf8
+        json.append(literal: #"","start":""#)
+        utc.append(start, to: &json)
+        json.append(0x22)
+        if let (seconds, text, unit) = duration(texts), seconds > 0 {
+            if let end = Timestamp(start, adding: seconds) {
+                json.append(literal: #","end":""#)
+                json += end.text.utf8
+                json.append(0x22)
+            } else {
+                account.note(.unreadValue, at: offset)
+            }
+            // To the last digit, which a time has no room for.
+            _ = draft.add(
+                "duration",
+                json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
+        }
+        endPart(&json)
+        if !events.append(json) { account.note(.leftOut, at: offset) }
+    }
+
+    /// What a part says beyond what the hub has a place for.
+    private func addUnread(_ texts: [(name: String, value: String)], except known: Set<String>) {
+        for text in texts where !known.contains(text.name) {
+            draft.addUnread(text.name, json: ExportReader.quoted(text.value))
+        }
+    }
+
+    /// The metadata of what was read, which has no zone of its own, and the end of its object.
+    private func endPart(_ json: inout [UInt8]) {
+        if let zone = draft.zone { _ = draft.add("timeZone", text: zone) }
+        if !draft.unread.isEmpty { _ = draft.add("unread", json: [0x7B] + draft.unread + [0x7D]) }
+        if draft.leftOut > 0 { account.note(.leftOut, at: draft.offset, count: draft.leftOut) }
+        if !draft.metadata.isEmpty {
+            json.append(literal: #","metadata":{"#)
+            json += draft.metadata
+            json.append(0x7D)
+        }
+        json.append(0x7D)
+    }
+
+    static let eventKinds = [
+        "Pause": "pause", "Resume": "resume", "Lap": "lap", "Marker": "marker", "MotionPaused": "motionPaused",
+        "MotionResumed": "motionResumed", "Segment": "segment", "PauseOrResumeRequest": "pauseOrResumeRequest",
+    ]
+
+    func time(_ text: String?) -> Int64? {
+        text.flatMap { Array($0.utf8).withUnsafeBytes { times.seconds($0) } }
+    }
+
+    /// `duration` and `durationUnit`: seconds, and as they are written, the number as JSON.
+    func duration(
+        _ texts: [(name: String, value: String)]
+    ) -> (seconds: Double, number: [UInt8], unit: String)? {
+        guard let text = texts.first(where: { $0.name == "duration" })?.value, let value = DecimalText.number(text),
+            value >= 0
+        else { return nil }
+        let unit = texts.first { $0.name == "durationUnit" }?.value ?? "min"
+        guard let parsed = try? HealthUnit(unit), let second = try? HealthUnit("s"),
+            let seconds = try? parsed.convert(value, to: second), seconds < 1e9
+        else { return nil }
+        var number: [UInt8] = []
+        NumberWriter.append(value, to: &number)
+        return (seconds, number, unit)
+    }
+
+    /// A part of a workout of several; one whose activity the export does not say has that of its workout.
+    func readActivity(_ usual: WorkoutActivity?, _ activities: inout WorkoutDraft.Parts) throws(ExportError) {
+        let (texts, offset) = (tokenizer.texts, tokenizer.offset)
+        let outer = draft
+        draft.reset(at: offset)
+        addUnread(
+            texts, except: ["workoutActivityType", "startDate", "endDate", "uuid", "duration", "durationUnit"])
+        var (totals, events) = (WorkoutDraft.Totals(), WorkoutDraft.Parts())
+        _ = try readChildren { (reader) throws(ExportError) in
+            switch String(decoding: reader.tokenizer.name, as: UTF8.self) {
+            case "MetadataEntry": try reader.readMetadata()
+            case "WorkoutStatistics": try reader.readStatistics(&totals)
+            case "WorkoutEvent": try reader.readEvent(&events)
+            default: try reader.passOver()
+            }
+        }
+        defer { draft = outer }
+        let named = texts.first { $0.name == "workoutActivityType" }.flatMap {
+            WorkoutActivity.activity(named: $0.value)
+        }
+        guard let start = time(texts.first { $0.name == "startDate" }?.value) else {
+            return account.note(.missingAttribute, at: offset)
+        }
+        let end = time(texts.first { $0.name == "endDate" }?.value)
+        if let uuid = texts.first(where: { $0.name == "uuid" })?.value { _ = draft.add("uuid", text: uuid) }
+        var json = Array(#"{"activity":""#.utf8) + (named ?? usual ?? ExportReader.otherActivity).name.utf8
+        json.append(literal: #"","start":""#)
+        utc.append(start, to: &json)
+        if let end, end >= start {
+            json.append(literal: #"","end":""#)
+            utc.append(end, to: &json)
+        }
+        json.append(0x22)
+        appendDuration(texts, start, end, to: &json)
+        totals.append(to: &json)
+        ExportReader.append("events", events.all, to: &json)
+        endPart(&json)
+        if !activities.append(json) { account.note(.leftOut, at: offset) }
+    }
+
+    /// An activity that the hub does not know is HealthKit's own `other`, with what it is in metadata.
+    static let otherActivity =
+        WorkoutActivity.activity(named: "HKWorkoutActivityTypeOther") ?? WorkoutActivity.all[0]
+
+    /// Without pauses.
+    ///
+    /// One that is longer than the workout is kept as it is written.
+    func appendDuration(
+        _ texts: [(name: String, value: String)], _ start: Int64, _ end: Int64?, to json: inout [UInt8]
+    ) {
+        guard let (seconds, text, unit) = duration(texts) else { return }
+        guard end.map({ seconds <= Double($0 - start) + 1 }) ?? true else {
+            account.note(.unreadValue, at: draft.offset)
+            return draft.addUnread(
+                "duration",
+                json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
+        }
+        json.append(literal: json.last == 0x7B ? #""duration":"# : #","duration":"#)
+        NumberWriter.append(seconds, to: &json)
+    }
+
+    static func append(_ name: StaticString, _ parts: [[UInt8]], to json: inout [UInt8]) {
+        guard !parts.isEmpty else { return }
+        json.append(literal: json.last == 0x7B ? "\"" : ",\"")
+        json.append(literal: name)
+        json.append(literal: "\":[")
+        for (index, part) in parts.enumerated() {
+            if index > 0 { json.append(0x2C) }
+            json += part
+        }
+        json.append(0x5D)
+    }
+
+    func readZones(_ zones: inout WorkoutDraft.Parts) throws(ExportError) {
+        let offset = tokenizer.offset
+        var texts = ExportReader.object(tokenizer.texts)
+        var parts = WorkoutDraft.Parts()
+        _ = try readChildren { (reader) throws(ExportError) in
+            guard reader.tokenizer.isNamed("WorkoutZone") else { return try reader.passOver() }
+            if !parts.append(ExportReader.object(reader.tokenizer.texts)) {
+                reader.account.note(.leftOut, at: reader.tokenizer.offset)
+            }
+            try reader.skipChildren(of: "WorkoutZone")
+        }
+        texts.removeLast()
+        ExportReader.append("zones", parts.all, to: &texts)
+        texts.append(0x7D)
+        if !zones.append(texts) { account.note(.leftOut, at: offset) }
+    }
+}
