@@ -49,10 +49,12 @@ struct AppleHealth: SourcePlugin {
 
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try ImportSettings(hub.settings)
-        let names = try ExportFolder(settings.folder).exports().map(\.name)
+        let listing = try ExportFolder(settings.folder).exports()
+        let names = listing.entries.map(\.name)
         guard !names.isEmpty else {
             return "\(settings.folder) has no export in it. Put export.zip there, as the Health app makes it."
         }
         return "\(settings.folder) has \(names.joined(separator: ", ")), which would be read."
+            + (listing.leftOut > 0 ? " \(listing.leftOut) more would not be read: take older ones out." : "")
     }
 }

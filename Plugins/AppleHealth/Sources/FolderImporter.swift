@@ -12,6 +12,8 @@ actor FolderImporter {
     private let turns = AsyncLock()
     /// What could not be read, as it was then: it is tried again when it has changed.
     private var failed: [String: String] = [:]
+    /// What was said last of a file, or of the folder under an empty name: it is not said at every look again.
+    private var said: [String: String] = [:]
 
     init(_ hub: PluginContext, _ settings: ImportSettings) { (self.hub, self.settings) = (hub, settings) }
 
@@ -40,7 +42,14 @@ actor FolderImporter {
     ///
     /// - Parameter settledFor: how long a file must not have been written to; one that is still being copied is not read.
     func importNew(settledFor quiet: Duration = .seconds(3)) async throws {
-        for entry in try ExportFolder(settings.folder).exports() {
+        let listing = try ExportFolder(settings.folder).exports()
+        if listing.leftOut > 0 {
+            await say(
+                "",
+                "\(settings.folder): of its exports the last \(listing.leftOut) by name are not read: take older ones out"
+            )
+        }
+        for entry in listing.entries {
             guard !hub.isStopping else { return }
             guard failed[entry.name] != entry.state else { continue }
             let epoch = try await self.epoch()
@@ -51,17 +60,23 @@ actor FolderImporter {
             do {
                 _ = try await read(entry, from: place?.offset ?? 0, epoch: epoch)
             } catch let error as ExportError {
-                failed[entry.name] = entry.state
-                hub.logger.error("an export cannot be read", metadata: ["export.error": "\(error)"])
-                await tell("import-failed", .error, "\(error)")
+                // A full disk or a share that is away says nothing of the file: it is tried again at the next look.
+                if error.code != .io { failed[entry.name] = entry.state }
+                await say(entry.name, "\(error)")
             }
         }
+    }
+
+    private func say(_ name: String, _ text: String) async {
+        guard said.updateValue(text, forKey: name) != text else { return }
+        hub.logger.error("an export cannot be read", metadata: ["export.error": "\(text)"])
+        await tell("import-failed", .error, text)
     }
 
     /// The command `import`.
     func importAgain(_ call: CommandCall) async throws -> [String: [ImportReport]] {
         let name = call.arguments["file"]?.string
-        let all = try ExportFolder(settings.folder).exports()
+        let all = try ExportFolder(settings.folder).exports().entries
         let wanted = all.filter { name == nil || $0.name == name }
         guard !wanted.isEmpty else {
             let names = all.map(\.name).joined(separator: ", ")
@@ -103,8 +118,15 @@ actor FolderImporter {
         return try await turns.withLock {
             let report = try await job.run(hub.link)
             if report.finished, !report.dryRun {
-                let done = Place(state: state, offset: nil, epoch: epoch)
-                try await hub.state.set(key, to: .text(done.text))
+                if report.complete, report.fault == nil {
+                    let done = Place(state: state, offset: nil, epoch: epoch)
+                    try await hub.state.set(key, to: .text(done.text))
+                } else {
+                    // Not for good: it is read again when it has changed, and once when the plugin is started anew.
+                    try await hub.state.set(key, to: .text(Place(state: state, offset: 0, epoch: epoch).text))
+                    failed[entry.name] = entry.state
+                }
+                said[entry.name] = nil
                 await told(report, entry)
             }
             return report

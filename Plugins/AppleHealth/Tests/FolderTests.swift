@@ -25,6 +25,29 @@ import Testing
         #expect(file["new"] as? Int == 0 && file["known"] as? Int == 1_001)
     }
 
+    @Test func `An unpacked export that was read while it was copied is read again when the rest has come`()
+        async throws
+    {
+        let scene = try Scene(plugin: "")
+        let folder = scene.exports + "/unpacked"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try scene.write(steps(0..<100, end: ""), as: "unpacked/export.xml")
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: folder)
+        try await scene.start()
+        while try await scene.records().count < 101 { try await Task.sleep(for: .milliseconds(50)) }
+        let tap = try event(scene)
+        // In place, which leaves the folder as it was.
+        let file = try #require(FileHandle(forWritingAtPath: folder + "/export.xml"))
+        try file.seekToEnd()
+        let rest = try #require(steps(100..<200).range(of: "<Record type=\"HKQuantityTypeIdentifierStepCount\""))
+        try file.write(contentsOf: Data(steps(100..<200)[rest.lowerBound...].utf8))
+        try file.close()
+        let lines = await tap.result().output
+        #expect(lines.contains("100 of 201 records were new"), "\(lines)")
+        #expect(try await scene.records().count == 201)
+    }
+
     @Test func `What the hub has been asked to look at is told, and nothing is stored`() async throws {
         let scene = try Scene(plugin: "types = [\"weight\"]")
         try await scene.start()
