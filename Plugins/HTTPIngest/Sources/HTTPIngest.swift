@@ -120,7 +120,8 @@ struct IngestParts: Sendable {
     init(_ hub: PluginContext, _ settings: IngestSettings, _ limits: IngestLimits) {
         (self.hub, self.settings) = (hub, settings)
         tokens = TokenStore(hub.state, declared: settings.tokens, trusted: settings.broker?.topics.map(\.token) ?? [])
-        intake = Intake(hub: hub, settings: settings, memory: IntakeMemory(hub.state), tokens: tokens)
+        intake = Intake(
+            hub: hub, settings: settings, memory: IntakeMemory(hub.state), tokens: tokens, complaints: Complaints(hub))
         desk = Desk(intake: intake, page: SetupPage(address: settings.address), limits: limits)
     }
 

@@ -130,14 +130,14 @@ struct CertificateTests {
             (isOld, isNew) = (try await sees(old), try await sees(new))
             #expect(isOld && !isNew)
             await scene.hub.wait {
-                $0.events.contains { $0.event == "certificate" && $0.text?.contains("setting key") == true }
+                $0.events.contains { $0.device == "https" && $0.text?.contains("setting key") == true }
             }
             // Replaced, as by mv.
             try bytes(new.key).write(to: URL(filePath: old.key), options: .atomic)
             chmod(old.key, 0o600)
             (isOld, isNew) = (try await sees(old), try await sees(new))
             #expect(!isOld && isNew)
-            await scene.hub.wait { $0.events.contains { $0.event == "certificate" && $0.isResolved } }
+            await scene.hub.wait { $0.events.contains { $0.device == "https" && $0.isResolved } }
             // Gone: phones come on all the same.
             try FileManager.default.removeItem(atPath: old.certificate)
             #expect(try await sees(new))

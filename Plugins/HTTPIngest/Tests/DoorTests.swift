@@ -79,6 +79,25 @@ import Testing
         }
     }
 
+    @Test func `A line of which nothing is stored fails, hub status tells it, and no longer after one that is`()
+        async throws
+    {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            for body in [#"{"weigth":80}"#, #"{"weight":"heavy"}"#] {
+                let answer = try await scene.post("/ingest/plain", body)
+                #expect(answer.status == 422 && answer.count("stored") == 0, "\(answer.body)")
+            }
+            // What hub status shows of the devices of a plugin: an event that calls itself an error, until it is resolved.
+            await scene.hub.wait {
+                $0.events.contains { $0.event == "error" && $0.severity == .warning && $0.device != nil }
+            }
+            let good = try await scene.post("/ingest/plain", #"{"weight":80}"#)
+            #expect(good.status == 200 && good.count("stored") == 1)
+            await scene.hub.wait { $0.events.last?.isResolved == true }
+        }
+    }
+
     @Test func `A post fails while the hub does not answer; one that is not sent again is stored once all the same`()
         async throws
     {

@@ -54,6 +54,7 @@ struct Listener: Sendable {
         switch change {
         case .success:
             hub.logger.info("the broker answers", metadata: ["host": "\(broker.host)"])
+            send(try? DeviceEvent("error", device: "mqtt", isResolved: true))
             say(
                 "connected", .info,
                 isTimed ? nil : "readings of scales are taken from now on; what was published before has no time")
@@ -64,7 +65,11 @@ struct Listener: Sendable {
     }
 
     private func say(_ name: String, _ severity: DeviceEvent.Severity, _ text: String?) {
-        guard let event = try? DeviceEvent(name, device: "mqtt", severity: severity, text: text) else { return }
+        send(try? DeviceEvent(name, device: "mqtt", severity: severity, text: text))
+    }
+
+    private func send(_ event: DeviceEvent?) {
+        guard let event else { return }
         let hub = hub
         Task { await hub.event(event) }
     }
@@ -126,10 +131,11 @@ struct Listener: Sendable {
                     "retracted": "\(report.retracted)",
                     "rejected": "\(report.rejections)",
                 ])
-            tell(report, topic)
+            await intake.complaints.tell(report, of: topic.token.name)
             return true
         } catch Intake.Failure.refused(let error) {
-            say("refused", .warning, "\(topic.token.name): a message is not in the form of \(topic.format): \(error)")
+            await intake.complaints.tell(
+                "a message is not in the form of \(topic.format): \(error)", of: topic.token.name)
             return true
         } catch {
             // Stopping, or the disk takes nothing: the broker has it still. Not at once again.
@@ -145,10 +151,9 @@ struct Listener: Sendable {
             guard !isOld else {
                 // The broker gives the last one to each who comes; one that was taken when it was published is no loss.
                 if try await intake.isNew(post) {
-                    say(
-                        "refused", .warning,
-                        "\(topic.token.name): the broker has kept a reading from before; nobody knows of when, and it is not taken"
-                    )
+                    await intake.complaints.tell(
+                        "the broker has kept a reading from before, which does not say of when it is: it is not taken",
+                        of: topic.token.name)
                 }
                 return true
             }
@@ -157,21 +162,15 @@ struct Listener: Sendable {
             guard let report = try await intake.keep(post) else { return true }
             hub.logger.info(
                 "a reading", metadata: ["token": "\(topic.token.name)", "rejected": "\(report.rejections)"])
-            tell(report, topic)
+            await intake.complaints.tell(report, of: topic.token.name)
         } catch Intake.Failure.refused(let error) {
-            say("refused", .warning, "\(topic.token.name): a message is not in the form of \(topic.format): \(error)")
+            await intake.complaints.tell(
+                "a message is not in the form of \(topic.format): \(error)", of: topic.token.name)
         } catch {
             hub.logger.error("a reading is lost", metadata: ["error": "\(error)"])
-            say("refused", .warning, "\(topic.token.name): a reading is lost, since it could not be kept")
+            await intake.complaints.tell("a reading is lost, since it could not be kept", of: topic.token.name)
         }
         return true
-    }
-
-    private func tell(_ report: IngestReport, _ topic: BrokerSettings.Topic) {
-        guard let first = report.rejected.first else { return }
-        say(
-            "refused", .warning,
-            "\(topic.token.name): \(report.rejections) refused, the first at \(first.place): \(first.code)")
     }
 }
 

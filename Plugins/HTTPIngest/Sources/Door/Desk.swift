@@ -179,10 +179,14 @@ struct Desk: HTTPResponder {
                     "received": "\(report.received)", "stored": "\(report.stored)", "duplicate": "\(report.duplicate)",
                     "retracted": "\(report.retracted)", "rejected": "\(report.rejections)",
                 ])
-            if report.rejections > 0 { await tell(post, report) }
+            await intake.complaints.tell(report, of: post.token.name)
+            // A line of a script or a shortcut: its sender looks at the status alone.
+            let isInVain = post.format == .plain && report.rejections > 0 && report.stored + report.duplicate == 0
+            if isInVain { return .json(report.json, .unprocessableContent) }
             if case .healthConnectGateway = post.format { return .json(["success": true, "report": report.json]) }
             return .json(report.json)
         } catch Intake.Failure.refused(let error) {
+            await intake.complaints.tell(error.description, of: post.token.name)
             return .error(error.code == .size ? .contentTooLarge : .badRequest, error.description)
         } catch Intake.Failure.revoked {
             return Self.unauthorized(place.refusal)
@@ -205,7 +209,7 @@ struct Desk: HTTPResponder {
             guard let report = try await intake.keep(post), report.stored > 0 else {
                 return busy("\(why); send the same again later")
             }
-            if report.rejections > 0 { await tell(post, report) }
+            await intake.complaints.tell(report, of: post.token.name)
             return busy(
                 "\(why); the post is kept on disk, and stored when the hub is there: it need not be sent again")
         } catch Intake.Failure.refused(let error) {
@@ -214,14 +218,6 @@ struct Desk: HTTPResponder {
             hub.logger.error("a post could not be kept", metadata: ["error": "\(error)"])
             return busy("\(why), and the post could not be kept; send the same again later")
         }
-    }
-
-    /// The app on the phone does not show what was refused: the people of the hub read it in `hub status`.
-    private func tell(_ post: Intake.Post, _ report: IngestReport) async {
-        guard let first = report.rejected.first else { return }
-        let text = "\(post.token.name): \(report.rejections) refused, the first at \(first.place): \(first.code)"
-        guard let event = try? DeviceEvent("refused", severity: .warning, text: text) else { return }
-        await hub.event(event)
     }
 
     // MARK: - HCGateway

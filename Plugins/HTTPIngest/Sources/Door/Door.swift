@@ -54,10 +54,10 @@ struct Door: Sendable {
             let event: DeviceEvent?
             if let text = notice.warning(at: hub.clock.now()) {
                 hub.logger.warning("\(text)")
-                event = try? DeviceEvent("certificate", severity: .warning, text: text)
+                event = try? DeviceEvent("error", device: "https", severity: .warning, text: text)
             } else {
                 hub.logger.info("phones are shown a new certificate")
-                event = try? DeviceEvent("certificate", isResolved: true)
+                event = try? DeviceEvent("error", device: "https", isResolved: true)
             }
             if let event { Task { await hub.event(event) } }
         }

@@ -9,6 +9,7 @@ struct Intake: Sendable {
     let settings: IngestSettings
     let memory: IntakeMemory
     let tokens: TokenStore
+    let complaints: Complaints
 
     /// Why a post is not done; what of it is stored stays so, and the same post again does the rest.
     enum Failure: Error {
