@@ -207,8 +207,13 @@ import Testing
         async let answer = scene.send("POST", "/ingest/hae", Scene.fixture("hae-12-hour.json"), within: 2)
         await scene.hub.batches(1)
         run.stop()
-        let said = try await answer
-        #expect(said.status == 503 && said.body.contains("stopped"), "\(said.status) \(said.body)")
+        // The connection may end with the process, before the answer is written: for the phone both are failures.
+        do {
+            let said = try await answer
+            #expect(said.status == 503 && said.body.contains("stopped"), "\(said.status) \(said.body)")
+        } catch let cut as Scene.NoAnswer {
+            #expect(cut.text.isEmpty)
+        }
         #expect(await run.end() == .done)
         #expect(await scene.hub.held.count == 0)
     }
