@@ -254,16 +254,16 @@ package final class DoorClient {
             default: .dialogue
             }
         let code = error.code == .field ? "" : " (\(error.code))"
-        return Failure(
-            exit, "the hub says: \(inWordsOfCommands(error.reason))\(code)", isForeignCursor: error.code == .epoch)
+        let (member, words) = inWordsOfCommands(error.reason)
+        return Failure(exit, "the hub says: \(words)\(code)", isForeignCursor: error.code == .epoch, member: member)
     }
 
     /// A reason that begins with the member of a message that is wrong: for people it is the option that they gave.
-    private static func inWordsOfCommands(_ reason: String) -> String {
-        guard let match = reason.prefixMatch(of: #/(QUERY|COMMAND)\.([a-z]+): /#) else { return reason }
+    private static func inWordsOfCommands(_ reason: String) -> (member: String?, words: String) {
+        guard let match = reason.prefixMatch(of: #/(QUERY|COMMAND)\.([a-z]+): /#) else { return (nil, reason) }
         let rest = reason[match.range.upperBound...]
         let options = ["persons": "--person", "types": "type", "sources": "--source", "args": ""]
         let word = options[String(match.2)] ?? (match.1 == "QUERY" ? "--\(match.2)" : "\(match.2)")
-        return word.isEmpty ? String(rest) : "\(word): \(rest)"
+        return ("\(match.1).\(match.2)", word.isEmpty ? String(rest) : "\(word): \(rest)")
     }
 }

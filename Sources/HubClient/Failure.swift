@@ -48,9 +48,12 @@ package struct Failure: Error, Hashable, CustomStringConvertible {
     package let message: String
     /// Whether the hub no longer knows the cursor that it was asked about.
     package let isForeignCursor: Bool
+    /// The member of a message that the hub refuses, such as `QUERY.persons`.
+    package let member: String?
 
-    package init(_ exit: HubExit, _ message: String, isForeignCursor: Bool = false) {
-        (self.exit, self.message, self.isForeignCursor) = (exit, message, isForeignCursor)
+    package init(_ exit: HubExit, _ message: String, isForeignCursor: Bool = false, member: String? = nil) {
+        (self.exit, self.message) = (exit, message)
+        (self.isForeignCursor, self.member) = (isForeignCursor, member)
     }
 
     package var description: String { message }

@@ -82,7 +82,7 @@ struct AppleExportRun {
                     }
                 }
             }
-        } catch let failure as Failure where failure.message.contains("QUERY.persons") {
+        } catch let failure as Failure where failure.member == "QUERY.persons" {
             // Of whom the hub has no record yet.
         }
         return found ?? person.name
