@@ -122,7 +122,7 @@ actor FolderImporter {
                     let done = Place(state: state, offset: nil, epoch: epoch)
                     try await hub.state.set(key, to: .text(done.text))
                 } else {
-                    // Not for good: it is read again when it has changed, and once when the plugin is started anew.
+                    // Not for good: it is read again when it has changed, and once at the next start of the plugin.
                     try await hub.state.set(key, to: .text(Place(state: state, offset: 0, epoch: epoch).text))
                     failed[entry.name] = entry.state
                 }

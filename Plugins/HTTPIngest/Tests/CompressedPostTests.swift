@@ -102,7 +102,7 @@ import Testing
         changed[packed.count - 6] ^= 1
         let cases: [(String, [UInt8], Int, String)] = [
             ("cut", packed.dropLast(), 400, "not packed or sent whole"), ("empty", [], 400, "not packed or sent whole"),
-            ("sum", changed, 400, "damaged"), ("plain", Array(body.utf8), 400, "is no gzip"),
+            ("sum", changed, 400, "damaged"), ("plain", Array(body.utf8), 400, "is not gzip"),
             ("more", packed + Array(body.utf8), 400, "after the end"),
             ("members", packed + packed, 415, "several members"),
         ]
@@ -121,7 +121,7 @@ import Testing
         try await scene.run { () async throws in
             for coding in ["br", "deflate", "zstd", "compress", "gzip, gzip", "gzip, br", "identity, gzip", "x\u{1F}"] {
                 let answer = try await send(scene, gzip(#"{"weight":80.4}"#), coding)
-                // The last is no header at all.
+                // The last has no header at all.
                 #expect(answer.status == (coding.hasPrefix("x") ? 400 : 415), "\(coding): \(answer)")
                 guard answer.status == 415 else { continue }
                 #expect(answer.fields["accept-encoding"] == "gzip, identity" && answer.body.contains("as gzip"))

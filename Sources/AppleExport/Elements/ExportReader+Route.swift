@@ -20,7 +20,7 @@ extension ExportReader {
             } else {
                 reader.account.note(.leftOut, at: reader.tokenizer.offset)
             }
-            // Whatever becomes of its workout: it is no route that nobody has named.
+            // Whatever becomes of its workout: this one has named it.
             if reader.package.has(name) { reader.namedFiles.insert(name) }
             try reader.skipChildren(of: "FileReference")
         }

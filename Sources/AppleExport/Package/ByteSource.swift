@@ -25,7 +25,7 @@ public final class FileSource: ByteSource {
     public private(set) var inputPosition: Int64 = 0
     public let inputSize: Int64
 
-    /// - Parameter followsLinks: whether the path may be a symbolic link; never where the name stands in somebody's folder.
+    /// - Parameter followsLinks: whether the path may be a symbolic link; never where the name stands in a folder that others may write.
     public init(_ path: String, followsLinks: Bool = true) throws(ExportError) {
         (file, inputSize) = try FileSource.open(path, followsLinks: followsLinks)
         self.path = path

@@ -291,7 +291,7 @@ struct PlainRecord {
             guard self["end"] == nil else { throw PlainFault(code: "time", reason: "end without start") }
             guard context.isFresh else {
                 throw PlainFault(
-                    code: "time", reason: "start is missing, and nobody knows how long the broker has kept the message")
+                    code: "time", reason: "start is missing, and the broker says not how long it has kept it")
             }
             set("start", .text(Timestamp(microseconds: context.arrival).text))
             return

@@ -149,7 +149,7 @@ struct Listener: Sendable {
     private func keeps(_ post: Intake.Post, _ topic: BrokerSettings.Topic, isOld: Bool) async -> Bool {
         do {
             guard !isOld else {
-                // The broker gives the last one to each who comes; one that was taken when it was published is no loss.
+                // The broker gives the last one to each who comes; one that was taken when it was published is not lost.
                 if try await intake.isNew(post) {
                     await intake.complaints.tell(
                         "the broker has kept a reading from before, which does not say of when it is: it is not taken",

@@ -98,7 +98,7 @@ extension IngestAnswer {
             self = .error(
                 .badRequest,
                 place < 10
-                    ? "the body is no gzip, which Content-Encoding says that it is: send it packed, or without that header"
+                    ? "the body is not gzip, which Content-Encoding says that it is: send it packed, or without that header"
                     : "the gzip body is damaged near its byte \(place): it changed on its way; send it again",
                 isLast: true)
         case .cut:
