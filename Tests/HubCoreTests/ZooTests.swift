@@ -44,27 +44,24 @@ import Testing
         policy.heartbeat = Heartbeat(interval: 500, timeout: 3_000)
         let before = (memory: ProcessMemory.residentBytes() ?? 0, files: try openFiles())
         let hub = try await RunningHub(checked, policy: policy, lifePolicy: Self.policy, in: folder)
-        let peer = try await hub.client("watcher")
+        let watcher = Watcher(hub)
 
-        var slowest = Duration.zero
         var missing = ["all"]
         do {
-            try await eventually("every plugin is what it is") {
-                let began = ContinuousClock.now
-                let plugins = try await peer.status()["plugins"].array
-                slowest = max(slowest, ContinuousClock.now - began)
+            try await eventually(within: .seconds(120), "every plugin is what it is") {
+                let plugins = try await watcher.status()["plugins"].array
                 missing = Self.missing(plugins)
                 return missing.isEmpty
             }
         } catch {
-            Issue.record("\(missing)")
+            Issue.record("\(error): \(missing)")
         }
         // No one has to wait for the status while all this goes on, though no test depends on how fast this machine is.
-        #expect(slowest < .seconds(10))
+        #expect(await watcher.slowest < .seconds(10))
         // The good one goes on giving after all of them have done what they can.
-        let seen = try await peer.query("", want: "status").body["status"]["records"].int ?? 0
+        let seen = try await watcher.status()["records"].int ?? 0
         try await eventually("more records come") {
-            try await peer.status()["records"].int ?? 0 >= seen + 200
+            try await watcher.status()["records"].int ?? 0 >= seen + 200
         }
         let memory = (ProcessMemory.residentBytes() ?? 0) - before.memory
         #expect(memory < 300 << 20, "\(memory >> 20) MiB")
@@ -122,5 +119,31 @@ import Testing
             text += "[plugin.\(name)]\nexecutable = \"\(link)\"\nmemory_limit = \"64MiB\"\n"
         }
         return text
+    }
+}
+
+/// Asks for the status, and logs in again after the hub has taken it for silent: on a busy machine three seconds pass.
+private actor Watcher {
+    private let hub: RunningHub
+    private var peer: Peer?
+    /// The longest wait for an answer that came.
+    private(set) var slowest = Duration.zero
+
+    init(_ hub: RunningHub) { self.hub = hub }
+
+    func status() async throws -> JSON {
+        if let peer {
+            let began = ContinuousClock.now
+            await peer.say("QUERY", #"{"id":1,"want":"status"}"#)
+            if let answer = await peer.nextIfAny(within: .seconds(20)), answer.verb == "RESULT" {
+                slowest = max(slowest, ContinuousClock.now - began)
+                return answer.body["status"]
+            }
+            await peer.close()
+        }
+        peer = nil
+        let other = try await hub.client("watcher")
+        peer = other
+        return try await status()
     }
 }
