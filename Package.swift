@@ -273,7 +273,10 @@ let package = Package(
             resources: [.copy("Cases")]),
         module(
             "PluginConformance",
-            ["HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "PluginTesting", "Samples", "ZeroMQ"]),
+            [
+                "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "PluginTesting", "Samples",
+                "ZeroMQ",
+            ]),
         module("AppleImport", ["AppleExport", "HubWire", "PluginKit", "Samples"]),
         module("PluginPacks", ["Compression", "Digests", "Files", "HubCore", "HubSettings", "HubWire"]),
         tests(

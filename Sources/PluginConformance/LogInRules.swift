@@ -1,6 +1,6 @@
-import Foundation
 import HubCore
 import HubWire
+import JSON
 import PluginTesting
 import Samples
 
@@ -71,21 +71,19 @@ private struct LostToken {
     let secrets: [String]
 
     init(_ good: RawJSON) throws {
-        guard var members = try JSONSerialization.jsonObject(with: Data(good.text.utf8)) as? [String: Any] else {
+        guard let members = JSONTree(Array(good.text.utf8))?.members else {
             throw Subject.Refusal(description: "a token of the simulator is not a JSON object")
         }
         var secrets: [String] = []
-        for (name, value) in members where !TokenPut.openMembers.contains(name) {
-            guard let text = value as? String, !text.isEmpty else { continue }
+        let spoiled = members.map { member in
+            guard !TokenPut.openMembers.contains(member.name), let text = member.value.text, !text.isEmpty else {
+                return member
+            }
             let other = String(text.reversed()) + "0"
-            members[name] = other
             secrets += [text, other].filter { $0.utf8.count >= 8 }
+            return JSONTree.Member(member.name, .text(other))
         }
-        let data = try JSONSerialization.data(withJSONObject: members, options: .sortedKeys)
-        guard let json = RawJSON(String(decoding: data, as: UTF8.self)) else {
-            throw Subject.Refusal(description: "a token of the simulator is not a JSON object")
-        }
-        (self.json, self.secrets) = (json, secrets)
+        (json, self.secrets) = (RawJSON(trusted: JSONTree.object(spoiled).bytes), secrets)
     }
 }
 

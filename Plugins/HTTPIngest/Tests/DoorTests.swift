@@ -98,6 +98,20 @@ import Testing
         }
     }
 
+    @Test func `What the process before told of a token is over with the first post of which nothing is refused`()
+        async throws
+    {
+        // The hub keeps what is told of a device until it is taken back, also over restarts.
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let good = try await scene.post("/ingest/plain", #"{"weight":80}"#)
+            #expect(good.status == 200)
+            await scene.hub.wait { $0.events.contains { $0.isResolved && $0.device != nil } }
+            _ = try await scene.post("/ingest/plain", #"{"weight":81}"#)
+            #expect(await scene.hub.events.count { $0.isResolved } == 1)
+        }
+    }
+
     @Test func `A post fails while the hub does not answer; one that is not sent again is stored once all the same`()
         async throws
     {

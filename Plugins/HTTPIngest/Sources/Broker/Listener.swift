@@ -150,7 +150,7 @@ struct Listener: Sendable {
         do {
             guard !isOld else {
                 // The broker gives the last one to each who comes; one that was taken when it was published is not lost.
-                if try await intake.isNew(post) {
+                if try await intake.noteReading(post) {
                     await intake.complaints.tell(
                         "the broker has kept a reading from before, which does not say of when it is: it is not taken",
                         of: topic.token.name)

@@ -8,7 +8,7 @@ enum BodyCoding: Sendable, Hashable {
 
     /// - Returns: `nil` for one that is not read here, and for several.
     init?(_ field: String?) {
-        switch field?.trimmingBlanks.lowercased() {
+        switch field?.lowercased() {
         case nil, "", "identity": self = .none
         // The second is its old name (RFC 9110, 8.4.1.3).
         case "gzip", "x-gzip": self = .gzip
@@ -111,14 +111,5 @@ extension IngestAnswer {
         case .more(isMember: false):
             self = .error(.badRequest, "bytes come after the end of the gzip body: send one member alone", isLast: true)
         }
-    }
-}
-
-extension String {
-    fileprivate var trimmingBlanks: Substring {
-        var text = self[...]
-        while text.first == " " || text.first == "\t" { text.removeFirst() }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
     }
 }

@@ -30,6 +30,10 @@ struct Door: Sendable {
                 maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
         var server = HTTPServerBuilder.http1(configuration: channel)
         if let files = settings.certificate {
+            // What the process before this one told of them is looked at again now.
+            if let event = try? DeviceEvent("error", device: "https", isResolved: true) {
+                await desk.intake.hub.event(event)
+            }
             server = try .tls(server, tlsConfiguration: keeper(files).configuration)
         }
         let port = settings.port

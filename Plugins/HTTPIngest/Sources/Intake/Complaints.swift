@@ -7,7 +7,8 @@ import Synchronization
 /// Apps on phones do not show what was refused; the people of the hub read it there.
 final class Complaints: Sendable {
     private let hub: PluginContext
-    private let told = Mutex<Set<String>>([])
+    /// Of whom the hub knows nothing bad from this process or the one before it.
+    private let settled = Mutex<Set<String>>([])
 
     init(_ hub: PluginContext) { self.hub = hub }
 
@@ -18,12 +19,12 @@ final class Complaints: Sendable {
     }
 
     func tell(_ text: String, of token: String) async {
-        told.withLock { _ = $0.insert(token) }
+        settled.withLock { _ = $0.remove(token) }
         await say(try? DeviceEvent("error", device: token, severity: .warning, text: text))
     }
 
     private func settle(_ token: String) async {
-        guard told.withLock({ $0.remove(token) }) != nil else { return }
+        guard settled.withLock({ $0.insert(token).inserted }) else { return }
         await say(try? DeviceEvent("error", device: token, isResolved: true))
     }
 

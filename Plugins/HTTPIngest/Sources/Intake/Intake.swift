@@ -206,15 +206,15 @@ struct Intake: Sendable {
         report.stored = records.count
         guard !post.mayRepeat else { return report }
         try await memory.hasStored(arrival, of: post.token, now: hub.clock.now())
-        _ = try await memory.isNew(digest, of: post.token)
+        _ = try await memory.noteReading(digest, of: post.token)
         return report
     }
 
     private static let mostKept = 1_000
 
-    /// Whether a reading that a broker has kept is none that was taken.
-    func isNew(_ post: Post) async throws -> Bool {
-        try await memory.isNew(IntakeMemory.digest(try post.body.bytes(), post.repeats), of: post.token)
+    /// Remembers a reading that a broker has kept; whether it was not known, as taken or as told.
+    func noteReading(_ post: Post) async throws -> Bool {
+        try await memory.noteReading(IntakeMemory.digest(try post.body.bytes(), post.repeats), of: post.token)
     }
 }
 

@@ -94,8 +94,8 @@ actor IntakeMemory {
 
     // MARK: - Readings that a broker keeps
 
-    /// Whether a reading was not seen before, among the last hundred of a phone; it is from now on.
-    func isNew(_ digest: String, of token: PhoneToken) async throws -> Bool {
+    /// Remembers a reading, among the last hundred of a phone; whether it was not known.
+    func noteReading(_ digest: String, of token: PhoneToken) async throws -> Bool {
         let key = "readings/\(token.name)"
         return try await state.transaction { transaction in
             let known = (try transaction.text(key) ?? "").split(separator: "\n").map(String.init)
