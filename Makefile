@@ -74,7 +74,7 @@ fuzz: setup
 	for part in records frames decoders lines sig hs3 hs4 hs5 hsl tags export zip phones; do \
 		mkdir -p Tests/Fuzz/.build/corpus-$$part; \
 		Tests/Fuzz/corpus unpack Tests/Fuzz/Corpora/$$part.txt Tests/Fuzz/.build/seeds-$$part && \
-		Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
+		SWIFT_BACKTRACE=enable=no Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
 			Tests/Fuzz/.build/corpus-$$part Tests/Fuzz/.build/seeds-$$part || exit 1; \
 	done
 

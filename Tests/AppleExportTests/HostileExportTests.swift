@@ -62,6 +62,27 @@ import Testing
         #expect(reading.count(.wrongTime) == 2)
     }
 
+    @Test func `A figure of a day whose unit does not exist is told and left out, the others of the day stay`() throws {
+        let scratch = try Scratch()
+        let element = """
+             <ActivitySummary dateComponents="2026-02-11" activeEnergyBurned="300" activeEnergyBurnedUnit="kdJ" \
+            appleMoveTime="20" appleStandHours="3"/>
+             <ActivitySummary dateComponents="2026-02-12" activeEnergyBurned="300" appleStandHours="4"/>
+            """
+        let reading = try Reading(try scratch.write(export(element), as: "export.xml"))
+        let summaries = reading.samples("activitySummary").compactMap(\.activitySummary)
+        #expect(summaries.map { $0.appleStandHours?.value } == [3, 4])
+        #expect(summaries.allSatisfy { $0.activeEnergyBurned == nil } && summaries.first?.appleMoveTime?.value == 20)
+        #expect(reading.rejections.isEmpty && reading.count(.unreadValue) == 2)
+    }
+
+    @Test func `A source whose name has a control character in it has its records all the same`() throws {
+        let scratch = try Scratch()
+        let text = export(record()).replacing("sourceName=\"", with: "sourceName=\"\u{7F}")
+        let reading = try Reading(try scratch.write(text, as: "export.xml"))
+        #expect(reading.groups.count == 1 && reading.rejections.isEmpty, "\(reading.rejections)")
+    }
+
     @Test(arguments: ["5e-324", "2.5e-310", "1.7e308", "-4e-320", "1e-291"])
     func `The smallest and largest numbers have a key too`(_ value: String) throws {
         let scratch = try Scratch()

@@ -90,9 +90,11 @@ extension ExportReader {
             ("activeEnergyBurned", texts["activeEnergyBurnedUnit"]), ("appleMoveTime", "min"),
             ("appleExerciseTime", "min"), ("appleStandHours", "count"),
         ] {
-            guard let text = texts[name], let unit else { continue }
+            guard let text = texts[name] else { continue }
             // Of each day one is kept to the end.
-            guard unit.utf8.count <= 64, let value = DecimalText.number(text), value >= 0 else {
+            guard let unit, unit.utf8.count <= 64, let value = DecimalText.number(text), value >= 0,
+                unit == "min" || unit == "count" || Self.isEnergy(unit)
+            else {
                 account.note(.unreadValue, at: offset)
                 continue
             }
@@ -123,6 +125,12 @@ extension ExportReader {
         record.append(literal: "}}")
         if summaries.count >= Self.maximumDays { giveSummaries() }
         summaries[day.start] = (record, day.end)
+    }
+
+    /// The hub refuses a record for a unit that it cannot read, and the other rings of the day with it.
+    private static func isEnergy(_ unit: String) -> Bool {
+        guard let unit = try? HealthUnit(unit), let energy = try? HealthUnit("kcal") else { return false }
+        return unit.isCompatible(with: energy)
     }
 
     /// More than two hundred years.

@@ -39,7 +39,7 @@ public enum SourceName {
                 if !isSpace { output.unicodeScalars.append(" ") }
                 isSpace = true
             // Marks that only move others about: a name of a source must not steer a terminal.
-            case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0x80...0x9F: continue
+            case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0...0x1F, 0x7F...0x9F: continue
             default:
                 output.unicodeScalars.append(scalar)
                 isSpace = false
