@@ -29,6 +29,15 @@ import Testing
         #expect(try post("openscale-delete.json").contains("20260210T053102Z u1 weight"))
     }
 
+    @Test func `Each record of a measurement has a key of its own, however long its time, user and type are`() throws {
+        let body = #"{"event":"delete","userId":1000000,"date":"2026-02-10T05:31:02.001Z"}"#
+        let step = try #require(try Reading(body, .openScale).steps.first)
+        let keys = OpenScaleLedger().gone(by: step)
+        #expect(keys.count > 20 && Set(keys).count == keys.count)
+        #expect(keys.filter { RecordKey($0) == nil } == [])
+        #expect(keys.contains { $0.hasSuffix(" x.openscale.impedance") })
+    }
+
     @Test func `A ledger is what its text says, whatever has happened`() {
         var seed = SeededGenerator(seed: 2)
         var ledger = OpenScaleLedger()
@@ -119,6 +128,9 @@ import Testing
             (#"{"type":"weight","value":80,"start":"2026-10-25 02:30:00","zone":"Europe/Berlin"}"#, nil, " time"),
             (#"{"type":"weight","value":80,"start":"2026-02-10 02:30:00"}"#, nil, " time"),
             (#"{"type":"weight","value":80,"start":"2026-02-10 02:30:00","zone":"Mars/Base"}"#, nil, " time"),
+            (#"{"weight":80,"time":"2026-02-10T06:31:02Z"}"#, nil, " time"),
+            (#"{"weight":80,"timestamp":1770705062}"#, nil, " time"), (#"{"weight":80,"Date":"10.2."}"#, nil, " time"),
+            (#"{"weight":80,"measured":"2026-02-10 06:31:02"}"#, nil, " time"),
             (#"{"wieght":80}"#, nil, " type"), (#"{"weight":80,"height":1.8}"#, nil, " type"),
             (#"{"type":"bodyFatPercentage","value":18.5}"#, nil, " value"),
             (

@@ -35,20 +35,20 @@ public struct OpenScaleLedger: Sendable, Hashable {
     public func gone(by step: OpenScaleStep) -> [String] {
         switch step {
         case .has(let user, let time, let types):
-            return (users[user]?[time] ?? []).subtracting(types).sorted().map { "\(time) u\(user) \($0)" }
+            return (users[user]?[time] ?? []).subtracting(types).sorted().map { OpenScaleReader.key(time, user, $0) }
         case .deleted(let user, let time):
             guard let user = user ?? only else { return [] }
             let types = users[user]?[time] ?? Set(OpenScaleReader.types)
-            return types.sorted().map { "\(time) u\(user) \($0)" }
+            return types.sorted().map { OpenScaleReader.key(time, user, $0) }
         case .only(let user, let times):
             return missing(user, times).flatMap { time in
-                (users[user]?[time] ?? []).sorted().map { "\(time) u\(user) \($0)" }
+                (users[user]?[time] ?? []).sorted().map { OpenScaleReader.key(time, user, $0) }
             }
         case .cleared(let user):
             let cleared = user.map { [$0] } ?? users.keys.sorted()
             return cleared.flatMap { user in
                 (users[user] ?? [:]).sorted { $0.key < $1.key }.flatMap { time, types in
-                    types.sorted().map { "\(time) u\(user) \($0)" }
+                    types.sorted().map { OpenScaleReader.key(time, user, $0) }
                 }
             }
         }

@@ -119,6 +119,12 @@ struct OpenScaleReader {
     /// The time as keys have it: to the second, to the millisecond where there is one.
     static func key(_ time: Timestamp) -> String { PhoneTime.key(time.microseconds, keepsMilliseconds: true) }
 
+    /// The key of a record: `T u<userId> <type>`, without what all types of the app begin with where it would be too long.
+    static func key(_ time: String, _ user: String, _ type: String) -> String {
+        let key = "\(time) u\(user) \(type)"
+        return key.utf8.count <= RecordKey.maximumBytes ? key : key.replacing(" x.openscale.", with: " ")
+    }
+
     /// The user of the app, a number; `nil` where none is said.
     func user(_ members: Members) -> String? {
         members.digits("userId").flatMap { Int($0) }.flatMap { (0...1_000_000).contains($0) ? String($0) : nil }
@@ -165,8 +171,12 @@ struct OpenScaleReader {
                 unread.append(type)
                 continue
             }
-            guard let key = RecordKey("\(group) \(type)"), !samples.contains(where: { $0.type == type }) else {
+            guard !samples.contains(where: { $0.type == type }) else {
                 batch.ignore(value.at, "the same value stands there twice")
+                continue
+            }
+            guard let key = RecordKey(Self.key(Self.key(time), user, type.rawValue)) else {
+                batch.reject(value.at, "value", "\(type) has a name that is too long for a key")
                 continue
             }
             samples.append(
