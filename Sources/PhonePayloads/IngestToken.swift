@@ -12,6 +12,12 @@ package struct NewIngestToken: Codable, Hashable, Sendable {
     /// The link as a code, in lines for a terminal.
     package var qr: [String]?
 
+    /// Whether no other machine reaches the address.
+    package var isLocal: Bool {
+        let host = address.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first ?? ""
+        return host.hasPrefix("127.") || host.hasPrefix("localhost") || host.hasPrefix("[::1]")
+    }
+
     package init(name: String, person: String?, address: String) {
         (self.name, self.person, self.address) = (name, person, address)
     }

@@ -8,11 +8,11 @@ struct BuildCommand: ParsableCommand {
         commandName: "build",
         abstract: "Make the program of a plugin in Swift.",
         discussion: """
-            Where the plugin needs PluginKit of the sources that this hub was built from and
-            nothing else, as hub plugin new makes it, what was built there is used: that
-            takes seconds. Else, and with --whole, swift build makes all that it needs,
-            which takes minutes the first time. In other languages there is nothing to be
-            built, and nothing is done.
+            Where the plugin needs PluginKit of the sources that this hub was built from
+            and nothing else, as hub plugin new makes it, what was built there is used:
+            that takes seconds. Else, and with --whole, swift build makes all that it
+            needs, which takes minutes the first time. In other languages there is nothing
+            to be built, and nothing is done.
 
             The program is put in its place whole, whether an old one runs or not; where it
             cannot be built the old one stays.

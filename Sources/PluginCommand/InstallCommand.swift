@@ -13,7 +13,8 @@ struct InstallCommand: AsyncParsableCommand {
             Shows name, version, what it reads, writes and reaches, its settings and
             commands, who signed it, and of an update what it asks for newly, before
             anything of it runs; then asks. The pack's checksums are compared; its program
-            is asked what it is, confined, and refused where that is not what the pack says.
+            is asked what it is, confined, and refused where that is not what the pack
+            says.
 
             It is installed below the hub's data, in programs/NAME, where the hub finds it
             as hub-NAME; the former pack stays there, and --undo goes back to it.
@@ -29,8 +30,8 @@ struct InstallCommand: AsyncParsableCommand {
               hub plugin install pulse --catalogue https://example.org/plugins
               hub plugin install pulse --undo
 
-            Exit codes: 0 it is installed (or would be); 65 the pack is refused; 66 there is
-            none; 71 it could not be written; 130 it was not wanted.
+            Exit codes: 0 it is installed (or would be); 65 the pack is refused; 66 there
+            is none; 71 it could not be written; 130 it was not wanted.
             """)
 
     @Argument(

@@ -11,8 +11,8 @@ struct NewCommand: ParsableCommand {
         discussion: """
             The folder NAME gets the program hub-NAME, which is a whole small plugin, the
             hub's client library where the language has one, README.md, the lines for
-            hub.conf (sample.conf), what hub plugin test examines it with (test.conf), and a
-            workflow for GitHub. It is platinum as it is; then make it yours.
+            hub.conf (sample.conf), what hub plugin test examines it with (test.conf), and
+            a workflow for GitHub. It is platinum as it is; then make it yours.
 
               --source [TYPE]  gives what is new in a text file (weight, if not said)
               --sink [TYPE]    writes each record of a type into a folder

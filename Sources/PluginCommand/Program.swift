@@ -34,7 +34,7 @@ struct PluginCommand: ParsableCommand {
         abstract: "Make plugins, examine them, pass them on, install them.",
         discussion: """
             For those who write one:
-              hub plugin new NAME        a folder that runs as it is, in one of six languages
+              hub plugin new NAME        a folder that runs as it is, in six languages
               hub plugin build DIR       its program, where the language needs that: Swift
               hub plugin dev DIR         see it work, and start it again at each save
               hub plugin test DIR        does it keep what Docs/Protocol.md asks of it?

@@ -9,8 +9,8 @@ struct SearchCommand: AsyncParsableCommand {
         discussion: """
             A catalogue is a file catalogue.json beside packs, in a folder or at any web
             server; hub plugin pack --index FOLDER writes it. It says what its maker says:
-            hub plugin install NAME compares each pack with it, and shows what the pack asks
-            for before anything runs.
+            hub plugin install NAME compares each pack with it, and shows what the pack
+            asks for before anything runs.
 
             Examples:
               hub plugin search --catalogue https://example.org/plugins

@@ -21,13 +21,13 @@ struct TestCommand: AsyncParsableCommand {
               gold      copes with hubs, networks and people, and keeps secrets
               platinum  can be left alone for years
 
-            Settings with which the plugin works here stand in test.conf beside its program,
-            else in sample.conf: one section [plugin.NAME] of hub.conf, without executable.
-            In it {folder} is the program's folder, {scratch} a new one for each run. A
-            program named simulator beside it is started for each run and stands in for the
-            device or service: its first line is a JSON object of names and texts, such as
-            {"url":"http://127.0.0.1:4711"}, for {url} in test.conf; it ends when its stdin
-            does.
+            Settings with which the plugin works here stand in test.conf beside its
+            program, else in sample.conf: one section [plugin.NAME] of hub.conf, without
+            executable. In it {folder} is the program's folder, {scratch} a new one for
+            each run. A program named simulator beside it is started for each run and
+            stands in for the device or service: its first line is a JSON object of names
+            and texts, such as {"url":"http://127.0.0.1:4711"}, for {url} in test.conf; it
+            ends when its stdin does.
 
             Examples:
               hub plugin test Plugins/JSONLines
@@ -37,8 +37,8 @@ struct TestCommand: AsyncParsableCommand {
               hub plugin test . --rule killed --rule identity --all
               hub plugin test . --times 100 --at-once 4   does it hold each time?
 
-            Exit codes: 0 it has the tier of --tier, and with --rule keeps those rules, each
-            time; 1 it does not; 65 it cannot be examined.
+            Exit codes: 0 it has the tier of --tier, and with --rule keeps those rules,
+            each time; 1 it does not; 65 it cannot be examined.
             """)
 
     @Argument(help: "The plugin's program, or its folder.", completion: .file())

@@ -14,6 +14,8 @@ actor FolderImporter {
     private var failed: [String: String] = [:]
     /// What was said last of a file, or of the folder under an empty name: it is not said at every look again.
     private var said: [String: String] = [:]
+    /// Whether the hub still shows what the process before this one said.
+    private var mayBeTold = true
 
     init(_ hub: PluginContext, _ settings: ImportSettings) { (self.hub, self.settings) = (hub, settings) }
 
@@ -49,6 +51,8 @@ actor FolderImporter {
                 "\(settings.folder): of its exports the last \(listing.leftOut) by name are not read: take older ones out"
             )
         }
+        let names = Set(listing.entries.map(\.name))
+        said = said.filter { names.contains($0.key) || ($0.key.isEmpty && listing.leftOut > 0) }
         for entry in listing.entries {
             guard !hub.isStopping else { return }
             guard failed[entry.name] != entry.state else { continue }
@@ -65,10 +69,14 @@ actor FolderImporter {
                 await say(entry.name, "\(error)")
             }
         }
+        guard said.isEmpty, mayBeTold else { return }
+        mayBeTold = false
+        if let event = try? DeviceEvent("import-failed", isResolved: true) { await hub.event(event) }
     }
 
     private func say(_ name: String, _ text: String) async {
         guard said.updateValue(text, forKey: name) != text else { return }
+        mayBeTold = true
         hub.logger.error("an export cannot be read", metadata: ["export.error": "\(text)"])
         await tell("import-failed", .error, text)
     }

@@ -14,8 +14,8 @@ struct ActivityCommand: ParsableCommand {
             counts (hub sources activitySummary).
 
             A day without a summary has what its samples add up to, and says "computed":
-            activeEnergyBurned, appleMoveTime and appleExerciseTime as in hub stats, and the
-            hours that have an appleStandHour "stood". Such days have no goals, for no
+            activeEnergyBurned, appleMoveTime and appleExerciseTime as in hub stats, and
+            the hours that have an appleStandHour "stood". Such days have no goals, for no
             sample says one. A day that has neither is left out; nothing is made up.
 
             Examples:
@@ -24,9 +24,9 @@ struct ActivityCommand: ParsableCommand {
               hub activity --from 1y --csv > rings.csv
               hub activity --json | jq -r '[.date, .appleStandHours.value] | @tsv'
 
-            --from and --to are as in hub samples, both days included, by the person's zone.
-            Without --from the last 7 days are shown. --json and --csv have every digit, in
-            the units of the source.
+            --from and --to are as in hub samples, both days included, by the person's
+            zone. Without --from the last 7 days are shown. --json and --csv have every
+            digit, in the units of the source.
 
             Exit codes: 0, also when there is none; 64 no such person; 69 no hub answers.
             """)

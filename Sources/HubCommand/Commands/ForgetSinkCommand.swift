@@ -16,8 +16,8 @@ struct ForgetSinkCommand: ParsableCommand {
               hub forget-sink old-cloud --dry-run
               hub forget-sink old-cloud/days --yes
 
-            Exit codes: 0 dropped; 1 the hub could not, or the answer was no; 64 there is no
-            such sink, or --yes is missing without a terminal; 69 no hub answers.
+            Exit codes: 0 dropped; 1 the hub could not, or the answer was no; 64 there is
+            no such sink, or --yes is missing without a terminal; 69 no hub answers.
             """)
 
     @Argument(help: "The sink: an instance, or instance/subscription.")

@@ -16,10 +16,10 @@ struct ImportCommand: AsyncParsableCommand {
             that is good in it. Ctrl-C ends it: give it again, and it goes on. Look first:
             --dry-run says what there is, from when to when, by source, how much is new.
 
-            Takes JSON Lines as hub export, hub samples --json and the sink json-lines write
-            them. Each record comes back as its source gave it, under that source's name,
-            and goes to the person whom it names. What the hub has already stays as it is: a
-            file may be given again, also one that was cut short.
+            Takes JSON Lines as hub export, hub samples --json and the sink json-lines
+            write them. Each record comes back as its source gave it, under that source's
+            name, and goes to the person whom it names. What the hub has already stays as
+            it is: a file may be given again, also one that was cut short.
 
             A record gets a new number. What does not come back is told: what was taken
             back, which value was a person's correction, and numbers of the other hub's

@@ -90,7 +90,12 @@ struct IngestNewCommand: AsyncParsableCommand {
             "\(answer.name), \(owner)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
             "It is shown this once. \(answer.address)/ says how each app is set up.",
         ]
-        if let qr = answer.qr {
+        if answer.isLocal {
+            lines += [
+                "", "Nothing but this machine reaches that address. For a phone set address, and what it needs",
+                "(Docs/Phones.md), in [plugin.\(ingest.plugin)] of hub.conf, and revoke and make the token again.",
+            ]
+        } else if let qr = answer.qr {
             lines += ["", "Health Auto Export: scan this with the camera, and the automation is there.", ""] + qr
         }
         return lines

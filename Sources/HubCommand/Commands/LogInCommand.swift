@@ -11,9 +11,10 @@ struct LogInCommand: AsyncParsableCommand {
             Opens the service's page in your browser, waits for its answer at an address
             of this machine, and has the plugin turn it into a token, which the hub keeps.
             The plugin must be running (hub status); one that rests is started for it.
-            Without a browser here, or over ssh: --paste shows the page's address, and takes
-            what the browser of any other machine ended on. A plugin whose service hands out
-            a long-lived token asks for that; it is not displayed, and may come from a pipe.
+            Without a browser here, or over ssh: --paste shows the page's address, and
+            takes what the browser of any other machine ended on. A plugin whose service
+            hands out a long-lived token asks for that; it is not displayed, and may come
+            from a pipe.
 
             $BROWSER names another browser than the desktop's.
 

@@ -10,9 +10,9 @@ struct LogsCommand: ParsableCommand {
         commandName: "logs",
         abstract: "What a plugin has printed, and what the hub did with its process.",
         discussion: """
-            Reads the files below the data directory, logs/NAME.log, whether the hub runs or
-            not. A line has its time, a level, where it comes from (out, err, or hub: the
-            hub's own words about the process) and its text. Secrets stand there as
+            Reads the files below the data directory, logs/NAME.log, whether the hub runs
+            or not. A line has its time, a level, where it comes from (out, err, or hub:
+            the hub's own words about the process) and its text. Secrets stand there as
             <secret>; of what a plugin prints faster than the hub keeps, some is left out.
             The files of a plugin hold 5 MiB together, the oldest lines go first.
 

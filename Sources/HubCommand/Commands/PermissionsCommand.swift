@@ -18,8 +18,8 @@ struct PermissionsCommand: ParsableCommand {
 
             allow and deny write grants of [plugin.NAME] in hub.conf, keep all else of the
             file as it is, and have the hub follow it at once, as hub apply does.
-            Correlations, such as bloodPressure and food, come with their members. since and
-            days of grants limit how far back a plugin reads.
+            Correlations, such as bloodPressure and food, come with their members. since
+            and days of grants limit how far back a plugin reads.
 
             Examples:
               hub permissions                              of all plugins

@@ -15,9 +15,10 @@ struct RunCommand: AsyncParsableCommand {
             error, or without its program, is left out, and the rest runs: hub status says
             so. The log goes to stderr ([hub] log_level says how much).
 
-            Ctrl-C and SIGTERM end it in order: plugins finish, what was accepted is stored.
-            A second Ctrl-C ends it at once; nothing that was confirmed is lost. SIGHUP does
-            what hub apply does; when the terminal it runs in is closed, it ends.
+            Ctrl-C and SIGTERM end it in order: plugins finish, what was accepted is
+            stored. A second Ctrl-C ends it at once; nothing that was confirmed is lost.
+            SIGHUP does what hub apply does; when the terminal it runs in is closed, it
+            ends.
 
             Examples:
               hub run

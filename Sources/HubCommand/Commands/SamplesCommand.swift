@@ -26,9 +26,9 @@ struct SamplesCommand: ParsableCommand {
               hub samples weight --json --since 0 > all.jsonl
               hub samples weight --json --since "$(tail -1 all.jsonl | jq -r .cursor)"
 
-            --from and --to take a date (2026-03-01), today, yesterday, a span back from now
-            (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time (2026-03-01T07:30:00+01:00). A
-            date in --to is meant whole. Dates are by this machine's zone.
+            --from and --to take a date (2026-03-01), today, yesterday, a span back from
+            now (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time (2026-03-01T07:30:00+01:00).
+            A date in --to is meant whole. Dates are by this machine's zone.
 
             --where takes conditions with and, or, not and parentheses:
               value > 80kg             any unit that fits; >= = != <= < likewise

@@ -13,10 +13,11 @@ struct SourcesCommand: ParsableCommand {
             taken back does not count. Times are those of this machine's zone.
 
             Of a type and person the best source comes first: where several have counted
-            the same steps at the same time, that one counts (hub stats, hub days). A source
-            of sums, which says what a whole hour came to, comes before all others; these
-            in the order in which the hub had their first records; what is entered by hand
-            comes last. Another order is a table of hub.conf, followed with hub apply:
+            the same steps at the same time, that one counts (hub stats, hub days). A
+            source of sums, which says what a whole hour came to, comes before all others;
+            these in the order in which the hub had their first records; what is entered
+            by hand comes last. Another order is a table of hub.conf, followed with hub
+            apply:
               [priority.steps]
               types = ["stepCount"]            # all types if not set
               persons = ["anna"]               # all persons if not set

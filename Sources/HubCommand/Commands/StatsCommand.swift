@@ -32,8 +32,8 @@ struct StatsCommand: ParsableCommand {
             is empty, not zero. Days that a [retention.NAME] of hub.conf has thinned do not
             count: how many those are is told, and which hub days shows them.
 
-            Exit codes: 0, also when there is none; 64 no such type, person, zone or figure;
-            69 no hub answers.
+            Exit codes: 0, also when there is none; 64 no such type, person, zone or
+            figure; 69 no hub answers.
             """)
 
     @Argument(help: "The type, or another name of it.")

@@ -289,6 +289,11 @@ struct PlainRecord {
     private mutating func readTimes(_ context: PhoneContext) throws(PlainFault) {
         guard self["start"] != nil else {
             guard self["end"] == nil else { throw PlainFault(code: "time", reason: "end without start") }
+            if let name = misnamedTime {
+                throw PlainFault(
+                    code: "time",
+                    reason: "\(name): a record has no such member; the time of a record is its member start")
+            }
             guard context.isFresh else {
                 throw PlainFault(
                     code: "time", reason: "start is missing, and the broker says not how long it has kept it")
@@ -309,6 +314,16 @@ struct PlainRecord {
                 throw PlainFault(code: "time", reason: "\(name): expected a time, such as 2026-02-10T06:31:02+01:00")
             }
         }
+    }
+
+    /// A member that stands where `start` is meant: without this look the record would be of the time of its arrival.
+    private var misnamedTime: String? {
+        members.first { member in
+            let name = member.name.lowercased()
+            guard !["key", "zone", "note", "metadata", "subject", "source"].contains(name) else { return false }
+            return name.contains("time") || name.contains("date") || ["when", "at", "day", "ts"].contains(name)
+                || member.value.text.map { PhoneTime.read($0) != nil || PhoneTime.readLocal($0) != nil } ?? false
+        }.map { String($0.name.prefix(64)) }
     }
 
     /// A local time is an instant only where the zone is said.

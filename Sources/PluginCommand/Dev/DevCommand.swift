@@ -37,7 +37,7 @@ struct DevCommand: AsyncParsableCommand {
               hub plugin dev pulse
               hub plugin dev . --keep ~/pulse-store
               hub plugin dev . --set 'every = 1' --build 'make'
-              hub plugin dev pulse --count 12 --for 60     in a script: are there 12 records?
+              hub plugin dev pulse --count 12 --for 60   in a script: are there 12 records?
               hub plugin dev . --json | jq 'select(.event == "refused")'
 
             Exit codes: 0 ended by Ctrl-C, or after --count records, or after --for seconds
