@@ -23,7 +23,8 @@ struct BuildCommand: ParsableCommand {
               hub plugin build pulse --whole
 
             Exit codes: 0 it is there; 1 it could not be built, and the compiler says why;
-            65 the folder has no plugin; 71 swift could not be started.
+            65 the folder has no plugin; 71 swift could not be started; 130 ended before it
+            was done.
             """)
 
     @Argument(help: "The plugin's folder.", completion: .directory)
@@ -42,12 +43,21 @@ struct BuildCommand: ParsableCommand {
         }
         let package = try SwiftPackage(folder)
         let began = ContinuousClock.now
-        let kit = whole ? nil : BuiltKit().flatMap { package.needsOnly($0) ? $0 : nil }
+        let interruption = Interruption()
+        let built = whole ? nil : BuiltKit()
+        let kit = built.flatMap { package.needsOnly($0) ? $0 : nil }
+        if !whole, kit == nil {
+            Terminal.explain(
+                (built == nil
+                    ? "PluginKit was not built beside this program"
+                    : "\(package.program) needs more than PluginKit, or is made otherwise than hub plugin new makes it")
+                    + ": swift build makes all that it needs, which takes minutes the first time.")
+        }
         var way = ""
-        if let kit, try build(package, with: kit) {
+        if let kit, try build(package, with: kit, interruption) {
             way = " with PluginKit as it was built in \(kit.checkout)"
         } else {
-            try buildWhole(package)
+            try buildWhole(package, interruption)
         }
         let time = (ContinuousClock.now - began) / .seconds(1)
         try Output.print("\(package.program): built in \(String(format: "%.1f", time)) s\(way)")
@@ -55,13 +65,13 @@ struct BuildCommand: ParsableCommand {
 
     /// - Returns: whether it is there; `false` where PluginKit as it was built does not fit.
     /// - Throws: where the plugin itself does not compile.
-    private func build(_ package: SwiftPackage, with kit: BuiltKit) throws -> Bool {
+    private func build(_ package: SwiftPackage, with kit: BuiltKit, _ interruption: Interruption) throws -> Bool {
         let scratch = NSTemporaryDirectory() + "/hub-build-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(
             atPath: scratch, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(atPath: scratch) }
         let (object, list) = ("\(scratch)/Plugin.o", "\(scratch)/objects")
-        guard try Self.run(kit.compiling(package.sources, to: object), in: package.folder) else {
+        guard try Self.run(kit.compiling(package.sources, to: object), in: package.folder, interruption) else {
             throw Failure(
                 .notWell,
                 "\(package.program) does not compile, and is as it was; "
@@ -69,7 +79,7 @@ struct BuildCommand: ParsableCommand {
         }
         try kit.listing(object).write(toFile: list, atomically: false, encoding: .utf8)
         let new = "\(package.folder)/.\(package.program).new"
-        guard try Self.run(kit.linking(list, to: new), in: package.folder) else {
+        guard try Self.run(kit.linking(list, to: new), in: package.folder, interruption) else {
             Terminal.explain("It cannot be linked to what was built in \(kit.checkout): swift build makes all of it.")
             return false
         }
@@ -77,9 +87,9 @@ struct BuildCommand: ParsableCommand {
         return true
     }
 
-    private func buildWhole(_ package: SwiftPackage) throws {
+    private func buildWhole(_ package: SwiftPackage, _ interruption: Interruption) throws {
         let words = ["swift", "build", "-c", "release", "--product", package.program]
-        guard try Self.run(words, in: package.folder) else {
+        guard try Self.run(words, in: package.folder, interruption) else {
             throw Failure(.notWell, "\(package.program) does not build, and is as it was")
         }
         let new = "\(package.folder)/.\(package.program).new"
@@ -88,16 +98,23 @@ struct BuildCommand: ParsableCommand {
         try package.place(new)
     }
 
-    /// Runs a program of the PATH to its end; what it says goes where our words go.
+    /// Runs a program of the PATH to its end, or to Ctrl-C; what it says goes where our words go.
     ///
     /// - Returns: whether it has ended with 0.
-    private static func run(_ words: [String], in folder: String) throws -> Bool {
+    private static func run(_ words: [String], in folder: String, _ interruption: Interruption) throws -> Bool {
         let child = Process()
         (child.executableURL, child.arguments) = (URL(filePath: "/usr/bin/env"), words)
         child.currentDirectoryURL = URL(filePath: folder)
         child.standardInput = FileHandle.nullDevice
         child.standardOutput = FileHandle.standardError
         do { try child.run() } catch { throw Failure(.system, "\(words[0]): \(error.localizedDescription)") }
+        // It has a process group of its own, which Ctrl-C does not reach.
+        while child.isRunning, !interruption.isOver { usleep(20_000) }
+        if interruption.isOver {
+            child.interrupt()
+            child.waitUntilExit()
+            throw ExitCode(HubExit.interrupted.rawValue)
+        }
         child.waitUntilExit()
         if child.terminationStatus == 127, child.terminationReason == .exit {
             throw Failure(

@@ -60,6 +60,7 @@ import Testing
         (["export", "a.what"], "Error: The end of a.what says no format; say --format."),
         (["export", "a.gpx", "--type", "weight"], "Error: gpx has routes alone: it goes without --type."),
         (["export", "--format", "sqlite"], "Error: sqlite needs a path: a database is a file."),
+        (["export", "-"], "Error: Without a path the format is not known; say --format."),
         (["backup", "--keep", "0"], "Error: --keep takes a number from 1 to 10000."),
         (["backup", "--verify"], "Error: --verify needs the backup's path."),
         (["trace", "0"], "Error: 0 is not the number of a record."),

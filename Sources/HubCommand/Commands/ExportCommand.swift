@@ -36,7 +36,7 @@ struct ExportCommand: ParsableCommand {
             it was done.
             """)
 
-    @Argument(help: "The file; stdout if not given.")
+    @Argument(help: "The file; stdout for - and if not given.")
     var path: String?
     @Option(
         help: ArgumentHelp(
@@ -84,7 +84,8 @@ struct ExportCommand: ParsableCommand {
         return columns
     }
 
-    func validate() throws {
+    mutating func validate() throws {
+        if path == "-" { path = nil }
         if path == nil {
             if json { throw ValidationError("--json needs a path: stdout has the records.") }
             if replace { throw ValidationError("--replace needs a path.") }
