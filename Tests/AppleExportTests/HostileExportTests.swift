@@ -83,6 +83,14 @@ import Testing
         #expect(reading.groups.count == 1 && reading.rejections.isEmpty, "\(reading.rejections)")
     }
 
+    @Test func `A value of a new type in an empty unit is kept, and the hub takes it`() throws {
+        let scratch = try Scratch()
+        let file = try scratch.write(export(record("HKQuantityTypeIdentifierNovelty", unit: "")), as: "export.xml")
+        let reading = try Reading(file)
+        #expect(reading.groups.count == 1 && reading.rejections.isEmpty, "\(reading.rejections)")
+        #expect(reading.count(.unreadValue) == 1)
+    }
+
     @Test(arguments: ["5e-324", "2.5e-310", "1.7e308", "-4e-320", "1e-291"])
     func `The smallest and largest numbers have a key too`(_ value: String) throws {
         let scratch = try Scratch()

@@ -70,7 +70,10 @@ final class UnitEntry {
         let target = health?.healthUnit
         (self.unit, self.target) = (unit, target)
         isOwn = health?.unit == text
-        isFit = unit.map { unit in target.map { unit.isCompatible(with: $0) } ?? (health == nil) } ?? false
+        // As long as a record's unit may be.
+        isFit =
+            (1...256).contains(text.utf8.count)
+            && unit.map { unit in target.map { unit.isCompatible(with: $0) } ?? (health == nil) } ?? false
     }
 
     /// In the type's own unit, where it has one.
