@@ -9,13 +9,15 @@ import Testing
 
 /// Programs that the hub starts when something waits for them, and ends when nothing does: real processes.
 @Suite(.timeLimit(.minutes(3))) struct RunTests {
-    /// Its session is opened by the test, with the token it tells; it ends with its stdin.
+    /// Its session is opened by the test, with the token it tells; it ends after its stdin, and after the test's good-bye: the hub ends the
+    /// session of a process that has ended.
     private static let program = #"""
         read token
         echo "$HUB_RUN" >> "$HUB_STATE/runs"
         printf %s "$token" > "$HUB_STATE/part"; mv "$HUB_STATE/part" "$HUB_STATE/token"
         cat > /dev/null
-        rm -f "$HUB_STATE/token"
+        for i in $(seq 500); do [ -e "$HUB_STATE/go" ] && break; sleep 0.02; done
+        rm -f "$HUB_STATE/token" "$HUB_STATE/go"
         """#
 
     private static func setting(_ run: PluginInstance.Run, in folder: Folder, _ program: String = program) throws
@@ -47,13 +49,16 @@ import Testing
     }
 
     /// What it hears when nothing waits, and its good-bye.
-    private func farewell(_ peer: Peer) async throws {
+    private func farewell(_ peer: Peer, _ folder: Folder) async throws {
         let stop = try await peer.next("STOP")
         #expect(stop.verb == "STOP" && stop.body["reason"].string == "nothing waits for it any more", "\(stop)")
         await peer.say("BYE")
         #expect(try await peer.next().verb == "BYE")
         await peer.close()
+        try letEnd(in: folder)
     }
+
+    private func letEnd(in folder: Folder) throws { try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/go")) }
 
     @Test
     func `R13.60 R13.61 R13.62 a sink is started when something waits for it, is given that, and ends without a crash`()
@@ -65,7 +70,7 @@ import Testing
             // It runs once, or the hub would not know what it wants.
             let first = try await greet(hub)
             try await first.want()
-            try await farewell(first)
+            try await farewell(first, folder)
             let after = try await rests(owner)
             #expect(after["run"].string == "immediate" && after["lastRun"].string != nil)
             #expect(after["restarts"].int == 0 && after["lastError"].string == nil && after["pid"].int == nil)
@@ -77,7 +82,7 @@ import Testing
                 let delivery = try await peer.delivery()
                 #expect(delivery.keys == [key])
                 await peer.deliver(delivery)
-                try await farewell(peer)
+                try await farewell(peer, folder)
                 let state = try await rests(owner)
                 #expect(state["restarts"].int == 0 && state["lastError"].string == nil)
             }
@@ -97,7 +102,7 @@ import Testing
             let owner = try await hub.client()
             let first = try await greet(hub)
             try await first.want()
-            try await farewell(first)
+            try await farewell(first, folder)
             let before = try #require(try await rests(owner)["lastRun"].string.flatMap { try? Timestamp(parsing: $0) })
             _ = try await owner.give([weight("a"), weight("b")])
             let peer = try await greet(hub)
@@ -108,7 +113,7 @@ import Testing
             let delivery = try await peer.delivery()
             #expect(delivery.keys == ["a", "b"])
             await peer.deliver(delivery)
-            try await farewell(peer)
+            try await farewell(peer, folder)
             _ = try await rests(owner)
         }
     }
@@ -117,15 +122,14 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        let program = Self.program.replacing(
-            "cat > /dev/null", with: "while [ ! -e \"$HUB_STATE/go\" ]; do sleep 0.02; done; rm \"$HUB_STATE/go\"")
+        let program = Self.program.replacing("cat > /dev/null\n", with: "")
         try await withHub(try Self.setting(.immediate, in: folder, program), in: folder) { hub in
             let owner = try await hub.client()
             for run in 1...2 {
                 let peer = try await greet(hub)
                 _ = try await peer.ask("BYE")
                 await peer.close()
-                try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/go"))
+                try letEnd(in: folder)
                 let state = try await rests(owner)
                 #expect(state["restarts"].int == 0 && state["lastError"].string == nil)
                 if run == 1 { _ = try await owner.give([weight("a")]) }
@@ -141,7 +145,7 @@ import Testing
             let owner = try await hub.client()
             let first = try await greet(hub)
             try await first.want()
-            try await farewell(first)
+            try await farewell(first, folder)
             last = try await rests(owner)["lastRun"].string
         }
         try await withHub(setting, in: folder) { hub in
@@ -156,7 +160,7 @@ import Testing
             let peer = try await greet(hub)
             try await peer.want()
             await peer.deliver(try await peer.delivery())
-            try await farewell(peer)
+            try await farewell(peer, folder)
             _ = try await rests(owner)
         }
     }
@@ -175,7 +179,7 @@ import Testing
             let owner = try await hub.client()
             let first = try await greet(hub)
             try await first.want()
-            try await farewell(first)
+            try await farewell(first, folder)
             _ = try await rests(owner)
 
             for id in 1...2 { await owner.say("COMMAND", #"{"id":\#(id),"instance":"target","command":"refresh"}"#) }
@@ -187,7 +191,7 @@ import Testing
                 #expect(try await owner.next("the outcome").body.fits(JSON(#"{"id":\#(id),"outcome":"done"}"#)))
             }
             try await peer.want()
-            try await farewell(peer)
+            try await farewell(peer, folder)
             #expect(try await rests(owner)["restarts"].int == 0)
             #expect(try await hub.told("target", "runs") == "weekly\nweekly\n")
         }
@@ -211,22 +215,20 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        let program = Self.program.replacing(
-            "cat > /dev/null", with: "while [ ! -e \"$HUB_STATE/go\" ]; do sleep 0.02; done; rm \"$HUB_STATE/go\"")
+        let program = Self.program.replacing("cat > /dev/null\n", with: "")
         try await withHub(try Self.commanded(program, in: folder), in: folder) { hub in
             let owner = try await hub.client()
             func end(_ peer: Peer) async throws {
                 _ = try await peer.ask("BYE")
                 await peer.close()
             }
-            func go() throws { try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/go")) }
             try await end(try await greet(hub))
             await owner.say("COMMAND", Self.command)
             // Answered in order: the command waits by now.
             _ = try await owner.status()
-            try go()
+            try letEnd(in: folder)
             try await end(try await carryOut(hub, for: owner))
-            try go()
+            try letEnd(in: folder)
             #expect(try await rests(owner)["restarts"].int == 0)
         }
     }
@@ -243,11 +245,13 @@ import Testing
             await owner.say("COMMAND", Self.command)
             _ = try await owner.status()
             await first.say("BYE")
-            #expect(try await first.next().verb == "BYE", "it is given nothing more")
+            let answer = try await first.next()
+            #expect(answer.verb == "BYE", "it is given nothing more: \(answer)")
             await first.close()
+            try letEnd(in: folder)
             let peer = try await carryOut(hub, for: owner)
             try await peer.want()
-            try await farewell(peer)
+            try await farewell(peer, folder)
             #expect(try await rests(owner)["lastError"].string == nil)
         }
     }
@@ -260,7 +264,7 @@ import Testing
             let owner = try await hub.client()
             let first = try await greet(hub)
             try await first.want()
-            try await farewell(first)
+            try await farewell(first, folder)
             _ = try await rests(owner)
             await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":1500}"#)
             let peer = try await greet(hub)
@@ -269,6 +273,7 @@ import Testing
             #expect(
                 late["code"].string == "deadline" && late["reason"].string?.contains("within 1500 ms") == true,
                 "\(late)")
+            try letEnd(in: folder)
         }
     }
 
@@ -283,7 +288,7 @@ import Testing
             let owner = try await hub.client()
             let first = try await greet(hub)
             try await first.want()
-            try await farewell(first)
+            try await farewell(first, folder)
             _ = try await rests(owner)
 
             await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":30}"#)

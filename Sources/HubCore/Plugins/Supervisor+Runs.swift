@@ -54,6 +54,8 @@ extension Supervisor {
     /// It rests now: what waits for it is known from here on, and a command that came while its process was about to end has it started again.
     func hasRun(_ instance: String) async {
         let waiting = await waiting(for: instance)
+        // A command may have had it started meanwhile: that start is looked at by itself.
+        guard charges[instance]?.life.state == .resting else { return }
         charges[instance]?.schedule?.ended(waiting, at: now)
         if await door.parts.commands.areAwaited(by: instance) { _ = await wake(instance) }
     }
