@@ -58,7 +58,9 @@ import Testing
         try letEnd(in: folder)
     }
 
-    private func letEnd(in folder: Folder) throws { try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/go")) }
+    private func letEnd(in folder: Folder) throws {
+        try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/go"))
+    }
 
     @Test
     func `R13.60 R13.61 R13.62 a sink is started when something waits for it, is given that, and ends without a crash`()
