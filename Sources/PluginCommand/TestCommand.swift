@@ -90,6 +90,10 @@ struct TestCommand: AsyncParsableCommand {
         let reports: [ConformanceReport]
         do { reports = try await rounds.run() } catch let refusal as Subject.Refusal {
             throw Failure(.badConfiguration, refusal.description)
+        } catch is CancellationError {
+            // The watch ends the program as soon as all is taken away.
+            await watch.value
+            return
         }
         guard let report = reports.max(by: { $0.isBetter(than: $1) }) else { return }
         if let junit {

@@ -46,6 +46,23 @@ import Testing
             ])
     }
 
+    @Test func `after another start of the hub its records count on, and what is known since then alone says so`() throws {
+        let silent = #"""
+            {"state":"running","name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":0,"sessions":1,"alive":true}
+            """#
+        let lines = StatusText(try status(plugins: silent), colours: false).lines
+        #expect(lines[7] == "ihealth-hs3  running  yes    -      -                17         0  -")
+        #expect(lines[8] == "FRESH and LAST RECORD: since the hub's start, 2 h 5 min ago")
+    }
+
+    @Test func `the account of what was done by hand says what it is`() throws {
+        var status = try status(plugins: "")
+        status.accounts[0].instance = "hub"
+        #expect(
+            StatusText(status, colours: false).lines.last
+                == "hub: what was done by hand, and a retraction for each person or type that a record has left")
+    }
+
     @Test func `a plugin that runs now and then rests, which is well, and has a line that says since when`() throws {
         let resting = plugin(
             #""alive":false,"run":"hourly","lastRun":"2026-03-15T06:30:05Z","nextRun":"2026-03-15T07:30:05Z""#,

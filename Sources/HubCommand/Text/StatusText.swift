@@ -117,11 +117,20 @@ struct StatusText {
             table.add([
                 plugin.name, state(plugin),
                 plugin.enabled && plugin.state != .resting ? lamp(plugin.alive) : Shade.faint.paint("-", colours),
-                lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(plugin.records),
+                lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(stored(by: plugin.name)),
                 NumberText.grouped(plugin.restarts), last ?? "-",
             ])
         }
+        // What the store counts holds over all starts; when a record came is known since this one.
+        let isEarlier = status.plugins.contains { $0.lastRecord == nil && stored(by: $0.name) > 0 }
         return table.takeLines()
+            + (isEarlier
+                ? ["FRESH and LAST RECORD: since the hub's start, \(NumberText.duration(seconds: status.uptime)) ago"] : [])
+    }
+
+    /// Records of an instance that were stored, over all starts of the hub.
+    private func stored(by instance: String) -> Int64 {
+        status.accounts.first { $0.instance == instance }?.stored ?? 0
     }
 
     private func state(_ plugin: PluginStatus) -> String {
@@ -198,6 +207,9 @@ struct StatusText {
             table.add([account.instance] + counts.map { NumberText.grouped($0) })
         }
         return table.takeLines()
+            + status.accounts.filter(\.isByHand).map {
+                "\($0.instance): what was done by hand, and a retraction for each person or type that a record has left"
+            }
     }
 
     /// Each sink's account, and below it a sentence for each that has something to say.

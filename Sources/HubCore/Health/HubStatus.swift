@@ -115,6 +115,9 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public struct AccountStatus: Codable, Hashable, Sendable {
         public var instance: String
         public var received, stored, versions, retractions, duplicates, rejected: Int64
+
+        /// Whether it is of what people do by hand, and of what tells that a record has left a person.
+        public var isByHand: Bool { instance == Account.hand }
     }
 
     public struct SessionStatus: Codable, Hashable, Sendable {
