@@ -46,9 +46,12 @@ import Testing
             ])
     }
 
-    @Test func `after another start of the hub its records count on, and what is known since then alone says so`() throws {
+    @Test func `after another start of the hub its records count on, and what is known since then alone says so`()
+        throws
+    {
         let silent = #"""
-            {"state":"running","name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":0,"sessions":1,"alive":true}
+            {"state":"running","name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":0,
+            "sessions":1,"alive":true}
             """#
         let lines = StatusText(try status(plugins: silent), colours: false).lines
         #expect(lines[7] == "ihealth-hs3  running  yes    -      -                17         0  -")

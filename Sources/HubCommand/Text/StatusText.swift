@@ -125,7 +125,8 @@ struct StatusText {
         let isEarlier = status.plugins.contains { $0.lastRecord == nil && stored(by: $0.name) > 0 }
         return table.takeLines()
             + (isEarlier
-                ? ["FRESH and LAST RECORD: since the hub's start, \(NumberText.duration(seconds: status.uptime)) ago"] : [])
+                ? ["FRESH and LAST RECORD: since the hub's start, \(NumberText.duration(seconds: status.uptime)) ago"]
+                : [])
     }
 
     /// Records of an instance that were stored, over all starts of the hub.
