@@ -11,6 +11,8 @@ package struct NewIngestToken: Codable, Hashable, Sendable {
     package var link: String?
     /// The link as a code, in lines for a terminal.
     package var qr: [String]?
+    /// How it was found whose it is, where nobody has said it; absent where the name or the call says it.
+    package var note: String?
 
     /// Whether no other machine reaches the address.
     package var isLocal: Bool {

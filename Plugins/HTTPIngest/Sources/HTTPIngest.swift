@@ -130,9 +130,11 @@ struct IngestParts: Sendable {
         guard PhoneToken.isName(name) else {
             throw CommandFailure("arguments", "name: expected 1 to 64 letters, digits, . _ or -")
         }
-        let person = try person(of: name, said: call.arguments["person"]?.string)
+        let said = call.arguments["person"]?.string
+        let person = try person(of: name, said: said)
         let formats = Set(try call.arguments.texts("formats"))
         var answer = NewIngestToken(name: name, person: person, address: settings.address)
+        answer.note = note(name, said, person)
         guard !call.isDryRun else { return answer }
         let (_, text) = try await tokens.add(name: name, person: person, formats: formats, at: hub.clock.now())
         answer.token = text
@@ -148,15 +150,27 @@ struct IngestParts: Sendable {
         let persons = hub.persons.map(\.name)
         if let said {
             guard persons.contains(said) else {
-                throw CommandFailure(
-                    "person",
-                    "hub.conf has no person \(said) for this plugin; it has \(persons.joined(separator: ", "))")
+                throw CommandFailure("person", "hub.conf has no person \(said) for this plugin; \(personsThere)")
             }
             return said
         }
         let named = persons.filter { name == $0 || name.hasPrefix("\($0)-") || name.hasPrefix("\($0).") }
         if let longest = named.max(by: { $0.utf8.count < $1.utf8.count }) { return longest }
         return persons.count == 1 ? persons[0] : nil
+    }
+
+    private var personsThere: String {
+        let names = hub.persons.map(\.name).joined(separator: ", ")
+        return names.isEmpty ? "it has none: add a section [person.NAME]" : "it has \(names)"
+    }
+
+    /// What a person should look at: a name may be meant to say whose it is, and say nothing.
+    private func note(_ name: String, _ said: String?, _ person: String?) -> String? {
+        guard said == nil else { return nil }
+        let begins = "\(name) does not begin with the name of a person of hub.conf (\(personsThere))"
+        guard let person else { return "\(begins): if it is of one, revoke it, and make it again with --person NAME" }
+        let isNamed = name == person || name.hasPrefix("\(person)-") || name.hasPrefix("\(person).")
+        return isNamed ? nil : "\(begins); it is of \(person), the only one"
     }
 
     /// The address by which Health Auto Export makes an automation.

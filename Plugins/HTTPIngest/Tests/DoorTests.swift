@@ -88,6 +88,14 @@ import Testing
                 let answer = try await scene.post("/ingest/plain", body)
                 #expect(answer.status == 422 && answer.count("stored") == 0, "\(answer.body)")
             }
+            for (body, meant) in [
+                (#"{"weigth":80}"#, "weigth is neither a type nor a member of a record; did you mean weight?"),
+                (#"{"typ":"weight","value":80}"#, "typ is neither a type nor a member of a record; did you mean type?"),
+                (#"{"qqqqqqqqqqqq":80}"#, "qqqqqqqqqqqq is neither a type nor a member of a record"),
+            ] {
+                let reason = try await scene.post("/ingest/plain", body).json?["rejected"]?.list?.first?["reason"]?.text
+                #expect(reason?.hasSuffix(meant) == true, "\(reason ?? "-")")
+            }
             // What hub status shows of the devices of a plugin: an event that calls itself an error, until it is resolved.
             await scene.hub.wait {
                 $0.events.contains { $0.event == "error" && $0.severity == .warning && $0.device != nil }

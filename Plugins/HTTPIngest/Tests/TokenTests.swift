@@ -54,6 +54,26 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (["me"], "kitchen", "me", "the only one"), (["me"], "me-phone", "me", nil),
+            (["ben", "carl"], "anna-iphone", nil, "it has ben, carl"), (["ben", "carl"], "ben.phone", "ben", nil),
+            ([], "anna-iphone", nil, "it has none"),
+        ] as [([String], String, String?, String?)])
+    func `Whose a token is, is said with a note where its name does not say it`(
+        persons: [String], name: String, person: String?, note: String?
+    ) async throws {
+        let scene = try await Scene { $0.persons = persons.map { .init(name: $0, zone: "Europe/Berlin") } }
+        try await scene.run { () async throws in
+            let new = await scene.hub.command("new", RawJSON(trusted: Array(#"{"name":"\#(name)"}"#.utf8)))
+            guard case .done(let result?) = new, let made = JSONTree(Array(result.text.utf8)) else {
+                return #expect(Bool(false), "\(new)")
+            }
+            #expect(made["person"]?.text == person)
+            #expect(note.map { made["note"]?.text?.contains($0) == true } ?? (made["note"] == nil), "\(result.text)")
+        }
+    }
+
     @Test func `A token narrowed to a format opens nothing else, and one that is revoked ends the post under way`()
         async throws
     {

@@ -85,11 +85,13 @@ struct IngestNewCommand: AsyncParsableCommand {
 
     private func lines(_ answer: NewIngestToken) -> [String] {
         let owner = answer.person.map { "of \($0)" } ?? "without a person: the hub's rules say whose each record is"
-        guard let token = answer.token else { return ["would make the token \(answer.name), \(owner)"] }
+        let note = answer.note.map { ["note: \($0)"] } ?? []
+        guard let token = answer.token else { return ["would make the token \(answer.name), \(owner)"] + note }
         var lines = [
             "\(answer.name), \(owner)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
             "It is shown this once. \(answer.address)/ says how each app is set up.",
         ]
+        lines += note
         if answer.isLocal {
             lines += [
                 "", "Nothing but this machine reaches that address. For a phone set address, and what it needs",

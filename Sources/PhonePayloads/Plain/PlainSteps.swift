@@ -245,7 +245,7 @@ struct PlainRecord {
                 throw PlainFault(
                     code: "type",
                     reason: known.isEmpty
-                        ? "type is missing, and no member is called as a type"
+                        ? "type is missing, and no member is called as a type\(unknownMember.map { "; \($0)" } ?? "")"
                         : "two members are called as types: send each as a record of its own, in records")
             }
             set("type", .text(known[0].name))
@@ -254,6 +254,24 @@ struct PlainRecord {
         }
         guard let name = self["type"]?.text, let type = PhoneTypes.registry.resolve(name) else { return }
         set("type", .text(type.id.rawValue))
+    }
+
+    /// Names that a record has; what is called otherwise is kept beside it.
+    private static let names = [
+        "type", "value", "unit", "start", "end", "zone", "records", "dates", "values", "key", "kind", "subject",
+        "group", "metadata", "note",
+    ]
+
+    /// The first member that is neither a record's nor a type, and what it was meant to be where that is near.
+    private var unknownMember: String? {
+        guard let name = members.lazy.map(\.name).first(where: { !Self.names.contains($0) && $0 != "source" }) else {
+            return nil
+        }
+        let meant =
+            EditDistance.nearest(to: name, among: Self.names)?.name
+            ?? PhoneTypes.registry.suggestion(for: name)?.rawValue
+        return "\(name.prefix(64)) is neither a type nor a member of a record"
+            + (meant.map { "; did you mean \($0)?" } ?? "")
     }
 
     private var type: HealthType? { self["type"]?.text.flatMap { PhoneTypes.registry.resolve($0) } }
