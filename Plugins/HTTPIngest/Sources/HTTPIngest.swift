@@ -64,12 +64,24 @@ struct HTTPIngest: SourcePlugin {
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
         let door = Door(settings: parts.settings, desk: parts.desk, patience: limits.connection)
+        // Not a part of this task, which is cancelled to stop: who waits for an answer gets it before the door closes.
+        let serving = Task {
+            try await door.run { port in
+                hub.logger.info(
+                    "waiting for phones", metadata: ["host": "\(parts.settings.host)", "port": "\(port)"])
+                if let event = try? DeviceEvent("connected") { await hub.event(event) }
+            }
+        }
+        let farewell = limits.farewell
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await door.run { port in
-                    hub.logger.info(
-                        "waiting for phones", metadata: ["host": "\(parts.settings.host)", "port": "\(port)"])
-                    if let event = try? DeviceEvent("connected") { await hub.event(event) }
+                try await withTaskCancellationHandler {
+                    try await serving.value
+                } onCancel: {
+                    Task {
+                        await door.open.untilNone(within: farewell)
+                        serving.cancel()
+                    }
                 }
             }
             if let broker = parts.settings.broker {
@@ -107,6 +119,8 @@ struct IngestLimits: Sendable {
     var forgotten = Duration.seconds(6)
     /// For an earlier post of the same phone.
     var turn = Duration.seconds(8)
+    /// For the answers of what is under way when the plugin is to stop; a part of the five seconds that it has.
+    var farewell = Duration.milliseconds(1_500)
 }
 
 /// What the parts of a running plugin share.

@@ -12,6 +12,7 @@ struct Door: Sendable {
     let settings: IngestSettings
     let desk: Desk
     let patience: PatienceHandler.Limits
+    let open = OpenRequests()
     /// Connections at a time; who comes then waits until one ends.
     private static let connections = 32
 
@@ -23,9 +24,9 @@ struct Door: Sendable {
         // Nothing of the library's own is said: it would say addresses and paths.
         var quiet = Logger(label: "door")
         quiet.logLevel = .critical
-        let patience = patience
+        let (patience, open) = (patience, open)
         let channel = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [PatienceHandler(patience)],
+            additionalChannelHandlers: [PatienceHandler(patience, open)],
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
         var server = HTTPServerBuilder.http1(configuration: channel)

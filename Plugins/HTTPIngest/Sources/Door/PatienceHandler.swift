@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
+import Synchronization
 
 /// Keeps a connection within bounds of time, and ends it with its last answer.
 ///
@@ -33,7 +34,11 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isLast = false
     private var isOver = false
 
-    init(_ limits: Limits) { self.limits = limits }
+    /// Requests of this connection that are not answered to their end.
+    private var pending = 0
+    private let open: OpenRequests
+
+    init(_ limits: Limits, _ open: OpenRequests) { (self.limits, self.open) = (limits, open) }
 
     func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { wait(context, limits.head) } }
 
@@ -46,6 +51,8 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
+        open.end(pending)
+        pending = 0
         context.fireChannelInactive()
     }
 
@@ -59,6 +66,8 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head:
             (isReadingBody, received, deadline) = (true, 0, .now() + limits.body)
+            pending += 1
+            open.begin()
             look(context)
         case .body(let bytes): received += bytes.readableBytes
         case .end:
@@ -86,6 +95,12 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(data, promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
+            let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
+            promise.futureResult.assumeIsolated().whenComplete { [self] _ in
+                guard pending > 0 else { return }
+                pending -= 1
+                open.end(1)
+            }
             guard isLast else {
                 context.write(data, promise: promise)
                 if !isReadingBody { wait(context, limits.idle) }
@@ -96,6 +111,23 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
             context.writeAndFlush(data, promise: promise)
             context.close(mode: .output, promise: nil)
             timer = context.eventLoop.assumeIsolated().scheduleTask(in: limits.farewell) { context.close(promise: nil) }
+        }
+    }
+}
+
+/// How many requests of all connections wait for an answer, or for the rest of it.
+final class OpenRequests: Sendable {
+    private let count = Mutex(0)
+
+    func begin() { count.withLock { $0 += 1 } }
+
+    func end(_ number: Int) { count.withLock { $0 -= number } }
+
+    /// Returns when each has its answer, or when `limit` is over.
+    func untilNone(within limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        while count.withLock({ $0 > 0 }), ContinuousClock.now < end {
+            do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
         }
     }
 }
