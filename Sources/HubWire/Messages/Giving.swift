@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// SAMPLES as text: the records unread (Protocol §5.1).
@@ -58,7 +59,11 @@ public struct Stored: Hashable, Sendable {
 extension Stored: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
         batch = try object.integer("batch")
-        results = try object.objects("results")
+        if let plain = object.value("results").flatMap({ PlainResults($0, in: object.bytes) }) {
+            results = plain.results
+        } else {
+            results = try object.objects("results")
+        }
         credit = try object.object("credit")
     }
 
@@ -84,18 +89,74 @@ extension RecordResult: BodyCoding {
 
     func write(to body: inout ObjectWriter) {
         switch self {
-        case .stored(let number, let sequence): Self.write(.stored, number, sequence, to: &body)
-        case .duplicate(let number, let sequence): Self.write(.duplicate, number, sequence, to: &body)
+        case .stored(let number, let sequence):
+            body.members(PlainResults.stored, number, PlainResults.sequence, sequence)
+        case .duplicate(let number, let sequence):
+            body.members(PlainResults.duplicate, number, PlainResults.sequence, sequence)
         case .rejected(let code, let reason):
             body.member("result", text: Word.rejected.rawValue)
             body.member("code", text: code.rawValue)
             body.member("reason", text: reason)
         }
     }
+}
 
-    private static func write(_ word: Word, _ number: Int64, _ sequence: Int64, to body: inout ObjectWriter) {
-        body.member("result", text: word.rawValue)
-        body.member("number", integer: number)
-        body.member("seq", integer: sequence)
+/// The results of a batch of which nothing was rejected, in the very form in which this hub writes them.
+///
+/// An import reads one for each of its records: read as any other object, it would cost as much as making the record did.
+struct PlainResults {
+    static let stored: StaticString = #""result":"stored","number":"#
+    static let duplicate: StaticString = #""result":"duplicate","number":"#
+    static let sequence: StaticString = #","seq":"#
+
+    private(set) var results: [RecordResult] = []
+    private let bytes: UnsafeRawBufferPointer
+    private var position: Int
+
+    /// - Parameter value: was scanned, so that it is JSON.
+    /// - Returns: `nil` for any other form, which says nothing against it.
+    init?(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) {
+        guard value.kind == .array else { return nil }
+        (self.bytes, position) = (UnsafeRawBufferPointer(rebasing: bytes[..<value.end]), value.start)
+        // The shortest has 41 bytes.
+        results.reserveCapacity((value.end - value.start) / 41 + 1)
+        guard take("[") else { return nil }
+        if take("]") { return }
+        repeat {
+            guard let result = result() else { return nil }
+            results.append(result)
+        } while take(",")
+        guard take("]"), position == value.end else { return nil }
+    }
+
+    private mutating func result() -> RecordResult? {
+        guard take("{") else { return nil }
+        let isStored = take(Self.stored)
+        guard isStored || take(Self.duplicate), let number = integer(), take(Self.sequence), let sequence = integer(),
+            take("}")
+        else { return nil }
+        return isStored ? .stored(number: number, sequence: sequence) : .duplicate(number: number, sequence: sequence)
+    }
+
+    private mutating func take(_ text: StaticString) -> Bool {
+        let count = text.utf8CodeUnitCount
+        guard position + count <= bytes.count else { return false }
+        let place = UnsafeRawBufferPointer(rebasing: bytes[position..<(position + count)])
+        guard place.isSame(as: UnsafeRawBufferPointer(start: text.utf8Start, count: count)) else { return false }
+        position += count
+        return true
+    }
+
+    /// An integer of the range that ``ObjectReader/safeIntegers`` has, without sign, fraction and exponent.
+    private mutating func integer() -> Int64? {
+        let first = position
+        var number: Int64 = 0
+        while position < bytes.count, bytes[position] &- 0x30 <= 9 {
+            // Sixteen digits fit with room to spare.
+            guard position - first < 16 else { return nil }
+            number = number * 10 + Int64(bytes[position] - 0x30)
+            position += 1
+        }
+        return position > first && ObjectReader.safeIntegers.contains(number) ? number : nil
     }
 }

@@ -86,12 +86,13 @@ extension ObjectReader {
     func integer(
         _ name: String, in range: ClosedRange<Int64> = ObjectReader.safeIntegers
     ) throws(WireError) -> Int64 {
-        // The largest number that JSON keeps everywhere is named only where one was written.
-        let isNumber = value(name)?.kind == .number
-        let allowed =
-            range.upperBound < Self.safeIntegers.upperBound || isNumber
-            ? "an integer from \(range.lowerBound) to \(range.upperBound)" : "an integer from \(range.lowerBound)"
-        return try required(name, allowed, show: .text) { value in
+        func allowed() -> String {
+            // The largest number that JSON keeps everywhere is named only where one was written.
+            let isNumber = value(name)?.kind == .number
+            return range.upperBound < Self.safeIntegers.upperBound || isNumber
+                ? "an integer from \(range.lowerBound) to \(range.upperBound)" : "an integer from \(range.lowerBound)"
+        }
+        return try required(name, allowed(), show: .text) { value in
             integer(value).flatMap { range.contains($0) ? $0 : nil }
         }
     }
@@ -106,9 +107,11 @@ extension ObjectReader {
     func numberIfPresent(
         _ name: String, in range: ClosedRange<Double>? = nil, show: Disclosure = .kind
     ) throws(WireError) -> Double? {
-        let allowed =
-            range.map { "a number from \($0.lowerBound) to \($0.upperBound)" } ?? "a number within the range of doubles"
-        return try optional(name, allowed, show: show) { value in
+        func allowed() -> String {
+            range.map { "a number from \($0.lowerBound) to \($0.upperBound)" }
+                ?? "a number within the range of doubles"
+        }
+        return try optional(name, allowed(), show: show) { value in
             guard value.kind == .number, let number = NumberReader.double(value, in: bytes) else { return nil }
             return range.map { $0.contains(number) } ?? true ? number : nil
         }

@@ -138,20 +138,24 @@ extension ObjectReader {
     }
 
     /// Reads a member by `read`, which answers `nil` for what is not allowed.
+    ///
+    /// - Parameter allowed: only made where it is told: most messages have no fault.
     func required<T>(
-        _ name: String, _ allowed: String, show: Disclosure = .kind, _ read: (JSONValue) throws(WireError) -> T?
+        _ name: String, _ allowed: @autoclosure () -> String, show: Disclosure = .kind,
+        _ read: (JSONValue) throws(WireError) -> T?
     ) throws(WireError) -> T {
         guard let value = value(name), let result = try read(value) else {
-            throw fault(name, allowed, value(name), show: show)
+            throw fault(name, allowed(), value(name), show: show)
         }
         return result
     }
 
     /// The same for a member that may be absent; `null` is not absent.
     func optional<T>(
-        _ name: String, _ allowed: String, show: Disclosure = .kind, _ read: (JSONValue) throws(WireError) -> T?
+        _ name: String, _ allowed: @autoclosure () -> String, show: Disclosure = .kind,
+        _ read: (JSONValue) throws(WireError) -> T?
     ) throws(WireError) -> T? {
         guard value(name) != nil else { return nil }
-        return try required(name, allowed, show: show, read)
+        return try required(name, allowed(), show: show, read)
     }
 }

@@ -35,6 +35,17 @@ struct ObjectWriter {
         NumberWriter.append(integer, to: &bytes)
     }
 
+    /// Two members of integers, with all that stands before each number: for what a message has a thousand of.
+    mutating func members(
+        _ beforeFirst: StaticString, _ first: Int64, _ beforeSecond: StaticString, _ second: Int64
+    ) {
+        if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(literal: beforeFirst)
+        NumberWriter.append(first, to: &bytes)
+        bytes.append(literal: beforeSecond)
+        NumberWriter.append(second, to: &bytes)
+    }
+
     mutating func member(_ name: String, number: Double?) {
         guard let number else { return }
         self.name(name)
