@@ -54,8 +54,12 @@ import Testing
         #expect(backup.code == 0, "\(backup.errors)")
         let look = try await hub.run(["erase", "--type", "weight", "--dry-run"])
         #expect(
-            look.output.hasPrefix("3 records in 3 versions, about "),
+            look.output.contains("\n3 records in 3 versions, about "),
             "\(look.output)\(look.errors)")
+        let listed = look.output.split(separator: "\n").prefix(4)
+        #expect(listed[0].hasPrefix("TIME") && listed[1...].allSatisfy { $0.contains("weight") && $0.contains(" kg ") })
+        let two = try await hub.run(["erase", "2", "--dry-run"])
+        #expect(two.output.split(separator: "\n").map { $0.hasSuffix(" 2") } == [false, true, false, false], "\(two.output)")
         #expect(look.output.contains("/b.sqlite is a backup that may have them, and stays"))
         let unasked = try await hub.run(["erase", "2"])
         #expect(unasked.code == HubExit.usage.rawValue)

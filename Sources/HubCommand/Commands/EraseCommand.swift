@@ -97,13 +97,14 @@ struct EraseCommand: ParsableCommand {
     func run() throws {
         _ = try TypeArgument.resolved(selection.types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "erase")
-        let arguments = try arguments(selection.filter(now: try door.open().hubClock().now()))
+        let filter = try selection.filter(now: try door.open().hubClock().now())
+        let arguments = arguments(filter)
         if allow { return try letAgain(door, arguments) }
         let expected = try ask(door, arguments, isDryRun: true)
         let plan = try JSON.answer(Answer.self, expected)
         if dryRun {
             if json { return try Output.json(expected.text) }
-            for line in lines(plan) { try Output.print(line) }
+            for line in try listing(plan, filter, door) + lines(plan) { try Output.print(line) }
             return
         }
         if let unknown = plan.unknown.first {
@@ -112,7 +113,7 @@ struct EraseCommand: ParsableCommand {
         guard plan.records > 0 || forget != nil else { throw Failure(.notWell, "there is no such record") }
         try Consent.ask(
             "Erase \(plan.records == 1 ? "this record" : "these \(NumberText.count(plan.records, "record"))") for good?",
-            about: yes ? [] : lines(plan), isGiven: yes)
+            about: yes ? [] : try listing(plan, filter, door) + lines(plan), isGiven: yes)
         let done = try ask(door, arguments, isDryRun: false)
         let answer = try JSON.answer(Answer.self, done)
         if json {
@@ -165,6 +166,23 @@ struct EraseCommand: ParsableCommand {
             try Output.print("\(entry.number) may be sent again")
         }
         try answer.refuseRejections(isDone: true)
+    }
+
+    /// How many records a person is shown.
+    private static let shown: Int64 = 20
+
+    /// The records that are meant; those that were retracted before, and members that go with them, are in the count alone.
+    private func listing(_ plan: Answer, _ filter: QueryRequest.Filter, _ door: DoorClient) throws -> [String] {
+        guard forget == nil else { return [] }
+        var query = QueryRequest(id: 0, filter: filter, limit: Self.shown)
+        if !number.isEmpty { query.filter.numbers = Array(number.prefix(Int(Self.shown))) }
+        query.filter.kinds = RecordKind.allCases.filter { $0 != .retraction }
+        var reader = RecordReader()
+        guard case .records(let page, _, _) = try door.ask(query).content else { return [] }
+        let records = try page.map { try reader.record($0) }
+        let more = plan.records - Int64(records.count)
+        return RecordText.lines(of: records, options.readingUnits())
+            + (records.isEmpty || more < 1 ? [] : ["and \(NumberText.count(more, "more record"))"])
     }
 
     /// What is about to go, and what stays elsewhere.

@@ -141,10 +141,7 @@ struct RetractCommand: ParsableCommand {
 
     /// The records as they are now; those that were retracted before are in no list.
     private func listing(of records: [StoredRecord]) -> [String] {
-        let units = options.readingUnits()
-        var table = RecordText.table()
-        for record in records { table.add(RecordText(record, units).cells) }
-        return records.isEmpty ? [] : table.takeLines()
+        RecordText.lines(of: records, options.readingUnits())
     }
 
     private func lines(_ answer: ManualAnswer) -> [String] {

@@ -86,6 +86,13 @@ struct RecordText {
         ])
     }
 
+    /// A table of records; nothing where there is none.
+    static func lines(of records: [StoredRecord], _ units: ReadingUnits) -> [String] {
+        var table = table()
+        for record in records { table.add(RecordText(record, units).cells) }
+        return records.isEmpty ? [] : table.takeLines()
+    }
+
     /// The cells of ``table()``.
     var cells: [String] { [time, person, type, value, source, number] }
 }
