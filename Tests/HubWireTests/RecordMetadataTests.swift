@@ -51,6 +51,36 @@ import Testing
         #expect(try rejection(plain + "}")?.code == .key)
     }
 
+    @Test func `R6.70 each record of a batch is judged by its own metadata, however much they are like those before`()
+        throws
+    {
+        let plain = #""start":"2024-03-15T07:30:05+01:00""#
+        func insulin(_ metadata: String) -> String {
+            #"{"type":"insulinDelivery","value":4,"unit":"IU","key":"k",\#(plain)\#(metadata)}"#
+        }
+        func weigh(_ more: String) -> String { #"{"type":"weight","value":72.3,"unit":"kg",\#(plain)\#(more)}"# }
+        let reason = #","metadata":{"insulinDeliveryReason":2}"#
+        let entered = #","key":"k","metadata":{"wasUserEntered":true}"#
+        let sync = #","metadata":{"syncIdentifier":"a1","syncVersion":3}"#
+        let records: [(text: String, key: String?)] = [
+            (insulin(reason), "k"), (insulin(""), nil), (weigh(#","key":"k""#), "k"), (insulin(""), nil),
+            (insulin(#","metadata":{"insulinDeliveryReason":3}"#), nil), (insulin(reason), "k"), (insulin(reason), "k"),
+            (weigh(entered), "k"), (weigh(entered.replacing("true", with: "\"yes\"")), nil), (weigh(entered), "k"),
+            (weigh(entered.replacing("wasUserEntered", with: "WasUserEntered")), "k"),
+            (weigh(sync), "a1"), (weigh(sync), "a1"), (weigh(sync.replacing("a1", with: "a2")), "a2"),
+            (weigh(#","metadata":{"syncVersion":3}"#), nil),
+        ]
+        var decoder = RecordDecoder(plugin: "p")
+        let array = Array("[\(records.map(\.text).joined(separator: ","))]".utf8)
+        let read = try array.withUnsafeBytes { try decoder.records($0) }
+        let keys = read.map { result -> String? in
+            guard case .success(.sample(let sample)) = result else { return nil }
+            return sample.key.text
+        }
+        #expect(keys == records.map(\.key))
+        for case .failure(let rejection) in read { #expect(rejection.code == .metadata, "\(rejection.reason)") }
+    }
+
     @Test
     func `R6.73 a workout's parts are checked, come back beside the other members, and may be as large as a record`()
         throws

@@ -67,14 +67,15 @@ extension RecordDecoder {
     }
 
     /// The key and the source's version, which are HealthKit's sync identifier and version where the metadata has them (R6.72).
-    private func identity(
+    private mutating func identity(
         in metadata: JSONObject?, of type: TypeID
     ) throws(RecordRejection) -> (key: RecordKey, version: Int64?) {
         var sync: (identifier: String, version: Int64)?
-        if judgesMetadata {
+        if judgesMetadata, !memory.isPlain(metadata, of: type) {
             do throws(KnownMetadata.Fault) { sync = try KnownMetadata(metadata, of: type).sync } catch {
                 throw RecordRejection(.metadata, error.description)
             }
+            if sync == nil { memory.remember(plain: metadata, of: type) }
         }
         let (key, version) = (try scan.key(), try scan.integer(.sourceVersion, .key))
         guard let sync else {

@@ -98,6 +98,8 @@ struct DecoderMemory {
     /// The type last read, as it was written.
     private var typeText: [UInt8] = []
     private var type: (id: TypeID, entry: HealthType?)?
+    /// The metadata last judged, in which nothing is wrong and no identity, and of which type they were.
+    private var plainMetadata: (object: JSONObject?, type: TypeID)?
     /// Nearest ids of unknown types.
     ///
     /// Looking for one takes about a millisecond, so that a session gets only a few.
@@ -120,6 +122,13 @@ struct DecoderMemory {
         typeText = Array(bytes)
         self.type = type
     }
+
+    /// Whether these metadata of this type are known to be right, and without an identity.
+    func isPlain(_ metadata: JSONObject?, of type: TypeID) -> Bool {
+        plainMetadata.map { $0.type == type && $0.object == metadata } ?? false
+    }
+
+    mutating func remember(plain metadata: JSONObject?, of type: TypeID) { plainMetadata = (metadata, type) }
 
     mutating func suggestion(for name: String, in registry: TypeRegistry) -> TypeID? {
         if let known = suggestions[name] { return known }
