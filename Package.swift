@@ -188,7 +188,7 @@ let package = Package(
             "HubSettingsTests", ["OldFormats", "Seeds", "HubProcess", "HubSettings", "Samples"],
             resources: [.copy("tagged.py")]),
         module("HubWire", ["JSON", "Samples", "HubSettings"]),
-        module("HubSessions", ["HubWire"]),
+        module("HubSessions", ["HubSettings", "HubWire"]),
         tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "PluginKit", "Samples", "HubSettings"]),
 
         // The hub.

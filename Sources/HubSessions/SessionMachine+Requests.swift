@@ -1,11 +1,11 @@
+import HubSettings
 import HubWire
 
 /// What a session may ask, and how much of it at a time.
 extension SessionMachine {
     mutating func receive(_ query: QueryRequest) -> [SessionAction] {
-        if query.want.isOfOwner, endpoint != .owner {
-            return refuse(
-                WireError(.forbidden, "QUERY.want: \"\(query.want.rawValue)\" is the owner's to ask", ref: query.id))
+        if query.want.isOfOwner, !mayAsOwner(query.want.rawValue) {
+            return refuse(ownersAlone("QUERY.want", query.want.rawValue, ref: query.id))
         }
         guard !queries.contains(query.id) else {
             return refuse(WireError(.field, "QUERY.id: query \(query.id) is still open", ref: query.id))
@@ -18,6 +18,26 @@ extension SessionMachine {
         }
         queries.append(query.id)
         return [.admit(.query(query))]
+    }
+
+    /// Whether it may ask or do what is the owner's under this word (R8.6).
+    ///
+    /// Over the network nothing is: there a key says who it is, and no process that the hub has started.
+    private func mayAsOwner(_ word: String) -> Bool {
+        switch endpoint {
+        case .owner: true
+        case .plugin: rights.contains(word)
+        case .remote: false
+        }
+    }
+
+    /// That it may not, and what would let it.
+    private func ownersAlone(_ member: String, _ word: String, ref: Int64) -> WireError {
+        let remedy =
+            endpoint.isRemote
+            ? "it is granted to programs alone that the hub starts on its own machine"
+            : "a plugin may where its manifest asks for it (owner) and with \(OwnerRight.line(rights + [word], of: hello.instance))"
+        return WireError(.forbidden, "\(member): \"\(word)\" is the owner's; \(remedy)", ref: ref)
     }
 
     mutating func receive(_ command: CommandRequest) -> [SessionAction] {

@@ -38,6 +38,8 @@ public struct SessionMachine: Sendable {
     /// Whether it has been sent STOP: nothing new is given to it.
     public private(set) var isStopping: Bool
     let policy: SessionPolicy
+    /// What of the owner's it may ask and do, at the plugins' endpoint.
+    let rights: [String]
 
     /// A batch that waits for its answer.
     public struct Batch: Hashable, Sendable {
@@ -53,14 +55,15 @@ public struct SessionMachine: Sendable {
     }
 
     /// - Parameters:
+    ///   - rights: what of the owner's it may, by the words of WELCOME.
     ///   - credit: what WELCOME grants.
     ///   - isStopping: whether the hub is already about to stop.
     ///   - proof: what the peer has read of earlier sessions.
     init(
-        _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, credit: Credit, isStopping: Bool,
-        proof: ReadingProof, at now: Int64
+        _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, rights: [String], credit: Credit,
+        isStopping: Bool, proof: ReadingProof, at now: Int64
     ) {
-        self.proof = proof
+        (self.proof, self.rights) = (proof, rights)
         (self.hello, self.endpoint, self.serial, self.policy) = (hello, endpoint, serial, policy)
         (self.isStopping, heardAt, welcomedAt) = (isStopping, now, now)
         window = CreditWindow(credit)

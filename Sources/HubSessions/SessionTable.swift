@@ -181,9 +181,10 @@ extension SessionTable {
     }
 
     /// Begins the session of a HELLO that the hub accepts; ends those it replaces (R4.3).
+    /// - Parameter rights: what of the owner's it may ask and do, by the words of WELCOME.
     /// - Returns: the session, and what is to be done before WELCOME is sent.
     public mutating func open(
-        _ hello: Hello, from peer: RoutingID, endpoint: Endpoint, at now: Int64
+        _ hello: Hello, from peer: RoutingID, endpoint: Endpoint, rights: [String] = [], at now: Int64
     ) -> (session: SessionReference, actions: [PeerAction]) {
         var actions = sessions[peer] == nil ? [] : act(on: peer) { $0.end(.replaced) }
         if hello.mode == .run {
@@ -194,7 +195,7 @@ extension SessionTable {
         // `judge` has seen that there is enough, or that a session ends for this one.
         let credit = budget.grant(upTo: policy.credit, keeping: keptCredit(hello, endpoint))
         sessions[peer] = SessionMachine(
-            hello, endpoint: endpoint, serial: lastSerial, policy: policy,
+            hello, endpoint: endpoint, serial: lastSerial, policy: policy, rights: rights,
             credit: credit ?? budget.grantLeast(upTo: policy.credit),
             isStopping: isStopping, proof: unread.take(peer) ?? ReadingProof(), at: now)
         return (SessionReference(peer: peer, serial: lastSerial), actions)
@@ -294,6 +295,11 @@ extension SessionTable {
     /// Ends the session in which an instance runs; it greets again and sends what was not STORED (R4.22).
     public mutating func dismiss(_ instance: String, because reason: String) -> [PeerAction] {
         runners[instance].map { peer in act(on: peer) { $0.dismiss(reason) } } ?? []
+    }
+
+    /// Ends the session of a peer, which greets again (R4.22).
+    public mutating func dismiss(_ peer: RoutingID, because reason: String) -> [PeerAction] {
+        sessions[peer] == nil ? [] : act(on: peer) { $0.dismiss(reason) }
     }
 
     /// Ends all sessions of one instance that came over the network: what WELCOME has granted them holds no longer (R4.22).

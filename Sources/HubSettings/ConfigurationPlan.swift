@@ -25,7 +25,7 @@ public struct ConfigurationPlan: Sendable, Hashable {
     /// Pure.
     ///
     /// An instance restarts when its own table changed, or the set of persons its `"all"` stands for; where only the types that it may
-    /// write have changed, it greets again.
+    /// write have changed, or what of the owner's it may, it greets again.
     public init(from old: HubConfiguration, to new: HubConfiguration) {
         hubChanges = [
             ("data", old.hub.data == new.hub.data), ("run", old.hub.run == new.hub.run),
@@ -75,10 +75,10 @@ public struct ConfigurationPlan: Sendable, Hashable {
 }
 
 extension PluginInstance {
-    /// With what another section lets it write: what it may read it has to read again from the beginning.
+    /// With what another section lets it write, and ask and do as the owner: what it may read it has to read again from the beginning.
     fileprivate func withTypes(of other: PluginInstance) -> PluginInstance {
         var instance = self
-        instance.grants.write = other.grants.write
+        (instance.grants.write, instance.grants.owner) = (other.grants.write, other.grants.owner)
         return instance
     }
 }

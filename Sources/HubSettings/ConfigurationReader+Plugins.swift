@@ -41,6 +41,7 @@ extension ConfigurationReader {
         }
         if let grants = common.first(where: { $0.name == "grants" }) {
             instance.grants = readGrants(grants.entry, table: table)
+            reportOwner(instance, grants.entry, table: table)
         }
         reportReserved(instance, common, at: field.entry.position, table: table)
         let isDamaged = isDamaged("plugin", name)
@@ -134,7 +135,8 @@ extension ConfigurationReader {
     }
 
     private mutating func readGrants(_ entry: Entry, table: String) -> PluginInstance.Grants {
-        let expected = "{ read = [types], write = [types], since = date, days = number, reach = [words] }"
+        let expected =
+            "{ read = [types], write = [types], since = date, days = number, reach = [words], owner = [words] }"
         let types = SettingType.list(
             of: .string(
                 TextRule(
@@ -157,6 +159,9 @@ extension ConfigurationReader {
                 .init(
                     "reach", .list(of: .choice(PluginReach.allCases.map(\.rawValue))),
                     help: "What its program may reach beyond its files."),
+                .init(
+                    "owner", .list(of: .choice([OwnerRight.all] + OwnerRight.allCases.map(\.rawValue))),
+                    help: "What of the owner's it may ask and do."),
             ], header: nil)
         for field in fields where ["read", "write"].contains(field.name) {
             guard case .array(let entries) = field.entry.node else { continue }
@@ -188,7 +193,27 @@ extension ConfigurationReader {
         }
         return PluginInstance.Grants(
             read: values["read"]?.strings, write: values["write"]?.strings, reach: values["reach"]?.strings,
-            history: history)
+            history: history, owner: values["owner"]?.strings)
+    }
+
+    /// What of the owner's is granted to one that cannot have it, or does not ask for it.
+    private mutating func reportOwner(_ instance: PluginInstance, _ entry: Entry, table: String) {
+        guard let words = instance.grants.owner, !words.isEmpty, case .table(let fields) = entry.node,
+            let field = fields.first(where: { $0.name == "owner" })
+        else { return }
+        if instance.isRemote {
+            checker.report(
+                at: field.entry.position, table: "\(table).grants", key: "owner", found: checker.shown(field.entry),
+                "what is the owner's is granted to programs alone that the hub starts on this machine; remove owner")
+        } else if let asked = rights[instance.name] {
+            let needless = words.filter { $0 == OwnerRight.all ? asked.isEmpty : !asked.contains($0) }
+            guard !needless.isEmpty else { return }
+            let says = asked.isEmpty ? "nothing" : asked.map(quoted).joined(separator: ", ")
+            checker.report(
+                .warning, at: field.entry.position, table: "\(table).grants", key: "owner",
+                found: needless.map(quoted).joined(separator: ", "),
+                "has no effect: of what is the owner's its program asks for \(says); remove what it does not ask for")
+        }
     }
 
     /// Names that only differ in case are one directory on some file systems, and one word to a reader.

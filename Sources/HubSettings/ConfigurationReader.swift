@@ -10,6 +10,8 @@ struct ConfigurationReader {
     let objections: [String: [SettingObjection]]
     /// Why programs cannot be asked, and what to do.
     let faults: [String: String]
+    /// What of the owner's the manifests ask for.
+    let rights: [String: [String]]
     /// The latest day there is so far, in days since 1970-01-01: by the machine, or by the clock of `[hub]` where that is ahead.
     var today: Int?
     /// Where the persons stand, for problems that only show when all are known.
@@ -25,10 +27,10 @@ struct ConfigurationReader {
 
     init(
         text: String, file: String, fileMode: UInt16?, environment: SettingsEnvironment,
-        objections: [String: [SettingObjection]], faults: [String: String]
+        objections: [String: [SettingObjection]], faults: [String: String], rights: [String: [String]] = [:]
     ) {
         document = TOMLDocument(text)
-        (self.environment, self.objections, self.faults) = (environment, objections, faults)
+        (self.environment, self.objections, self.faults, self.rights) = (environment, objections, faults, rights)
         today = environment.today
         checker = TableChecker(
             file: file, isPrivate: fileMode.map { $0 & 0o077 == 0 } ?? false, environment: environment)

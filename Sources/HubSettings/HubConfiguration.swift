@@ -148,12 +148,16 @@ public struct PluginInstance: Sendable, Hashable {
         public var reach: [String]?
         /// How far back it may read; nil: all there is.
         public var history: HistoryLimit?
+        /// What of the owner's it may ask and do: words of ``OwnerRight``, or ``OwnerRight/all``; nil: nothing.
+        public var owner: [String]?
 
         /// Grants of these types.
         public init(
-            read: [String]? = nil, write: [String]? = nil, reach: [String]? = nil, history: HistoryLimit? = nil
+            read: [String]? = nil, write: [String]? = nil, reach: [String]? = nil, history: HistoryLimit? = nil,
+            owner: [String]? = nil
         ) {
             (self.read, self.write, self.reach, self.history) = (read, write, reach, history)
+            self.owner = owner
         }
     }
 
@@ -262,16 +266,18 @@ extension HubConfiguration {
     ///   - fileMode: the file's permission bits; unless it is known that only the owner can read it, a secret in clear is a warning.
     ///   - manifests: the settings declared by an executable, asked once per instance; nil if there is none or it does not answer.
     ///   - faults: by instance, why that is so and what to do.
+    ///   - rights: by instance, what of the owner's its manifest asks for; what is not known is not judged.
     ///   - objections: by instance, what its program has found in the settings that an earlier reading gave.
     /// - Returns: all problems at once. Reads the files that `${file:…}` names, and nothing else. Any input gives a result.
     public static func load(
         text: String, file: String, fileMode: UInt16? = nil, environment: SettingsEnvironment,
         objections: [String: [SettingObjection]] = [:], faults: [String: String] = [:],
+        rights: [String: [String]] = [:],
         manifests: (_ instance: String, _ executable: String) -> [SettingDeclaration]?
     ) -> LoadedConfiguration {
         var reader = ConfigurationReader(
             text: text, file: file, fileMode: fileMode, environment: environment, objections: objections,
-            faults: faults)
+            faults: faults, rights: rights)
         return reader.read(manifests: manifests)
     }
 

@@ -11,10 +11,11 @@ public enum SampleConfiguration {
     ///   - title: one line for people.
     ///   - kind: where it is not the name of the section.
     ///   - settings: lines that take effect.
-    ///   - grants: lists that are written, the empty ones too.
+    ///   - grants: lists that are written, the empty ones too; what is the owner's is not among them, for that a person writes.
+    ///   - owner: what of the owner's the plugin asks for.
     public static func section(
         instance: String, title: String, kind: String?, settings: [String], grants: PluginInstance.Grants,
-        declarations: [SettingDeclaration]
+        owner: [String] = [], declarations: [SettingDeclaration]
     ) -> String {
         let given = Set(settings.map { $0.prefix { $0 != "=" && $0 != " " } }.map(String.init))
         let lists = [("read", grants.read), ("write", grants.write), ("reach", grants.reach)].compactMap { key, list in
@@ -22,15 +23,26 @@ public enum SampleConfiguration {
         }
         let title = String(title.map { $0.isNewline ? " " : $0 })
         let head = ["# \(title)", "[plugin.\(bareOrQuoted(instance))]"] + (kind.map { ["kind = \(quoted($0))"] } ?? [])
-        let grants = [
-            "## What it may read, write and reach: what it asks for.", "grants = { \(lists.joined(separator: ", ")) }",
-        ]
+        let grants =
+            [
+                "## What it may read, write and reach: what it asks for.",
+                "grants = { \(lists.joined(separator: ", ")) }",
+            ] + ownerLines(owner)
         let others = lines(instance, declarations.filter { !given.contains($0.name) })
         let own = settings.flatMap { line -> [String] in
             let name = line.prefix { $0 != "=" && $0 != " " }
             return declarations.filter { $0.name == name }.map { "## \($0.help)" } + [line]
         }
         return (head + own + grants + others).joined(separator: "\n") + "\n"
+    }
+
+    /// How a person grants what is the owner's.
+    private static func ownerLines(_ words: [String]) -> [String] {
+        guard !words.isEmpty else { return [] }
+        return [
+            "## It asks for what only you may ask and do, and is not granted it. To grant it, add to grants:",
+            "## owner = [\(words.map(quoted).joined(separator: ", "))]",
+        ]
     }
 
     private static func lines(_ instance: String, _ declarations: [SettingDeclaration]) -> [String] {

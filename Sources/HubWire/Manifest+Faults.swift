@@ -15,6 +15,10 @@ extension Manifest {
             let words = PluginReach.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
             faults.append("reaches[\(index)]: expected one of \(words), found \"\(word)\"")
         }
+        for (index, word) in owner.enumerated() where OwnerRight(rawValue: word) == nil {
+            let words = OwnerRight.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+            faults.append("owner[\(index)]: expected one of \(words), found \"\(word)\"")
+        }
         if let sink, sink.batchRecords < 1 { faults.append("sink.batchRecords: expected at least 1") }
         if let sink, sink.deliveriesAtOnce < 1 { faults.append("sink.deliveriesAtOnce: expected at least 1") }
         let names = commands.map(\.name)

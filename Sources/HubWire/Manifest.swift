@@ -30,14 +30,16 @@ public struct Manifest: Hashable, Sendable, Codable {
     public var reaches: [String]
     /// Whether its program judges settings with `--check-settings` (``SettingsVerdict``).
     public var checksSettings: Bool
+    /// What of the owner's it asks to be granted: words of ``OwnerRight``.
+    public var owner: [String]
 
     public init(
         name: String, summary: String, version: String, protocols: [Int] = ProtocolVersion.spoken, reads: [String] = [],
         writes: [String] = [], declares: [TypeDeclaration] = [], settings: [SettingDeclaration] = [],
         commands: [CommandDeclaration] = [], sink: SinkAbilities? = nil, profiles: Bool = false,
-        checksSettings: Bool = false, reaches: [PluginReach] = []
+        checksSettings: Bool = false, reaches: [PluginReach] = [], owner: [OwnerRight] = []
     ) {
-        self.reaches = reaches.map(\.rawValue)
+        (self.reaches, self.owner) = (reaches.map(\.rawValue), owner.map(\.rawValue))
         (self.name, self.summary, self.version, self.protocols) = (name, summary, version, protocols)
         (self.reads, self.writes, self.declares) = (reads, writes, declares)
         (self.settings, self.commands, self.sink, self.profiles) = (settings, commands, sink, profiles)
@@ -46,7 +48,7 @@ public struct Manifest: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case name, summary, version, reads, writes, declares, settings, commands, sink, profiles,
-            checksSettings, reaches
+            checksSettings, reaches, owner
         case protocols = "protocol"
     }
 
@@ -66,6 +68,7 @@ public struct Manifest: Hashable, Sendable, Codable {
         profiles = try members.decodeIfPresent(Bool.self, forKey: .profiles) ?? false
         checksSettings = try members.decodeIfPresent(Bool.self, forKey: .checksSettings) ?? false
         reaches = try members.decodeIfPresent([String].self, forKey: .reaches) ?? []
+        owner = try members.decodeIfPresent([String].self, forKey: .owner) ?? []
     }
 }
 

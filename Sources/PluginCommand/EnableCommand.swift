@@ -15,7 +15,9 @@ struct EnableCommand: AsyncParsableCommand {
             The section has its settings with their help, those that are needed as --set
             gives them, the others commented out with their defaults, and what it may read,
             write and reach, which is what it asks for now; a later version that asks for
-            more does not get it by itself. No other byte of hub.conf changes. A section
+            more does not get it by itself. What it asks for of what is yours alone (hub
+            status, hub trace and the like) is not granted: the section says how to.
+            No other byte of hub.conf changes. A section
             that is there already is enabled, and nothing else.
 
             hub check says whether all is right; hub apply has a running hub follow.
@@ -92,7 +94,7 @@ struct EnableCommand: AsyncParsableCommand {
             instance: instance, title: "\(manifest.name) \(manifest.version): \(manifest.summary)",
             kind: instance == name ? nil : name, settings: settings,
             grants: .init(read: manifest.reads, write: manifest.writes, reach: manifest.reaches),
-            declarations: manifest.settings)
+            owner: manifest.owner, declarations: manifest.settings)
     }
 
     /// - Throws: what `hub check` would say of the section.

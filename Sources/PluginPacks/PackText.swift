@@ -19,7 +19,7 @@ package struct PackText: Sendable {
         let facts: [(String, String?)] = [
             ("what", manifest.summary), ("pack", size), ("sha256", sha256), ("signed", signed), ("tier", tier),
             ("reads", Self.types(manifest.reads)), ("writes", Self.types(manifest.writes)),
-            ("reaches", Self.reaches(manifest)),
+            ("reaches", Self.reaches(manifest)), ("owner's", Self.owner(manifest)),
             ("told", manifest.profiles ? "what hub.conf says of persons' bodies" : nil),
         ]
         let head = ["\(index.name) \(index.version)"]
@@ -63,6 +63,13 @@ package struct PackText: Sendable {
         types.isEmpty ? nil : types.contains("*") ? "all types" : types.joined(separator: ", ")
     }
 
+    /// What of the owner's it asks for, which it gets from a person alone.
+    private static func owner(_ manifest: Manifest) -> String? {
+        manifest.owner.isEmpty
+            ? nil
+            : "asks for \(manifest.owner.joined(separator: ", ")); it gets what \(OwnerRight.line(manifest.owner, of: manifest.name)) says"
+    }
+
     private static func reaches(_ manifest: Manifest) -> String {
         var places = manifest.reaches
         for setting in manifest.settings {
@@ -96,6 +103,7 @@ package struct PackText: Sendable {
         return [
             added("reads", new.reads, old.reads), added("writes", new.writes, old.writes),
             added("reaches", new.reaches, old.reaches),
+            added("asks of what is the owner's for", new.owner, old.owner),
             added("writes to what a setting names:", written, []),
             new.profiles && !old.profiles ? "is told what hub.conf says of persons' bodies" : nil,
             added("needs the setting", needed, []),

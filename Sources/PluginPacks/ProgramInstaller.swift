@@ -86,6 +86,7 @@ package struct ProgramInstaller: Sendable {
         compare("reads", pack.reads == program.reads)
         compare("writes", pack.writes == program.writes)
         compare("reaches", pack.reaches == program.reaches)
+        compare("owner", pack.owner == program.owner)
         compare("settings", pack.settings == program.settings)
         compare("commands", pack.commands == program.commands)
         return names.isEmpty ? "other members" : names.joined(separator: ", ")

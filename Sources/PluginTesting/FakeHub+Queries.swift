@@ -24,13 +24,16 @@ extension FakeHub {
             if behaviour.statistics.count > 1 { behaviour.statistics.removeFirst() }
             return send(.result(QueryResult(id: query.id, content: .answer(.statistics, page))), to: peer)
         }
+        if query.want.isOfOwner { return send(ownersAnswer(query), to: peer) }
         if let since = query.since, since.epoch != behaviour.epoch || since.sequence > head {
             let error = WireError(
                 .epoch, "QUERY.since: this store counts otherwise", ref: query.id, epoch: behaviour.epoch)
             return send(.error(error), to: peer)
         }
         guard query.want == .records || query.want == .sources else {
-            return send(.error(WireError(.forbidden, "this is the owner's to ask", ref: query.id)), to: peer)
+            return send(
+                .error(WireError(.query, "the test has no answer about \(query.want.rawValue)", ref: query.id)),
+                to: peer)
         }
         if query.filter.kinds == [.day], query.want == .records { return answerDays(query, peer) }
         do throws(WireError) {
@@ -45,6 +48,18 @@ extension FakeHub {
         } catch {
             send(.error(WireError(error.code, error.reason, ref: query.id)), to: peer)
         }
+    }
+
+    private func ownersAnswer(_ query: QueryRequest) -> HubMessage {
+        let word = query.want.rawValue
+        guard behaviour.grants.owner.contains(word) else {
+            let reason = "QUERY.want: \"\(word)\" is the owner's, and grants.owner of WELCOME does not have it"
+            return .error(WireError(.forbidden, reason, ref: query.id))
+        }
+        guard let answer = behaviour.ownersAnswers[query.want] else {
+            return .error(WireError(.query, "the test has no answer to \(word)", ref: query.id))
+        }
+        return .result(QueryResult(id: query.id, content: .answer(query.want, answer)))
     }
 
     /// What a filter selects, in the order of the sequence.

@@ -48,6 +48,10 @@ public actor FakeHub {
         public var pending: Int64 = 1
         /// The pages that questions about statistics are answered with, one after the other, as in Protocol §8.4; the last stays.
         public var statistics: [RawJSON] = []
+        /// What a plugin is answered that asks what is the owner's: by the subject, what stands under its name in RESULT.
+        ///
+        /// Only what ``grants`` have in `owner` is answered, as by a hub.
+        public var ownersAnswers: [QueryRequest.Subject: RawJSON] = [:]
 
         public init() {}
     }

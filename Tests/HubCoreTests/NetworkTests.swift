@@ -11,7 +11,7 @@ import ZeroMQ
 /// Plugins on other machines: keys, and what holds without them.
 @Suite(.serialized) struct NetworkTests {
     /// A port with no listener just now.
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         let socket = try Socket(.pull, in: try Context())
         let endpoint = try socket.bind("tcp://127.0.0.1:*")
         return try #require(endpoint.split(separator: ":").last.flatMap { Int($0) })

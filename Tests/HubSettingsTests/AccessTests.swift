@@ -35,6 +35,38 @@ import Testing
                 == ["setting \"a\": access \"read\" is for a path"])
     }
 
+    @Test func `R12.11 hub conf grants what is the owner's in words that are checked, and to no plugin elsewhere`()
+        throws
+    {
+        func load(_ section: String, asks: [String]? = ["status", "trace"]) -> LoadedConfiguration {
+            HubConfiguration.load(
+                text: "[hub]\ndata = \"/d\"\nrun = \"/r\"\ntcp = \"tcp://127.0.0.1:7788\"\n[plugin.a]\n\(section)\n",
+                file: "hub.conf", environment: .empty, rights: asks.map { ["a": $0] } ?? [:]
+            ) { _, _ in [] }
+        }
+        let instance = try #require(load("grants = { owner = [\"status\"] }").configuration?.plugins.first)
+        #expect(instance.grants.owner == ["status"])
+        #expect(load("grants = { owner = [\"*\"] }").problems.isEmpty)
+        #expect(load("grants = { owner = [\"plugins\"] }", asks: nil).problems.isEmpty, "what it asks for is not known")
+        let wrong = load("grants = { owner = [\"stauts\"] }")
+        #expect(wrong.refusedInstances == ["a"] && wrong.problems.contains { $0.message.contains("accounts") })
+        let needless = load("grants = { owner = [\"trace\", \"plugins\"] }").problems
+        #expect(needless.map(\.severity) == [.warning] && needless[0].key == "owner" && needless[0].line == 6)
+        #expect(needless[0].found == "\"plugins\"" && needless[0].message.contains("\"status\", \"trace\""))
+        let asksNothing = load("grants = { owner = [\"*\"] }", asks: []).problems
+        #expect(asksNothing.map(\.severity) == [.warning] && asksNothing[0].message.contains("asks for nothing"))
+        let elsewhere = load("remote = true\ngrants = { write = [\"weight\"], owner = [\"*\"] }")
+        #expect(elsewhere.refusedInstances == ["a"])
+        #expect(elsewhere.problems.contains { $0.message.contains("that the hub starts on this machine") })
+    }
+
+    @Test func `what is granted is what the manifest asks for, in its order, each word once`() {
+        #expect(OwnerRight.granted(of: ["trace", "status", "trace"], by: ["*"]) == ["trace", "status"])
+        #expect(OwnerRight.granted(of: ["trace", "status"], by: ["status", "plugins"]) == ["status"])
+        #expect(OwnerRight.granted(of: ["trace"], by: nil).isEmpty && OwnerRight.granted(of: ["trace"], by: []).isEmpty)
+        #expect(OwnerRight.granted(of: ["everything"], by: ["*", "everything"]).isEmpty)
+    }
+
     @Test func `hub conf withholds what a plugin may reach, in words that are checked`() throws {
         func load(_ grants: String) -> LoadedConfiguration {
             HubConfiguration.load(

@@ -105,6 +105,19 @@ import Testing
         #expect(table.receive("QUERY", #"{"id":1,"want":"records"}"#).error == nil)
     }
 
+    @Test func `R12.10 R12.11 what is granted is answered at the plugins' endpoint, and nowhere else`() throws {
+        let hello = Hello(instance: "web", plugin: "web", version: "1")
+        for (endpoint, may) in [(Endpoint.plugin(user: "web"), true), (.remote(user: "web"), false), (.owner, true)] {
+            var table = SessionTable()
+            _ = table.open(hello, from: [1], endpoint: endpoint, rights: ["status"], at: 0)
+            #expect((table.receive("QUERY", #"{"id":1,"want":"status"}"#, from: [1]).error == nil) == may)
+            let other = table.receive("QUERY", #"{"id":2,"want":"trace","number":1}"#, from: [1]).error
+            #expect((other == nil) == (endpoint == .owner))
+            guard case .plugin = endpoint else { continue }
+            #expect(other?.reason.contains(#"owner = ["status", "trace"] } in [plugin.web]"#) == true)
+        }
+    }
+
     @Test func `R8.10 only the owner commands`() {
         var table = SessionTable()
         table.hello(from: [1], endpoint: .plugin(user: "kitchen-script"))

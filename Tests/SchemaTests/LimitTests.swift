@@ -78,6 +78,7 @@ import Testing
             ("setting.json#/properties/type", SettingType.names),
             ("setting.json#/properties/access", words(SettingAccess.self)),
             ("manifest.json#/properties/reaches/items", words(PluginReach.self)),
+            ("manifest.json#/properties/owner/items", words(OwnerRight.self)),
             ("manifest.json#/properties/settings/items/properties/name/not", SettingDeclaration.reservedNames),
             ("answers/plugin-status.json#/properties/state", words(PluginState.self)),
             ("parts.json#/$defs/total/properties/statistic", words(WorkoutParts.Total.Statistic.self)),

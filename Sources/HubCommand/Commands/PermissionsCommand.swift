@@ -21,6 +21,11 @@ struct PermissionsCommand: ParsableCommand {
             Correlations, such as bloodPressure and food, come with their members. since
             and days of grants limit how far back a plugin reads.
 
+            What is the owner's, such as hub status and hub trace, a plugin may ask only
+            where its manifest asks for it and hub.conf grants it by name, in the section
+            [plugin.NAME]: grants = { owner = ["status", "trace"] }, or ["*"] for all that
+            it asks for.
+
             Examples:
               hub permissions                              of all plugins
               hub permissions exist
@@ -46,7 +51,7 @@ struct PermissionsShowCommand: ParsableCommand {
 
     @Argument(help: "Only this plugin.")
     var plugin: String?
-    @Flag(help: "One JSON document: [{\"plugin\",\"permissions\":[{\"type\",\"read\",\"share\"}]}].")
+    @Flag(help: "One JSON document: [{\"plugin\",\"permissions\":[{\"type\",\"read\",\"share\"}],\"owner\"?}].")
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
@@ -55,6 +60,15 @@ struct PermissionsShowCommand: ParsableCommand {
         var permissions: [Permission]
         /// How far back it may read; absent where that is not limited.
         var history: String?
+        /// What of the owner's it asks for, and what it is granted; absent where it asks for nothing.
+        var owner: Owner?
+
+        struct Owner: Encodable { var asked, granted: [String] }
+
+        init(_ plugin: PluginText) {
+            (self.plugin, permissions, history) = (plugin.name, plugin.permissions ?? [], plugin.history)
+            owner = plugin.owner.map { Owner(asked: $0, granted: plugin.grants?.owner ?? []) }
+        }
     }
 
     func run() throws {
@@ -63,7 +77,7 @@ struct PermissionsShowCommand: ParsableCommand {
             if let plugin { [try PluginText.named(plugin, door)] } else {
                 try JSON.answer([PluginText].self, try door.ask(.plugins))
             }
-        let entries = plugins.map { Entry(plugin: $0.name, permissions: $0.permissions ?? [], history: $0.history) }
+        let entries = plugins.map(Entry.init)
         if json { return try Output.json(try JSON.line(entries)) }
         if entries.isEmpty { Terminal.say("no plugins: enable one with [plugin.NAME] in hub.conf") }
         for line in PermissionText.table(entries.flatMap { entry in entry.permissions.map { (entry.plugin, $0) } }) {
@@ -72,6 +86,9 @@ struct PermissionsShowCommand: ParsableCommand {
         for entry in entries {
             if let history = entry.history {
                 try Output.print("\(entry.plugin) reads what is \(history), and nothing older")
+            }
+            if let line = entry.owner.map({ PermissionText.owner($0.asked, $0.granted, of: entry.plugin) }) {
+                try Output.print(line)
             }
         }
     }
@@ -90,6 +107,17 @@ enum PermissionText {
             ])
         }
         return table.takeLines()
+    }
+
+    /// What of the owner's a plugin may, and how it gets what it asks for.
+    static func owner(_ asked: [String], _ granted: [String], of plugin: String) -> String {
+        let refused = asked.filter { !granted.contains($0) }
+        let may =
+            granted.isEmpty
+            ? "nothing of what is the owner's" : "of what is the owner's: " + granted.joined(separator: ", ")
+        guard !refused.isEmpty else { return "\(plugin) may \(may)" }
+        return
+            "\(plugin) may \(may); it asks also for \(refused.joined(separator: ", ")): \(OwnerRight.line(asked, of: plugin))"
     }
 
     /// As people read it; what is not asked for has no word.

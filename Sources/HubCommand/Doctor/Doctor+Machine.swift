@@ -1,6 +1,7 @@
 import Foundation
 import HubCore
 import HubSettings
+import HubWire
 import ZeroMQ
 
 /// What the machine gives the hub: libraries, limits, the service manager, Bluetooth.
@@ -59,7 +60,18 @@ extension Doctor {
                     : "a kernel with Landlock and seccomp (Docs/Security.md, What the kernel must give)")
         }
         let held = Finding(.good, "isolation", "plugins are confined: \(isolation.text)")
-        return (gaps.isEmpty ? [held] : gaps) + loose
+        return (gaps.isEmpty ? [held] : gaps) + loose + ownersRights()
+    }
+
+    /// Who may ask what is the owner's.
+    private func ownersRights() -> [Finding] {
+        (configuration?.plugins ?? []).filter(\.startsHere).compactMap { plugin in
+            let words = OwnerRight.granted(
+                of: checked.manifests[plugin.name]?.owner ?? [], by: plugin.grants.owner)
+            return words.isEmpty
+                ? nil
+                : Finding(.note, "isolation", "plugin \(plugin.name) may, as you may: \(words.joined(separator: ", "))")
+        }
     }
 
     func service() -> [Finding] {

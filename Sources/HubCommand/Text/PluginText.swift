@@ -32,6 +32,8 @@ struct PluginText: Codable {
     var commands: [CommandDeclaration]?
     /// What its program reaches beyond its own files.
     var reaches: [String]?
+    /// What of the owner's its manifest asks for.
+    var owner: [String]?
     /// How its program is kept to what it needs; nil: it is not.
     var isolation: Isolation?
     /// How reliable its program was found.
@@ -41,6 +43,8 @@ struct PluginText: Codable {
 
     struct Grants: Codable {
         var read, write: Scope
+        /// What of the owner's it may ask and do.
+        var owner: [String]?
 
         struct Scope: Codable {
             var types: [String]
@@ -56,7 +60,8 @@ struct PluginText: Codable {
             ("where", remote == true ? "another machine; it comes with a key (hub keys list)" : nil),
             ("reads", PluginText.types(asked: reads, grants?.read).map { $0 + (history.map { ", \($0)" } ?? "") }),
             ("writes", PluginText.types(asked: writes, grants?.write)),
-            ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("confined", confined),
+            ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("owner's", ownersRights),
+            ("confined", confined),
             ("tier", tier?.text), ("fault", fault),
         ]
         if commands?.contains(where: { $0.name == "login" }) == true || tokens?.isEmpty == false {
@@ -85,6 +90,16 @@ struct PluginText: Codable {
         guard let isolation else { return "no: it may do all that the hub's user may (confine = false)" }
         let reached = reaches?.isEmpty == false ? "; reaches \(reaches?.joined(separator: ", ") ?? "")" : ""
         return isolation.text + reached
+    }
+
+    /// What of the owner's it may, and what it asks for and is not granted.
+    private var ownersRights: String? {
+        guard let owner, !owner.isEmpty else { return nil }
+        let granted = grants?.owner ?? []
+        let refused = owner.filter { !granted.contains($0) }
+        let may = granted.isEmpty ? "nothing" : granted.joined(separator: ", ")
+        return refused.isEmpty
+            ? may : "\(may) (asks also for \(refused.joined(separator: ", ")); not granted: hub permissions --help)"
     }
 
     private var told: String { profiles == true ? "; it is told their height, sex, birth date, unit and slot" : "" }

@@ -91,7 +91,7 @@ public struct ConfigurationLoader: Sendable {
         func reading(_ objections: [String: [SettingObjection]]) -> LoadedConfiguration {
             HubConfiguration.load(
                 text: text, file: path, fileMode: mode, environment: environment, objections: objections,
-                faults: answers.faults
+                faults: answers.faults, rights: answers.manifests.mapValues(\.owner)
             ) { instance, _ in answers.manifests[instance]?.settings }
         }
         var loaded = reading([:])

@@ -28,6 +28,8 @@ enum PluginCatalogue {
         var commands: [CommandDeclaration]?
         /// What its program reaches beyond its own files.
         var reaches: [String]?
+        /// What of the owner's its manifest asks for; absent where that is nothing.
+        var owner: [String]?
         /// How its program is kept to what it needs; absent where the hub does not start it, or `hub.conf` says not to.
         var isolation: Isolation?
         /// How reliable its program was found.
@@ -35,10 +37,12 @@ enum PluginCatalogue {
         var fault: String?
 
         struct Granted: Encodable {
-            var read, write, reach: [String]?
+            var read, write, reach, owner: [String]?
         }
         struct Grants: Encodable {
             var read, write: Scope
+            /// What of the owner's it may; absent where that is nothing.
+            var owner: [String]?
             struct Scope: Encodable {
                 var types: [String]
                 /// Left out of `types`; absent where nothing is.
@@ -56,6 +60,7 @@ enum PluginCatalogue {
                 (read, write) = (
                     Scope(asked.read, of: asked.reads, persons), Scope(asked.write, of: asked.writes, persons)
                 )
+                owner = asked.owner.isEmpty ? nil : asked.owner
             }
         }
     }
@@ -76,12 +81,14 @@ enum PluginCatalogue {
                         granted: plugin.grants == PluginInstance.Grants()
                             ? nil
                             : Entry.Granted(
-                                read: plugin.grants.read, write: plugin.grants.write, reach: plugin.grants.reach),
+                                read: plugin.grants.read, write: plugin.grants.write, reach: plugin.grants.reach,
+                                owner: plugin.grants.owner),
                         grants: Entry.Grants(asked, persons), permissions: asked.permissions,
                         history: plugin.grants.history.map { "\($0)" }, persons: persons,
                         profiles: manifest?.profiles, settings: plugin.settings,
                         declarations: manifest?.settings, commands: manifest?.commands,
                         reaches: manifest?.reaches.filter { plugin.grants.reach?.contains($0) ?? true },
+                        owner: manifest.flatMap { $0.owner.isEmpty ? nil : $0.owner },
                         isolation: plugin.isRemote || !plugin.confinement.isOn ? nil : checked.isolation,
                         tier: plugin.isRemote ? nil : checked.tiers[plugin.name],
                         fault: plugin.isRemote ? nil : checked.faults[plugin.name])

@@ -82,6 +82,12 @@ actor Door {
             else { continue }
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
         }
+        // What is the owner's is taken at once, from sessions of every mode.
+        for (peer, client) in clients where client.hello.mode != .run && client.endpoint != .owner {
+            let rights = facts.instances[client.hello.instance]?.grants.owner ?? []
+            guard client.policy.grants.owner != rights else { continue }
+            perform(sessions.dismiss(peer, because: "the hub's configuration has changed"))
+        }
         followRemoteInstances()
         // Over the network grants are a promise: no session goes on with what it was granted before, whatever its mode.
         let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))

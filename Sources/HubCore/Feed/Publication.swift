@@ -9,11 +9,7 @@ struct Publication {
     let previous: Int64
     let record: StoredRecord
 
-    var readership: Readership {
-        .record(
-            type: record.type, person: record.assignment.person?.name, plugin: record.record.source.plugin,
-            end: record.end)
-    }
+    var readership: Readership { record.readership }
 
     private init(_ record: StoredRecord, previous: Int64) {
         (topic, self.previous, self.record) = (Topic(record), previous, record)
@@ -52,6 +48,11 @@ struct Publication {
 }
 
 extension StoredRecord {
+    /// Who may read it.
+    var readership: Readership {
+        .record(type: type, person: assignment.person?.name, plugin: record.source.plugin, end: end)
+    }
+
     /// In microseconds since 1970; of a retraction, which does not know it, `.min`.
     fileprivate var end: Int64 {
         switch record {

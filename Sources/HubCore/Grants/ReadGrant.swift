@@ -59,6 +59,12 @@ struct ReadGrant: Hashable, Sendable {
         }
     }
 
+    /// Whether a record of the store may be read; a retraction, which does not know its end, not where the history is limited.
+    func allows(_ record: StoredRecord, by clock: HubClock) -> Bool { allows(record.readership, by: clock) }
+
+    /// Whether it may read all there is.
+    var isAll: Bool { types.isAll && persons == nil && history == nil }
+
     /// Whether some topics carry what it may read together with what it may not.
     var sharesTopics: Bool { history != nil || !types.isAll }
 

@@ -13,13 +13,18 @@ struct Characteristics {
 
     /// Those of one person, a member for each type; without a value it is not set.
     ///
-    /// - Parameter said: by `hub.conf`.
+    /// - Parameters:
+    ///   - said: by `hub.conf`.
+    ///   - mayRead: whether a record may be read; one that may not is as if it did not exist.
+    ///   - isAsked: whether anything of a type may be told.
     static func of(
-        _ person: Person, said: [TypeID: String], in store: Store
+        _ person: Person, said: [TypeID: String], in store: Store, where mayRead: (StoredRecord) -> Bool,
+        ofType isAsked: (TypeID) -> Bool
     ) async throws -> [String: HubStatus.Characteristic] {
         var found: [String: HubStatus.Characteristic] = [:]
-        for type in types {
-            let record = try await store.newest(of: type, person).flatMap(value)
+        for type in types where isAsked(type) {
+            let newest = try await store.newest(of: type, person)
+            let record = newest.flatMap { mayRead($0) ? value($0) : nil }
             let written = said[type].map { HubStatus.Characteristic(value: $0, from: .configuration) }
             var characteristic = written ?? record ?? HubStatus.Characteristic()
             // What holds is said once; what does not, only where it is something else.

@@ -89,10 +89,12 @@ actor Questions {
             case .records: return try await records(question)
             case .sources: return try await sources(question)
             case .statistics: return try await statistics(question)
-            case .status: return .answer(.answer(.status, RawJSON(encoding: await status())))
+            case .status:
+                let status = await status().narrowed(to: question.session.narrowing)
+                return .answer(.answer(.status, RawJSON(encoding: status)))
             case .plugins: return .answer(.answer(.plugins, outlet.facts.catalogue))
             case .persons:
-                let persons = try await persons()
+                let persons = try await persons(question.session.narrowing)
                 return .answer(.answer(.persons, RawJSON(encoding: persons)))
             case .accounts:
                 let accounts = try await store.accounts().map(HubStatus.AccountStatus.init)
@@ -109,12 +111,19 @@ actor Questions {
     }
 
     /// All persons that the store knows, with what is known of each.
-    private func persons() async throws -> [HubStatus.PersonStatus] {
-        let (known, facts) = (try await store.persons(), outlet.facts)
+    ///
+    /// - Parameter narrowing: what the asker may read of them; `nil` for all.
+    private func persons(_ narrowing: ReadGrant?) async throws -> [HubStatus.PersonStatus] {
+        let (all, facts) = (try await store.persons(), outlet.facts)
+        let known = all.filter { narrowing?.persons?.contains($0.name) ?? true }
         var statuses = facts.statuses(of: known)
         for (place, person) in known.enumerated() {
             let said = facts.persons.first { $0.name == person.name }?.characteristics ?? [:]
-            statuses[place].characteristics = try await Characteristics.of(person, said: said, in: store)
+            statuses[place].characteristics = try await Characteristics.of(person, said: said, in: store) { record in
+                narrowing?.allows(record, by: facts.clock) ?? true
+            } ofType: {
+                narrowing?.types.contains($0) ?? true
+            }
         }
         return statuses
     }
@@ -195,7 +204,9 @@ actor Questions {
                 return place
             }
             let limit = Int(min(query.limit ?? .max, Int64(RecordQuery.maximumPage)))
-            guard let first = try await store.trace(number, from: place, versions: limit) else {
+            guard let first = try await store.trace(number, from: place, versions: limit),
+                question.session.narrowing?.allows(first.retracted ?? first.current, by: outlet.facts.clock) ?? true
+            else {
                 throw WireError(.query, "QUERY.number: the hub has no record \(number)")
             }
             story = first
@@ -206,7 +217,13 @@ actor Questions {
         {
             return .more(.trace(story))
         }
-        return .answer(.answer(.trace, TraceReport.json(of: story, outlet.facts.waits)))
+        let facts = outlet.facts
+        if let narrowing = question.session.narrowing {
+            story = story.narrowed { narrowing.allows($0, by: facts.clock) }
+            // They name other persons, and the weight of the group.
+            if !narrowing.isAll { story = story.withoutOdds }
+        }
+        return .answer(.answer(.trace, TraceReport.json(of: story, facts.waits)))
     }
 }
 

@@ -40,10 +40,19 @@ final class ClientSession: Sendable {
     let hello: Hello
     let policy: InstancePolicy
     let registry: TypeRegistry
+    /// Whether it came in at the owner's endpoint: what it asks and does there is the owner's, whatever its name.
+    let isOwners: Bool
 
-    init(_ reference: SessionReference, _ hello: Hello, _ policy: InstancePolicy, _ registry: TypeRegistry) {
+    init(
+        _ reference: SessionReference, _ hello: Hello, _ policy: InstancePolicy, _ registry: TypeRegistry,
+        isOwners: Bool
+    ) {
         (self.reference, self.hello, self.policy, self.registry) = (reference, hello, policy, registry)
+        self.isOwners = isOwners
     }
 
     var instance: String { hello.instance }
+
+    /// What a plugin may read that asks or does what is the owner's (R12.13); `nil` for the owner.
+    var narrowing: ReadGrant? { isOwners ? nil : ReadGrant(policy, of: instance) }
 }

@@ -16,12 +16,13 @@ extension Door {
                 return send(.welcome(welcome(hello, policy, session, endpoint)), to: peer)
             }
             let isKnown = clients[peer]?.hello.instance == hello.instance
-            let (reference, actions) = sessions.open(hello, from: peer, endpoint: endpoint, at: now)
+            let (reference, actions) = sessions.open(
+                hello, from: peer, endpoint: endpoint, rights: policy.grants.owner, at: now)
             perform(actions)
             let intake = BatchIntake(
                 instance: hello.instance, policy: policy, rules: facts.rules,
                 validation: RecordValidation(registry: registry))
-            let client = ClientSession(reference, hello, policy, registry)
+            let client = ClientSession(reference, hello, policy, registry, isOwners: endpoint == .owner)
             clients[peer] = Client(client, endpoint, logIn: gate.logIn(of: endpoint), intake)
             plugins.sessionBegan(hello, at: endpoint)
             // One that greets again before each question, as a follower may, is not worth a line.

@@ -62,7 +62,8 @@ struct InstancePolicy: Sendable, Hashable {
             read: Grants.Scope(types: TypePermissions(nil).granted(of: asked.reads), persons: scope),
             write: Grants.Scope(
                 types: asked.write.granted(of: asked.writes), denied: asked.write.denied(of: asked.writes),
-                persons: scope))
+                persons: scope),
+            owner: asked.owner)
         reads = TypeSelection(
             names: asked.read.granted(of: asked.reads), except: asked.read.denied(of: asked.reads))
         history = instance.grants.history
@@ -96,12 +97,15 @@ struct InstancePolicy: Sendable, Hashable {
 struct AskedTypes {
     let reads, writes: [String]
     let read, write: TypePermissions
+    /// What of the owner's it may: nothing where its program is elsewhere, or cannot be asked.
+    let owner: [String]
 
     init(_ instance: PluginInstance, _ manifest: Manifest?) {
         (reads, writes) = (manifest?.reads ?? [TypePermissions.all], manifest?.writes ?? [TypePermissions.all])
         let unsaid: [String]? = manifest == nil && instance.isRemote ? [] : nil
         read = TypePermissions(instance.grants.read ?? unsaid)
         write = TypePermissions(instance.grants.write ?? unsaid)
+        owner = instance.isRemote ? [] : OwnerRight.granted(of: manifest?.owner ?? [], by: instance.grants.owner)
     }
 
     var permissions: [Permission] { Permission.all(reads: reads, read, writes: writes, write) }

@@ -157,6 +157,26 @@ public struct RecordTrace: Hashable, Sendable {
         next = more.next
     }
 
+    /// The story as one may read it who may not read all: without versions and days that are out of their reach.
+    ///
+    /// Of the versions that are left out none is counted among those of this page; how many there are in all is not changed.
+    public func narrowed(to mayRead: (StoredRecord) -> Bool) -> RecordTrace {
+        var story = self
+        story.versions.removeAll { !mayRead($0.record) }
+        story.days.removeAll { !mayRead($0.record) }
+        if let retracted, !mayRead(retracted) { story.retracted = nil }
+        return story
+    }
+
+    /// Without the probabilities by which a version came to its person, which name others.
+    public var withoutOdds: RecordTrace {
+        var story = self
+        for index in story.versions.indices {
+            story.versions[index].ruling?.odds = nil
+        }
+        return story
+    }
+
     /// Where a page of a record's story ends.
     public struct Place: Hashable, Sendable {
         /// Versions below this sequence have not been told; 0 when all have.

@@ -158,21 +158,26 @@ public struct Grants: Hashable, Sendable {
     /// Whether reading is granted is not said: of what is not granted there is no record but the plugin's own.
     public var read: Scope
     public var write: Scope
+    /// What of the owner's it may ask and do, by the words of ``OwnerRight``; empty at the owner's endpoint, which has all.
+    public var owner: [String]
 
-    /// Everything unless said otherwise.
-    public init(read: Scope = Scope(), write: Scope = Scope()) {
-        (self.read, self.write) = (read, write)
+    /// Everything unless said otherwise, but nothing of the owner's.
+    public init(read: Scope = Scope(), write: Scope = Scope(), owner: [String] = []) {
+        (self.read, self.write, self.owner) = (read, write, owner)
     }
 }
 
 extension Grants: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
-        self.init(read: try object.object("read"), write: try object.object("write"))
+        self.init(
+            read: try object.object("read"), write: try object.object("write"),
+            owner: try object.textsIfPresent("owner") ?? [])
     }
 
     func write(to body: inout ObjectWriter) {
         body.member("read", object: read)
         body.member("write", object: write)
+        if !owner.isEmpty { body.member("owner", texts: owner) }
     }
 }
 

@@ -78,7 +78,10 @@ extension HubLink {
         } catch {
             return fail(error)
         }
-        terms.withLock { $0 = Terms(persons: welcome.persons, sharing: welcome.grants.write, clock: clock) }
+        terms.withLock {
+            $0 = Terms(
+                persons: welcome.persons, sharing: welcome.grants.write, rights: welcome.grants.owner, clock: clock)
+        }
         logger.info("the hub is there", metadata: ["hub.session": "\(welcome.session)"])
         isAway = false
         for waiter in welcomeWaiters { waiter.resume(returning: welcome) }

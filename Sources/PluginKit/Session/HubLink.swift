@@ -21,6 +21,8 @@ package actor HubLink {
         var persons: [Welcome.PersonEntry] = []
         /// What this plugin may write; `nil` before the first session.
         var sharing: Grants.Scope?
+        /// What of the owner's this plugin may.
+        var rights: [String] = []
         var clock = HubClock.system
     }
 
