@@ -31,8 +31,28 @@ extension SessionMachine {
         }
     }
 
+    /// The word under which a command is the owner's that this session may not give; `nil` where it may (R8.10).
+    private func wordBeyond(of command: CommandRequest) -> String? {
+        let mayCommand =
+            endpoint == .owner
+            || rights.contains { OwnerRight(rawValue: $0).map(OwnerRight.ofCommands.contains) ?? false }
+        guard case .run(let instance, let name, _, _, _) = command.content else {
+            return mayCommand && !endpoint.isRemote ? nil : OwnerRight.commands.rawValue
+        }
+        let isOfPlugin = instance.map { $0 != "hub" } ?? false
+        let word = isOfPlugin ? OwnerRight.commands.rawValue : name
+        // That there is no such command is said to who may give any.
+        let isKnown = OwnerRight(rawValue: word).map(OwnerRight.ofCommands.contains) ?? false
+        if !isKnown, mayCommand, !endpoint.isRemote { return nil }
+        return mayAsOwner(word) ? nil : word
+    }
+
     /// That it may not, and what would let it.
     private func ownersAlone(_ member: String, _ word: String, ref: Int64) -> WireError {
+        guard OwnerRight(rawValue: word) != nil else {
+            return WireError(
+                .forbidden, "\(member): the hub has no command \"\(word.prefix(64))\" that could be granted", ref: ref)
+        }
         let remedy =
             endpoint.isRemote
             ? "it is granted to programs alone that the hub starts on its own machine"
@@ -41,8 +61,8 @@ extension SessionMachine {
     }
 
     mutating func receive(_ command: CommandRequest) -> [SessionAction] {
-        guard endpoint == .owner else {
-            return refuse(WireError(.forbidden, "COMMAND: only the owner commands the hub", ref: command.id))
+        if let word = wordBeyond(of: command) {
+            return refuse(ownersAlone("COMMAND", word, ref: command.id))
         }
         guard case .run = command.content else {
             guard commands.contains(command.id) else {

@@ -1,4 +1,4 @@
-/// What only the owner may ask of the hub, unless `hub.conf` grants it to a plugin whose manifest asks for it: a word for each
+/// What only the owner may ask of the hub and have it do, unless `hub.conf` grants it to a plugin whose manifest asks for it: a word for each
 /// (Protocol §12.3).
 public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
     /// How the hub, its plugins, sinks, devices and sessions are.
@@ -11,6 +11,15 @@ public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
     case accounts
     /// The story of a record.
     case trace
+
+    /// To command plugins whatever their manifests declare.
+    case commands
+    /// To command the hub: a word for each of its own commands.
+    case apply, assign, edit, erase, forgetSink = "forget-sink", log, logout, release, reloadKeys = "reload-keys",
+        replay, restart, retention, retract, stop
+
+    /// Those that let it command something.
+    public static let ofCommands = Set(allCases).subtracting([.status, .plugins, .persons, .accounts, .trace])
 
     /// In `hub.conf`: all that the manifest asks for.
     public static let all = "*"

@@ -1,4 +1,5 @@
 import HubSessions
+import HubSettings
 public import HubWire
 
 extension FakeHub {
@@ -63,6 +64,23 @@ extension FakeHub {
     public func progress(of call: Int64, _ count: Int = 0) async -> [CommandProgress] {
         await wait { ($0.calls[call]?.progress.count ?? 0) >= count }
         return calls[call]?.progress ?? []
+    }
+
+    /// A plugin commands, as its owner would.
+    func carryOut(_ request: CommandRequest, _ peer: [UInt8]) {
+        ownersCommands.append(request)
+        if case .run(let instance, let name, _, _, _) = request.content {
+            let word = instance.map { $0 != "hub" } ?? false ? OwnerRight.commands.rawValue : name
+            guard behaviour.grants.owner.contains(word) else {
+                let reason = "COMMAND: \"\(word)\" is the owner's, and grants.owner of WELCOME does not have it"
+                return send(.error(WireError(.forbidden, reason, ref: request.id)), to: peer)
+            }
+        }
+        if case .cancel = request.content {
+            return send(.outcome(CommandOutcome(id: request.id, .cancelled)), to: peer)
+        }
+        guard let outcome = behaviour.ownersCommand(request) else { return }
+        send(.outcome(CommandOutcome(id: request.id, outcome)), to: peer)
     }
 
     func note(_ progress: CommandProgress) {

@@ -52,6 +52,13 @@ public actor FakeHub {
         ///
         /// Only what ``grants`` have in `owner` is answered, as by a hub.
         public var ownersAnswers: [QueryRequest.Subject: RawJSON] = [:]
+        /// What becomes of a command that a plugin gives, and of its answer to `ask`; `nil`: there is no outcome yet
+        /// (``FakeHub/send(_:)`` sends one).
+        ///
+        /// Only what ``grants`` have in `owner` is carried out, as by a hub.
+        public var ownersCommand: @Sendable (CommandRequest) -> CommandOutcome.Content? = { _ in
+            .failed(code: "command", reason: "the test has no such command")
+        }
 
         public init() {}
     }
@@ -112,6 +119,10 @@ public actor FakeHub {
     var byIdentity: [RecordIdentity: Int] = [:]
     /// QUERY messages that came.
     public internal(set) var queries: [QueryRequest] = [] { didSet { queries.trim(to: Self.remembered) } }
+    /// COMMAND messages of plugins that came.
+    public internal(set) var ownersCommands: [CommandRequest] = [] {
+        didSet { ownersCommands.trim(to: Self.remembered) }
+    }
     /// Came in this turn, and are answered at its end: more than the limit at a time is noticed.
     var openQueries: [(query: QueryRequest, peer: [UInt8])] = []
     var calls: [Int64: Call] = [:]
@@ -310,7 +321,8 @@ public actor FakeHub {
         case .done(let report): receive(report, from: peer)
         case .token(let request): answer(request, peer)
         case .tokenPut(let put): store(put, peer)
-        case .samples, .command: break
+        case .command(let command): carryOut(command, peer)
+        case .samples: break
         }
     }
 

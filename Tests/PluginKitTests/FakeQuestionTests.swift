@@ -67,43 +67,6 @@ import Testing
         return keys
     }
 
-    @Test func `R12.10 what is the owner's is answered where it is granted, and refused where not`() async throws {
-        struct Known: Decodable { var name: String }
-        struct Story: Decodable {
-            var number: Int64
-            var next: String?
-        }
-        let scene = try await Scene {
-            $0.grants.owner = ["persons", "trace", "of a newer hub"]
-            $0.ownersAnswers = [
-                .persons: RawJSON(trusted: Array(#"[{"name":"me"}]"#.utf8)),
-                .trace: RawJSON(trusted: Array(#"{"number":7,"next":"x"}"#.utf8)),
-            ]
-        }
-        let done = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                do {
-                    #expect(hub.ownerRights.isEmpty || hub.sessionCount > 0)
-                    try await hub.untilSession(beyond: 0)
-                    #expect(hub.ownerRights == [.persons, .trace])
-                    #expect(try await hub.ask(.persons, as: [Known].self).map(\.name) == ["me"])
-                    #expect(try await hub.ask(.persons).text == #"[{"name":"me"}]"#)
-                    let story = try await hub.trace(7, limit: 2, next: "y", as: Story.self)
-                    #expect(story.number == 7 && story.next == "x")
-                    await #expect { try await hub.ask(.status) } throws: { error in
-                        (error as? AskError)?.error?.code == .forbidden
-                    }
-                } catch { Issue.record(error) }
-                await done.open()
-                await hub.untilStopped()
-            }, at: scene.place)
-        await done.wait()
-        let asked = await scene.hub.queries.filter { $0.want == .trace }
-        #expect(asked.map(\.number) == [7] && asked.map(\.limit) == [2] && asked.map(\.next) == ["y"])
-        try await scene.end(run)
-    }
-
     @Test func `where finds what meets it`() async throws {
         let conditions: [(Condition, [String])] = [
             (.quantity(over: 80, "kg"), ["heavy"]),

@@ -33,6 +33,7 @@ struct Assign: OwnCommand {
             guard numbers == nil, to == nil, !nobody, !alone, reason == nil else {
                 throw CommandFailure(problems: ["rules: takes nothing beside it"])
             }
+            try call.scope?.demandAll(for: "rules")
             return try await RuleRun(isDryRun: call.isDryRun).run(call.progress, on: hub)
         }
         guard let numbers, !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
@@ -40,15 +41,19 @@ struct Assign: OwnCommand {
         }
         guard (to == nil) == nobody else { throw CommandFailure(problems: ["to: expected a person, or nobody"]) }
         let action = ManualChange.assign(
-            numbers: numbers, to: try assignment(hub.facts), wholeGroups: !alone, reason: reason)
-        let results = try await hub.carryOut(action, isDryRun: call.isDryRun)
-        return try await hub.report(results, isDryRun: call.isDryRun)
+            numbers: numbers, to: try assignment(hub.facts, call.scope), wholeGroups: !alone, reason: reason)
+        let results = try await hub.carryOut(action, call)
+        return try await hub.report(results, call)
     }
 
-    private func assignment(_ facts: HubFacts) throws(CommandFailure) -> Assignment {
-        guard let to else { return .nobody(reason: reason ?? "put back into the inbox by hand") }
-        if let person = facts.rules.person(named: to, allowed: nil) { return .person(person) }
-        let names = facts.persons.map(\.name)
+    private func assignment(_ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> Assignment {
+        guard let to else {
+            // Who may not read the inbox would not see what became of it.
+            if scope?.persons != nil { try scope?.demandAll(for: "nobody") }
+            return .nobody(reason: reason ?? "put back into the inbox by hand")
+        }
+        if let person = facts.rules.person(named: to, allowed: scope?.persons) { return .person(person) }
+        let names = facts.persons.map(\.name).filter { scope?.persons?.contains($0) ?? true }
         let hint =
             nearestName(to: to, among: names).map { "did you mean \($0)?" } ?? "it has \(names.joined(separator: ", "))"
         throw CommandFailure("person", "to: hub.conf has no person \"\(to.prefix(64))\"; \(hint)")

@@ -32,6 +32,9 @@ actor Commands {
     private var running: [CommandKey: RunningCommand] = [:]
     var relay = CommandRelay()
     var relayTimer: PollLoop.Timer?
+    /// Of the commands of plugins, until they have their outcome.
+    var audits: [CommandKey: CommandAudit] = [:]
+    var auditBucket = TokenBucket(size: CommandAudit.burst, rate: CommandAudit.rate, now: 0)
     /// What waits until a program has started, by instance.
     var awaited: [String: [AwaitedCommand]] = [:]
 
@@ -61,6 +64,7 @@ actor Commands {
     /// A COMMAND that its session has admitted.
     func carryOut(_ request: CommandRequest, for session: ClientSession) {
         let key = CommandKey(session: session.reference, id: request.id)
+        audit(request, session, key)
         switch request.content {
         case .answer(let answer):
             do throws(WireError) {
@@ -78,7 +82,8 @@ actor Commands {
             do throws(CommandFailure) {
                 let type = try OwnCommands.named(command)
                 let order = try Self.read(type, arguments, isDryRun: isDryRun)
-                begin(order, key, isDryRun: isDryRun, deadline: deadline)
+                begin(
+                    order, key, isDryRun: isDryRun, deadline: deadline, CommandScope(session, facts.clock))
             } catch {
                 finish(.failed(code: error.code, reason: error.reason), key)
             }
@@ -89,6 +94,7 @@ actor Commands {
     func end(of session: SessionReference) {
         for key in running.keys where key.session == session { running.removeValue(forKey: key)?.cancel() }
         forgetAwaited(of: session)
+        endAudits(of: session)
         perform(relay.ended(session))
     }
 
@@ -111,11 +117,13 @@ actor Commands {
         }
     }
 
-    private func begin(_ order: any OwnCommand, _ key: CommandKey, isDryRun: Bool, deadline: Int64?) {
+    private func begin(
+        _ order: any OwnCommand, _ key: CommandKey, isDryRun: Bool, deadline: Int64?, _ scope: CommandScope?
+    ) {
         let teller = ProgressRelay(id: key.id) { [weak self] teller in
             Task { await self?.tell(teller, key) }
         }
-        let call = CommandCall(isDryRun: isDryRun, progress: teller)
+        let call = CommandCall(isDryRun: isDryRun, progress: teller, scope: scope)
         let work = Task {
             let content = await outcome(of: order, call)
             finish(content, key)
@@ -153,6 +161,7 @@ actor Commands {
     /// What still runs of it is cancelled: its answer has been given.
     private func finish(_ content: CommandOutcome.Content, _ key: CommandKey) {
         running.removeValue(forKey: key)?.cancel()
+        audit(content, key)
         outlet.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session)
     }
 

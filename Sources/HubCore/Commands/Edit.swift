@@ -44,19 +44,19 @@ struct Edit: OwnCommand {
         if undo {
             action = .undoEdit(numbers: [number])
         } else {
-            guard let stored = try await hub.store.records(numbers: [number]).first else {
+            guard let stored = try await hub.records([number], call.scope)[number] else {
                 return try await hub.report(
                     [
                         ManualResult(
                             number: number,
                             result: .rejected(
                                 Rejection(code: "unknown", reason: "no record has the number \(number)")))
-                    ], isDryRun: call.isDryRun)
+                    ], call)
             }
             action = try await change(of: stored, hub)
         }
-        let results = try await hub.carryOut(action, isDryRun: call.isDryRun)
-        return try await hub.report(results, isDryRun: call.isDryRun)
+        let results = try await hub.carryOut(action, call)
+        return try await hub.report(results, call)
     }
 
     /// The edit, and those of the members that go with it: all that have the times of their correlation or workout.

@@ -72,6 +72,7 @@ struct Erase: OwnCommand {
     }
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        try call.scope?.demandAll(for: "erase")
         if let numbers, numbers.isEmpty || numbers.count > RecordQuery.maximumPage {
             throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
         }

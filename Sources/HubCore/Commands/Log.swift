@@ -48,21 +48,23 @@ struct Log: OwnCommand {
     var key: String?
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
-        let person = try person(hub.facts)
+        let person = try person(hub.facts, call.scope?.persons)
         let records = try samples(hub.outlet.knownTypes, now: hub.facts.clock.now()).map { sample, canonical in
             IntakeRecord(record: .sample(sample), assignment: .person(person), canonical: canonical)
         }
         var last: [Int: StoredRecord] = [:]
         for (place, record) in records.enumerated() {
             guard case .sample(let sample) = record.record else { continue }
-            last[place] = try await hub.store.newest(of: sample.type, person)
+            let newest = try await hub.store.newest(of: sample.type, person)
+            last[place] = newest.flatMap { call.scope?.mayRead($0) ?? true ? $0 : nil }
         }
-        let results = try await hub.carryOut(.log(records), isDryRun: call.isDryRun)
+        let results = try await hub.carryOut(.log(records), call)
         return ManualReport(results, others: [:], last: last, isDryRun: call.isDryRun).json
     }
 
-    private func person(_ facts: HubFacts) throws(CommandFailure) -> Person {
-        let names = facts.persons.map(\.name)
+    /// - Parameter allowed: of whom the asker may enter something; `nil` for all.
+    private func person(_ facts: HubFacts, _ allowed: [String]?) throws(CommandFailure) -> Person {
+        let names = facts.persons.map(\.name).filter { allowed?.contains($0) ?? true }
         guard let name = person ?? (names.count == 1 ? names[0] : nil) else {
             throw CommandFailure(
                 "person",
@@ -70,7 +72,7 @@ struct Log: OwnCommand {
                     ? "hub.conf has no person; add [person.NAME], and start the hub again or apply it"
                     : "person: hub.conf has \(names.joined(separator: ", ")); say whose it is")
         }
-        guard let known = facts.rules.person(named: name, allowed: nil) else {
+        guard let known = facts.rules.person(named: name, allowed: allowed) else {
             let hint = nearestName(to: name, among: names).map { "did you mean \($0)?" }
             throw CommandFailure(
                 "person",

@@ -52,8 +52,21 @@ struct ManualReport {
 }
 
 extension Commands {
-    /// Does what a person asked for, in the line of the commits, or says what that would do.
+    /// Does what a person or, within its bounds, a plugin asked for, in the line of the commits, or says what that would do.
     ///
+    /// - Throws: `stopping` when no more commits come.
+    func carryOut(_ action: ManualChange, _ call: CommandCall) async throws -> [ManualResult] {
+        guard let scope = call.scope else { return try await carryOut(action, isDryRun: call.isDryRun) }
+        let results = try await carryOut(action, within: scope, isDryRun: call.isDryRun)
+        if !call.isDryRun {
+            let changed = results.compactMap {
+                if case .stored(let placement) = $0.result { placement.number } else { nil }
+            }
+            auditRecords(changed, scope.instance)
+        }
+        return results
+    }
+
     /// - Throws: `stopping` when no more commits come.
     func carryOut(_ action: ManualChange, isDryRun: Bool) async throws -> [ManualResult] {
         if isDryRun { return try await store.rehearse(action, recordedAt: facts.clock.now()) }
@@ -64,13 +77,10 @@ extension Commands {
     }
 
     /// The report on what was done to records that are there.
-    func report(_ results: [ManualResult], isDryRun: Bool) async throws -> RawJSON {
+    func report(_ results: [ManualResult], _ call: CommandCall) async throws -> RawJSON {
         let unchanged = results.filter { if case .stored = $0.result { false } else { $0.number > 0 } }.map(\.number)
-        var others: [Int64: StoredRecord] = [:]
-        for chunk in unchanged.chunks(of: RecordQuery.maximumPage) {
-            for record in try await store.records(numbers: chunk) { others[record.number] = record }
-        }
-        return ManualReport(results, others: others, isDryRun: isDryRun).json
+        let others = try await records(unchanged, call.scope)
+        return ManualReport(results, others: others, isDryRun: call.isDryRun).json
     }
 }
 

@@ -22,6 +22,8 @@ struct CommandCall: Sendable {
     let isDryRun: Bool
     /// Tells the asker how far it has come; from any thread, as often as convenient.
     let progress: ProgressRelay
+    /// What the asker may see and change; `nil` for the owner, who may everything.
+    let scope: CommandScope?
 }
 
 /// Why a command failed, as its OUTCOME says it.

@@ -86,6 +86,7 @@ extension Commands {
             case .command(let request, let plugin): outlet.send(.command(request), to: plugin)
             case .progress(let progress, let asker): outlet.send(.progress(progress), to: asker)
             case .outcome(let outcome, let asker):
+                audit(outcome.content, CommandKey(session: asker, id: outcome.id))
                 outlet.answer(.outcome(outcome), to: .command(outcome.id), in: asker)
             }
         }

@@ -26,7 +26,7 @@ struct Retract: OwnCommand {
         guard !undo || reason == nil else { throw CommandFailure(problems: ["reason: undo takes none"]) }
         let action: ManualChange =
             undo ? .undoRetraction(numbers: numbers) : .retract(numbers: numbers, reason: reason)
-        let results = try await hub.carryOut(action, isDryRun: call.isDryRun)
-        return try await hub.report(results, isDryRun: call.isDryRun)
+        let results = try await hub.carryOut(action, call)
+        return try await hub.report(results, call)
     }
 }

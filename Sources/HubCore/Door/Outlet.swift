@@ -61,6 +61,9 @@ struct Outlet: Sendable {
         door.assumeIsolated { $0.feeds.announce(topic, body, to: readership) }
     }
 
+    /// What a plugin did, for the owner's listeners.
+    func publish(_ news: PluginNews) { door.assumeIsolated { $0.publish(news) } }
+
     /// What is wrong with an instance, for `hub status`; not grave.
     func note(_ fault: String, of instance: String) {
         door.assumeIsolated { $0.plugins.counters.failed(instance, fault, isGrave: false) }

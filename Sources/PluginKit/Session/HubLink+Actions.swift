@@ -90,6 +90,7 @@ extension HubLink {
         openings.note()
         types.assumeIsolated { $0.settle(.success(())) }
         questions.assumeIsolated { $0.send() }
+        ownersCommands.assumeIsolated { $0.send() }
         sink.assumeIsolated { $0.sessionOpened() }
         spool.assumeIsolated { $0.sessionOpened() }
     }
@@ -101,6 +102,7 @@ extension HubLink {
         spool.assumeIsolated { $0.sessionLost() }
         commands.assumeIsolated { $0.sessionLost() }
         questions.assumeIsolated { $0.sessionLost() }
+        ownersCommands.assumeIsolated { $0.sessionLost() }
         sink.assumeIsolated { $0.sessionLost() }
     }
 
@@ -111,7 +113,10 @@ extension HubLink {
         // An answer without a question is to one that was cancelled here.
         case .result(let result): _ = answer(result.id, message)
         case .token(let token): _ = answer(token.id, message)
+        case .progress(let progress): ownersCommands.assumeIsolated { $0.receive(progress) }
+        case .outcome(let outcome): ownersCommands.assumeIsolated { $0.receive(outcome) }
         case .error(let error) where answer(error.ref, message): break
+        case .error(let error) where ownersCommands.assumeIsolated({ $0.refuse(error) }): break
         case .error(let error):
             logger.error("the hub reports an error", metadata: ["hub.error": "\(error)"])
         default:
@@ -145,6 +150,7 @@ extension HubLink {
         let error = GiveError(.stopping, reason)
         storeCalls.assumeIsolated { $0.stop(error) }
         questions.assumeIsolated { $0.stop() }
+        ownersCommands.assumeIsolated { $0.stop() }
         types.assumeIsolated { $0.settle(.failure(error)) }
         spool.assumeIsolated { $0.endWaits() }
     }

@@ -40,6 +40,7 @@ package actor HubLink {
     nonisolated let storeCalls: StoreCalls
     nonisolated let commands: CommandHandler
     nonisolated let questions: HubQuestions
+    nonisolated let ownersCommands: OwnersCommands
     nonisolated let sink: SinkDeliveries
     nonisolated let types: TypeDeclarations
 
@@ -94,6 +95,7 @@ package actor HubLink {
         storeCalls = StoreCalls(on: loop, outlet: outlet)
         commands = CommandHandler(on: loop, outlet: outlet)
         questions = HubQuestions(on: loop, outlet: outlet)
+        ownersCommands = OwnersCommands(on: loop, outlet: outlet)
         sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
         self.types = TypeDeclarations(on: loop, outlet: outlet, commands: commands, logger: logger)
         outlet.connect(self)
