@@ -53,11 +53,13 @@ struct HubDirectories {
         return path
     }
 
+    /// Where the logs of plugins are, once ``logs()`` has made it.
+    var logFiles: PluginLogFiles { PluginLogFiles(data: files.data) }
+
     /// Where the logs of plugins are written.
     func logs() throws(HubError) -> PluginLogFiles {
-        let files = PluginLogFiles(data: files.data)
-        try Self.make(files.folder)
-        return files
+        try Self.make(logFiles.folder)
+        return logFiles
     }
 
     static func make(_ path: String) throws(HubError) {

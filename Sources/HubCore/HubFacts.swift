@@ -27,6 +27,8 @@ struct HubFacts: Sendable {
     var knownPersons: Set<String>
     var rules: PersonRules
     let storePath: String
+    /// Where the logs of plugins are.
+    let logs: PluginLogFiles
     /// What the answer to `plugins` says of each instance.
     var catalogue: RawJSON
     /// What `hub status` says of each configured instance, to begin with.

@@ -11,6 +11,8 @@ public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
     case accounts
     /// The story of a record.
     case trace
+    /// The last lines of a plugin's log.
+    case logs
 
     /// To command plugins whatever their manifests declare.
     case commands
@@ -19,7 +21,7 @@ public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
         replay, restart, retention, retract, stop
 
     /// Those that let it command something.
-    public static let ofCommands = Set(allCases).subtracting([.status, .plugins, .persons, .accounts, .trace])
+    public static let ofCommands = Set(allCases).subtracting([.status, .plugins, .persons, .accounts, .trace, .logs])
 
     /// In `hub.conf`: all that the manifest asks for.
     public static let all = "*"

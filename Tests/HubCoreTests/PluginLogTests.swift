@@ -1,5 +1,6 @@
 import Foundation
 import HubSessions
+import HubWire
 import Logging
 import Seeds
 import Testing

@@ -14,8 +14,12 @@ import Testing
             var next: String?
         }
         let scene = try await Scene {
-            $0.grants.owner = ["persons", "trace", "of a newer hub"]
+            $0.grants.owner = ["persons", "trace", "logs", "of a newer hub"]
             $0.ownersAnswers = [
+                .logs: RawJSON(
+                    trusted: Array(
+                        #"{"instance":"exist","lines":[{"time":"t","level":"info","from":"hub","text":"x"}],"more":true}"#
+                            .utf8)),
                 .persons: RawJSON(trusted: Array(#"[{"name":"me"}]"#.utf8)),
                 .trace: RawJSON(trusted: Array(#"{"number":7,"next":"x"}"#.utf8)),
             ]
@@ -26,7 +30,9 @@ import Testing
                 do {
                     #expect(hub.ownerRights.isEmpty || hub.sessionCount > 0)
                     try await hub.untilSession(beyond: 0)
-                    #expect(hub.ownerRights == [.persons, .trace])
+                    #expect(hub.ownerRights == [.persons, .trace, .logs])
+                    let log = try await hub.logs(of: "exist", limit: 1)
+                    #expect(log.lines.map(\.text) == ["x"] && log.lines[0].from == .hub && log.more)
                     #expect(try await hub.ask(.persons, as: [Known].self).map(\.name) == ["me"])
                     #expect(try await hub.ask(.persons).text == #"[{"name":"me"}]"#)
                     let story = try await hub.trace(7, limit: 2, next: "y", as: Story.self)

@@ -89,6 +89,7 @@ private final class Transcript {
     private func ask(_ peer: DoorPeer) throws {
         for want in ["status", "plugins", "persons", "accounts", "sources"] { _ = try peer.ask(#""want":"\#(want)""#) }
         _ = try peer.ask(#""want":"trace","number":1"#)
+        #expect(throws: DoorPeer.Silence.self) { try peer.ask(#""want":"logs","instance":"nobody""#) }
         _ = try peer.ask(#""want":"records","limit":2"#)
         let kinds = #""kinds":["quantity","day","retraction"]"#
         _ = try peer.ask(#""want":"records",\#(kinds)"#)

@@ -111,6 +111,7 @@ import Testing
             "TypeDeclaration": "declaration.json", "Pulse": "feed.json#/$defs/pulse",
             "SourcesPage": "answers/sources.json", "SourceTally": "answers/sources.json#/$defs/tally",
             "Origin": "common.json#/$defs/source", "StatisticsPage": "answers/statistics.json",
+            "LogPage": "answers/logs.json", "LogLine": "answers/logs.json#/$defs/line",
             "Thinned": "answers/statistics.json#/$defs/thinned", "Reading": "answers/statistics.json#/$defs/reading",
         ]
         for (type, address) in printed {

@@ -3,6 +3,7 @@ import Foundation
 import HubClient
 import HubCore
 import HubSettings
+import HubWire
 import Samples
 
 struct LogsCommand: ParsableCommand {

@@ -46,7 +46,8 @@ struct ConfiguredParts: Sendable {
             knownPersons: Set(known.flatMap { [$0.name, $0.uid] }),
             rules: PersonRules(
                 configuration.persons, uids: uids, known: known, certainty: configuration.hub.assignCertainty),
-            storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
+            storePath: directories.storePath, logs: directories.logFiles,
+            catalogue: PluginCatalogue.json(configuration, checked),
             plugins: PluginCatalogue.statuses(configuration, checked), started: began,
             retention: configuration.retention.map { RetentionRule($0) }, priorities: configuration.priorities,
             memoryLimit: configuration.hub.memoryLimit.map { Int($0.bytes) })

@@ -1,4 +1,5 @@
 import Foundation
+package import HubWire
 
 /// Reads the log files of an instance, and what is added to them later, through rotations.
 package struct LogReader {

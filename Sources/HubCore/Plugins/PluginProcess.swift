@@ -1,5 +1,6 @@
 import Glibc
 import HubSessions
+import HubWire
 import Logging
 import Subprocess
 import Synchronization

@@ -1,5 +1,6 @@
 import HealthStatistics
 import HubSessions
+import HubSettings
 import HubStore
 import HubWire
 import Samples
@@ -100,6 +101,7 @@ actor Questions {
                 let accounts = try await store.accounts().map(HubStatus.AccountStatus.init)
                 return .answer(.answer(.accounts, RawJSON(encoding: accounts)))
             case .trace: return try await trace(question)
+            case .logs: return .answer(.answer(.logs, RawJSON(encoding: try await log(question.query))))
             }
         } catch let error as WireError {
             throw error
@@ -126,6 +128,19 @@ actor Questions {
             }
         }
         return statuses
+    }
+
+    /// The last lines of an instance's log, also of one that hub.conf has no longer.
+    private func log(_ query: QueryRequest) async throws -> LogPage {
+        let (name, facts) = (query.instance ?? "", outlet.facts)
+        let tail = LogTail(
+            files: facts.logs, instance: name, limit: Int(query.limit ?? Int64(LogPage.usualLines)),
+            start: query.filter.from.map { LogLine.time($0.microseconds) })
+        if let page = try await tail.page() { return page }
+        let names = facts.plugins.map(\.name)
+        guard !names.contains(name) else { return LogPage(instance: name, lines: [], more: false) }
+        let hint = nearestName(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+        throw WireError(.field, "QUERY.instance: no [plugin.\(name)], and no log of that name\(hint)", closed: false)
     }
 
     private func status() async -> HubStatus {

@@ -4,7 +4,7 @@ public import Samples
 public struct QueryRequest: Hashable, Sendable {
     /// What is asked for.
     public enum Subject: String, Hashable, Sendable, CaseIterable {
-        case records, sources, statistics, status, plugins, persons, accounts, trace
+        case records, sources, statistics, status, plugins, persons, accounts, trace, logs
 
         /// Whether it is about the hub, and the owner's alone to ask; the others are about records, by what a session may read.
         public var isOfOwner: Bool { ![.records, .sources, .statistics].contains(self) }
@@ -70,6 +70,8 @@ public struct QueryRequest: Hashable, Sendable {
     public var figures: [String]?
     /// With `statistics`: one for each interval; without it, one.
     public var interval: StatisticsInterval?
+    /// With `logs`: whose.
+    public var instance: String?
 
     public init(
         id: Int64, want: Subject = .records, filter: Filter = Filter(), since: Cursor? = nil, order: Order? = nil,
@@ -86,11 +88,14 @@ public struct QueryRequest: Hashable, Sendable {
 extension QueryRequest: BodyCoding {
     private static let members =
         ["id", "want"] + Filter.members
-        + ["since", "order", "latest", "limit", "next", "number", "figures", "interval"]
+        + ["since", "order", "latest", "limit", "next", "number", "figures", "interval", "instance"]
     /// What a question about statistics may have.
     private static let statisticsMembers = [
         "id", "want", "types", "persons", "sources", "from", "to", "limit", "next", "figures", "interval",
     ]
+
+    /// What a question about a log may have.
+    private static let logMembers = ["id", "want", "instance", "limit", "from"]
 
     init(reading object: ObjectReader) throws(WireError) {
         try object.refuseOthers(than: Self.members)
@@ -112,6 +117,7 @@ extension QueryRequest: BodyCoding {
         number = try object.integerIfPresent("number")
         figures = try object.textsIfPresent("figures")
         interval = try object.objectIfPresent("interval")
+        instance = try object.textIfPresent("instance")
         try check(object)
     }
 
@@ -143,6 +149,17 @@ extension QueryRequest: BodyCoding {
         } else if let name = ["figures", "interval"].first(where: { object.value($0) != nil }) {
             throw object.fault(name, "it with want \"statistics\" alone", object.value(name))
         }
+        if want == .logs {
+            try object.refuseOthers(than: Self.logMembers)
+            guard let instance, PeerName.isValid(instance) else {
+                throw object.fault("instance", "the instance whose log it is", object.value("instance"))
+            }
+            guard limit ?? 1 <= LogPage.mostLines else {
+                throw object.fault("limit", "at most \(LogPage.mostLines) lines", object.value("limit"))
+            }
+        } else if instance != nil {
+            throw object.fault("instance", "it with want \"logs\" alone", object.value("instance"))
+        }
         if want == .trace, number == nil {
             throw object.fault("number", "the number of the record to trace", nil)
         }
@@ -173,6 +190,7 @@ extension QueryRequest: BodyCoding {
         body.member("number", integer: number)
         body.member("figures", texts: figures)
         body.member("interval", object: interval)
+        body.member("instance", text: instance)
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 public import HubSettings
 public import HubWire
+public import Samples
 import Synchronization
 
 /// A question that is the owner's: asked by a plugin whose manifest asks for it (`owner`) and to which `hub.conf` grants it.
@@ -48,6 +49,19 @@ extension PluginContext {
     /// - Throws: as ``ask(_:)``; a `DecodingError`.
     public func ask<Answer: Decodable>(_ question: OwnerQuestion, as type: Answer.Type) async throws -> Answer {
         try JSONDecoder().decode(type, from: Data(try await ask(question).bytes))
+    }
+
+    /// The last lines of a plugin's log, oldest first: what it has printed, and what the hub did with its process.
+    ///
+    /// - Parameters:
+    ///   - instance: as `hub.conf` names it.
+    ///   - limit: at most so many lines, of 1,000 at most; 200 if not given.
+    ///   - start: only lines from then on, by the machine's clock.
+    /// - Throws: as ``ask(_:)``; of `error` the code is `field` where there is no such instance.
+    public func logs(of instance: String, limit: Int? = nil, from start: Timestamp? = nil) async throws -> LogPage {
+        var query = QueryRequest(id: 0, want: .logs, limit: limit.map { Int64($0) })
+        (query.instance, query.filter.from) = (instance, start)
+        return try JSONDecoder().decode(LogPage.self, from: Data(try await link.ownersAnswer(query).bytes))
     }
 
     /// A page of the story of a record: its versions, where it was delivered, the days that are made of it.

@@ -20,13 +20,13 @@ public struct LogLine: Hashable, Sendable, Codable {
     /// Without line breaks and control characters.
     public var text: String
 
-    static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+    public static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
 
     /// A line about to be written.
     ///
     /// PluginKit's own form, `TIME LEVEL TEXT`, gives the level; its time is left out, for the hub's is as good.
     /// - Parameter microseconds: since 1970.
-    init(_ text: String, from: Origin, level: String? = nil, at microseconds: Int64) {
+    public init(_ text: String, from: Origin, level: String? = nil, at microseconds: Int64) {
         let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
         var (found, rest): (String?, Substring) = (nil, text[...])
         if from != .hub, words.count == 3, Self.levels.contains(String(words[1])), Self.isTime(words[0]) {

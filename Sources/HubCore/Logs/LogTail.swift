@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+import HubWire
+import Synchronization
+
+/// Reads the end of an instance's log, on a thread of its own: a call on a disk that does not answer does not return.
+struct LogTail: Sendable {
+    let files: PluginLogFiles
+    let instance: String
+    /// At most so many lines.
+    let limit: Int
+    /// Only lines from then on, as a line has its time; `nil`: all.
+    let start: String?
+
+    /// So many threads may be held by a disk, and no further log is read until one is released.
+    private static let mostHeld = 4
+    private static let held = Atomic(0)
+
+    /// Of the lines that fit; `nil` where there is no log of the instance.
+    ///
+    /// - Throws: `store` where the disk does not answer.
+    func page(within patience: Duration = .seconds(5)) async throws(WireError) -> LogPage? {
+        let (found, isDone) = (Found(), Flag())
+        guard Self.held.load(ordering: .relaxed) < Self.mostHeld else { throw Self.silence }
+        Self.held.add(1, ordering: .relaxed)
+        Thread.detachNewThread {
+            let page = read()
+            found.value.withLock { $0 = .some(page) }
+            Self.held.subtract(1, ordering: .relaxed)
+            isDone.raise()
+        }
+        await isDone.wait(upTo: patience)
+        guard let page = found.value.withLock({ $0 }) else { throw Self.silence }
+        return page
+    }
+
+    private static let silence = WireError(
+        .store, "QUERY: the disk with the logs of plugins does not answer; see dmesg and mount", closed: false)
+
+    private final class Found: Sendable {
+        let value = Mutex<LogPage??>(nil)
+    }
+
+    /// Looks from the newest line back, and no further than what is asked for.
+    func read() -> LogPage? {
+        var (lines, bytes, seen): ([LogLine], Int, Set<ino_t>) = ([], 0, [])
+        var isThere = false
+        for path in files.all(of: instance).reversed() {
+            let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+            guard file >= 0 else { continue }
+            defer { close(file) }
+            var facts = stat()
+            // One that was renamed while this looked has been read under its former name.
+            guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, seen.insert(facts.st_ino).inserted else {
+                continue
+            }
+            isThere = true
+            // With one byte before, of which it is told whether a line begins at the first of these.
+            let room = LogPage.mostBytes - bytes + 2
+            let begin = max(0, Int(facts.st_size) - room)
+            let text = Self.bytes(of: file, from: begin, count: Int(facts.st_size) - begin)
+            var parts = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
+            // What is written just now has no end yet; what was begun before has its beginning elsewhere.
+            parts = parts.dropLast()
+            if begin > 0 { parts = parts.dropFirst() }
+            for part in parts.reversed() {
+                guard let line = LogLine(reading: String(decoding: part, as: UTF8.self)) else { continue }
+                if let start, line.time < start { return page(lines, more: false) }
+                guard lines.count < limit, bytes + part.count < LogPage.mostBytes else {
+                    return page(lines, more: true)
+                }
+                lines.append(line)
+                bytes += part.count + 1
+            }
+            if begin > 0 { return page(lines, more: true) }
+        }
+        return isThere ? page(lines, more: false) : nil
+    }
+
+    private func page(_ lines: [LogLine], more: Bool) -> LogPage {
+        LogPage(instance: instance, lines: lines.reversed(), more: more)
+    }
+
+    private static func bytes(of file: CInt, from begin: Int, count: Int) -> [UInt8] {
+        guard count > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let part = pread(file, buffer.baseAddress.map { $0 + filled }, count - filled, begin + filled)
+                if part < 0, errno == EINTR { continue }
+                guard part > 0 else { return }
+                filled += part
+            }
+        }
+    }
+}
