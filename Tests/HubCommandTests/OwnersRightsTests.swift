@@ -1,0 +1,71 @@
+import Foundation
+import HubProcess
+import Testing
+
+@testable import HubCommand
+
+/// How people see what of the owner's a plugin asks for and is granted, with a real hub and a program that it starts.
+@Suite struct OwnersRightsTests {
+    private static let manifest =
+        #"{"name":"probe","summary":"s","version":"1","reads":["weight"],"owner":["status","trace","restart"]}"#
+
+    private static func hub() async throws -> (hub: TestHub, folder: TemporaryFolder) {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/hub-probe"
+        let script = "#!/bin/sh\n[ \"$1\" = --describe ] || exit 78\necho '\(manifest)'\n"
+        try Data(script.utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        let hub = try await TestHub("[person.me]\n\n[plugin.probe]\nexecutable = \"\(path)\"\n", in: folder)
+        return (hub, folder)
+    }
+
+    private static func write(_ grants: String, in hub: TestHub) throws {
+        let text = try String(contentsOfFile: hub.configuration, encoding: .utf8)
+        let kept = text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("grants") }
+        try (kept.joined(separator: "\n") + grants + "\n").write(
+            toFile: hub.configuration, atomically: true, encoding: .utf8)
+    }
+
+    @Test func `R12.10 R12.11 permissions, plugins, check and doctor say what is asked for, granted and needless`()
+        async throws
+    {
+        let (hub, _) = try await Self.hub()
+        let line = #"grants = { owner = ["status", "trace", "restart"] } in [plugin.probe] of hub.conf"#
+        let nothing = try await hub.run(["permissions", "probe"])
+        #expect(
+            nothing.output.contains(
+                "probe may nothing of what is the owner's; it asks also for status, trace, restart: \(line)"),
+            "\(nothing.output)")
+
+        try Self.write(#"grants = { owner = ["status", "plugins"] }"#, in: hub)
+        let checked = try await hub.run(["check"])
+        #expect(checked.code == 0 && checked.output.contains(#"has no effect"#), "\(checked)")
+        #expect(checked.output.contains(#""plugins""#) && checked.output.contains("1 warning"), "\(checked.output)")
+        let applied = try await hub.run(["apply"])
+        #expect(applied.code == 0, "\(applied)")
+        let some = try await hub.run(["permissions", "probe"])
+        #expect(
+            some.output.contains("probe may of what is the owner's: status; it asks also for trace, restart: \(line)"),
+            "\(some.output)")
+        let plugins = try await hub.run(["plugins", "probe"])
+        #expect(plugins.output.contains("owner's  status (asks also for trace, restart; not granted"), "\(plugins.output)")
+        let doctor = try await hub.run(["doctor"])
+        #expect(doctor.output.contains("plugin probe may, as you may: status"), "\(doctor.output)")
+
+        try Self.write(#"grants = { owner = ["*"] }"#, in: hub)
+        #expect(try await hub.run(["check"]).output.contains("warning") == false)
+        _ = try await hub.run(["apply"])
+        let json = try await hub.run(["permissions", "probe", "--json"])
+        #expect(
+            json.output.contains(
+                #""owner":{"asked":["status","trace","restart"],"granted":["status","trace","restart"]}"#),
+            "\(json.output)")
+        let all = try await hub.run(["permissions", "probe"])
+        #expect(all.output.contains("probe may of what is the owner's: status, trace, restart\n"), "\(all.output)")
+
+        try Self.write("remote = true\ngrants = { read = [\"weight\"], owner = [\"*\"] }", in: hub)
+        let remote = try await hub.run(["check"])
+        #expect(remote.code == 65 && remote.output.contains("that the hub starts on this machine"), "\(remote.output)")
+        #expect(try await hub.stop() == 0)
+    }
+}
