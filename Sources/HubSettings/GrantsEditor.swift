@@ -1,4 +1,4 @@
-/// Changes the lists of types in `grants` of a plugin within the text of a `hub.conf`, and leaves every other byte as it is.
+/// Changes the lists in `grants` of a plugin within the text of a `hub.conf`, and leaves every other byte as it is.
 public struct GrantsEditor {
     /// What cannot be written without losing something, and what to write by hand.
     public struct Refusal: Error, Hashable, CustomStringConvertible {
@@ -20,7 +20,7 @@ public struct GrantsEditor {
     }
 
     /// A list as it is written; `nil` where it is not.
-    /// - Parameter key: `read` or `write`.
+    /// - Parameter key: `read`, `write` or `owner`.
     public func list(_ key: String) -> [String]? {
         guard case .array(let entries)? = entry(key)?.node else { return nil }
         return entries.compactMap { if case .string(let name) = $0.node { name } else { nil } }

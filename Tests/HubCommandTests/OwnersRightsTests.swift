@@ -26,6 +26,41 @@ import Testing
             toFile: hub.configuration, atomically: true, encoding: .utf8)
     }
 
+    @Test func `permissions allow and deny write what of the owner's is granted, and the opposite takes it back`()
+        async throws
+    {
+        let (hub, _) = try await Self.hub()
+        let before = try String(contentsOfFile: hub.configuration, encoding: .utf8)
+        func text() throws -> String { try String(contentsOfFile: hub.configuration, encoding: .utf8) }
+        let dry = try await hub.run(["permissions", "allow", "probe", "status", "--owner", "--dry-run"])
+        #expect(dry.code == 0 && dry.output.contains("owner would be [status]; it was not written"), "\(dry)")
+        #expect(try text() == before)
+        let allowed = try await hub.run(["permissions", "allow", "probe", "status", "trace", "--owner"])
+        #expect(allowed.code == 0, "\(allowed)")
+        #expect(allowed.errors.contains("hub permissions deny probe status trace --owner takes it back"), "\(allowed)")
+        #expect(try text().contains(#"grants = { owner = ["status", "trace"] }"#))
+        #expect(
+            try await hub.run(["permissions", "probe"]).output.contains(
+                "probe may of what is the owner's: status, trace;"))
+        let again = try await hub.run(["permissions", "allow", "probe", "trace", "--owner"])
+        #expect(again.code == 0 && again.errors.contains("it is so already"), "\(again)")
+        let all = try await hub.run(["permissions", "allow", "probe", "*", "--owner", "--json"])
+        #expect(all.output.contains(#""after":["*"],"before":["status","trace"],"key":"owner""#), "\(all.output)")
+        let one = try await hub.run(["permissions", "deny", "probe", "trace", "--owner"])
+        #expect(one.output.contains("owner is [status, restart]; it was [*]"), "\(one)")
+        let none = try await hub.run(["permissions", "deny", "probe", "*", "--owner"])
+        #expect(none.code == 0 && none.errors.contains("is not what it was"), "\(none)")
+        for (arguments, reason) in [
+            (["allow", "probe", "stauts", "--owner"], "did you mean status?"),
+            (["allow", "probe", "plugins", "--owner"], "it asks for status, trace, restart"),
+            (["allow", "probe", "status", "--owner", "--read"], "neither reading nor sharing"),
+        ] {
+            let wrong = try await hub.run(["permissions"] + arguments)
+            #expect(wrong.code == 64 && wrong.errors.contains(reason), "\(wrong)")
+        }
+        #expect(try await hub.stop() == 0)
+    }
+
     @Test func `R12.10 R12.11 permissions, plugins, check and doctor say what is asked for, granted and needless`()
         async throws
     {
@@ -48,7 +83,8 @@ import Testing
             some.output.contains("probe may of what is the owner's: status; it asks also for trace, restart: \(line)"),
             "\(some.output)")
         let plugins = try await hub.run(["plugins", "probe"])
-        #expect(plugins.output.contains("owner's  status (asks also for trace, restart; not granted"), "\(plugins.output)")
+        #expect(
+            plugins.output.contains("owner's  status (asks also for trace, restart; not granted"), "\(plugins.output)")
         let doctor = try await hub.run(["doctor"])
         #expect(doctor.output.contains("plugin probe may, as you may: status"), "\(doctor.output)")
 

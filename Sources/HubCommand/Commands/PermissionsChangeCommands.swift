@@ -16,11 +16,12 @@ struct PermissionsAllowCommand: ParsableCommand {
             Examples:
               hub permissions allow exist weight heartRate --read
               hub permissions allow exist '*' --dry-run
+              hub permissions allow web status trace --owner
             """)
 
     @OptionGroup var change: PermissionChange
 
-    func run() throws { try change.run(isAllowed: true) }
+    func run() throws { try change.owner ? change.runOwner(isAllowed: true) : change.run(isAllowed: true) }
 }
 
 struct PermissionsDenyCommand: ParsableCommand {
@@ -34,23 +35,26 @@ struct PermissionsDenyCommand: ParsableCommand {
             Examples:
               hub permissions deny exist heartRate --read
               hub permissions deny exist heartRate --dry-run
+              hub permissions deny web '*' --owner
             """)
 
     @OptionGroup var change: PermissionChange
 
-    func run() throws { try change.run(isAllowed: false) }
+    func run() throws { try change.owner ? change.runOwner(isAllowed: false) : change.run(isAllowed: false) }
 }
 
 /// Allowing and denying.
 struct PermissionChange: ParsableArguments {
     @Argument(help: "The plugin, as hub.conf calls it.")
     var plugin: String
-    @Argument(help: "Types, such as weight; * for all that it asks for.")
+    @Argument(help: "Types, such as weight, or with --owner words; * for all that it asks for.")
     var types: [String]
     @Flag(help: "Reading alone.")
     var read = false
     @Flag(help: "Sharing alone: writing to the hub.")
     var share = false
+    @Flag(help: "What is yours alone to ask and do, such as status and trace.")
+    var owner = false
     @Flag(help: "Change nothing; show what would be written.")
     var dryRun = false
     @Flag(help: "One JSON document: {\"plugin\",\"file\",\"dryRun\",\"lists\",\"permissions\",\"instances\"}.")
@@ -65,13 +69,13 @@ struct PermissionChange: ParsableArguments {
     }
 
     /// What is written in place of what.
-    private struct List: Encodable {
+    struct List: Encodable {
         var key: String
         var before: [String]?
         var after: [String]
     }
 
-    private struct Report: Encodable {
+    struct Report: Encodable {
         var plugin, file: String
         var dryRun: Bool
         var lists: [List]
@@ -213,7 +217,7 @@ struct PermissionChange: ParsableArguments {
     // MARK: - The file
 
     /// The file that the hub follows, where it is this one and has no errors.
-    private static func file(of path: String, _ door: DoorClient) throws -> String {
+    static func file(of path: String, _ door: DoorClient) throws -> String {
         let report = try apply(door, isDryRun: true)
         let path = URL(filePath: path).resolvingSymlinksInPath().path
         guard URL(filePath: report.file).resolvingSymlinksInPath().path == path else {
@@ -232,14 +236,14 @@ struct PermissionChange: ParsableArguments {
         return try JSON.answer(ApplyReport.self, answer)
     }
 
-    private static func editor(_ text: String, of plugin: String, _ file: String) throws(Failure) -> GrantsEditor {
+    static func editor(_ text: String, of plugin: String, _ file: String) throws(Failure) -> GrantsEditor {
         do throws(GrantsEditor.Refusal) { return try GrantsEditor(text, of: plugin) } catch {
             throw Failure(.badConfiguration, "\(file): \(error)")
         }
     }
 
     /// Writes the file and has the hub follow it; a file that it does not follow is put back.
-    private static func write(
+    static func write(
         _ text: String, over old: String, to file: String, _ door: DoorClient
     ) throws -> [ApplyReport.Step] {
         try ConfigurationFile.replace(old, with: text, in: file)

@@ -24,7 +24,7 @@ struct PermissionsCommand: ParsableCommand {
             What is the owner's, such as hub status and hub trace, a plugin may ask only
             where its manifest asks for it and hub.conf grants it by name, in the section
             [plugin.NAME]: grants = { owner = ["status", "trace"] }, or ["*"] for all that
-            it asks for.
+            it asks for. allow and deny write that with --owner.
 
             Examples:
               hub permissions                              of all plugins
