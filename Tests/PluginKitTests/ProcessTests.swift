@@ -65,7 +65,7 @@ struct ExampleProcess {
             settings: [.init("address", .string(), help: "Host and port.", required: true)])
         #expect(
             try manifest.json == #"{"checksSettings":false,"commands":[],"declares":[],"#
-                + #""name":"kitchen-scale","profiles":false,"#
+                + #""name":"kitchen-scale","owner":[],"profiles":false,"#
                 + #""protocol":[1],"reaches":[],"reads":[],"settings":[{"help":"Host and port.","name":"address","required":true,"type":"string"}],"#
                 + #""summary":"Weights.","version":"1.0","writes":["weight"]}"#)
         #expect(manifest.faults.isEmpty)
