@@ -70,15 +70,12 @@ let plugins = [
     plugin(
         "HTTPIngest",
         [
-            "Compression", "Digests", "Files", "JSON", "MQTT", "PhonePayloads", "QRCodes", hummingbird,
-            .product(name: "HummingbirdCore", package: "hummingbird"),
-            .product(name: "HummingbirdTLS", package: "hummingbird"), httpTypes, logging, nio,
-            .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            "Compression", "Digests", "Files", "HTTPServing", "JSON", "MQTT", "PhonePayloads", "QRCodes", hummingbird,
+            httpTypes, logging, nio,
         ],
         tests: [
-            "Compression", "Digests", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "MQTT",
-            "PhonePayloads", "PluginState", "QRCodes", "Samples", "Seeds", logging, nio,
+            "Compression", "Digests", "HTTPServing", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire",
+            "JSON", "MQTT", "PhonePayloads", "PluginState", "QRCodes", "Samples", "Seeds", logging, nio,
         ], resources: [.copy("phone.py")]),
     plugin("IHealthHS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
     plugin(
@@ -276,6 +273,14 @@ let package = Package(
             [
                 "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "PluginTesting", "Samples",
                 "ZeroMQ",
+            ]),
+        module(
+            "HTTPServing",
+            [
+                "Files", "PluginKit", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"), httpTypes, logging, nio,
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         module("AppleImport", ["AppleExport", "HubWire", "PluginKit", "Samples"]),
         module("PluginPacks", ["Compression", "Digests", "Files", "HubCore", "HubSettings", "HubWire"]),

@@ -1,3 +1,4 @@
+import HTTPServing
 import PhonePayloads
 import PluginKit
 import QRCodes
@@ -63,12 +64,14 @@ struct HTTPIngest: SourcePlugin {
 
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
-        let door = Door(settings: parts.settings, desk: parts.desk, patience: limits.connection)
+        let listening = parts.settings.listening
+        let door = HTTPDoor(
+            listening, hub: hub, responder: parts.desk, patience: limits.connection, connections: 32)
         // Not a part of this task, which is cancelled to stop: who waits for an answer gets it before the door closes.
         let serving = Task {
             try await door.run { port in
                 hub.logger.info(
-                    "waiting for phones", metadata: ["host": "\(parts.settings.host)", "port": "\(port)"])
+                    "waiting for phones", metadata: ["host": "\(listening.host)", "port": "\(port)"])
                 if let event = try? DeviceEvent("connected") { await hub.event(event) }
             }
         }
@@ -98,7 +101,9 @@ struct HTTPIngest: SourcePlugin {
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try IngestSettings(hub.settings)
         let next = "hub ingest new makes a token for each"
-        guard let files = settings.certificate else { return "Phones come to \(settings.address); \(next)." }
+        guard let files = settings.listening.certificate else {
+            return "Phones come to \(settings.listening.address); \(next)."
+        }
         let end = try files.read().end
         guard end > hub.clock.now() else {
             throw PluginFailure(
@@ -106,13 +111,13 @@ struct HTTPIngest: SourcePlugin {
                 "setting certificate: it ended on \(CertificateFiles.date(end)), and phones refuse it: renew it")
         }
         return
-            "Phones come to \(settings.address), with a certificate until \(CertificateFiles.date(end)); \(next)."
+            "Phones come to \(settings.listening.address), with a certificate until \(CertificateFiles.date(end)); \(next)."
     }
 }
 
 /// How long is waited for what.
 struct IngestLimits: Sendable {
-    var connection = PatienceHandler.Limits()
+    var connection = PatienceLimits()
     /// For the hub, once a post is there: phones have about 30 seconds for everything.
     var post = Duration.seconds(20)
     /// The same for those who forget what is not taken at once.
@@ -136,7 +141,7 @@ struct IngestParts: Sendable {
         tokens = TokenStore(hub.state, declared: settings.tokens, trusted: settings.broker?.topics.map(\.token) ?? [])
         intake = Intake(
             hub: hub, settings: settings, memory: IntakeMemory(hub.state), tokens: tokens, complaints: Complaints(hub))
-        desk = Desk(intake: intake, page: SetupPage(address: settings.address), limits: limits)
+        desk = Desk(intake: intake, page: SetupPage(address: settings.listening.address), limits: limits)
     }
 
     func new(_ call: CommandCall) async throws -> NewIngestToken {
@@ -147,13 +152,13 @@ struct IngestParts: Sendable {
         let said = call.arguments["person"]?.string
         let person = try person(of: name, said: said)
         let formats = Set(try call.arguments.texts("formats"))
-        var answer = NewIngestToken(name: name, person: person, address: settings.address)
+        var answer = NewIngestToken(name: name, person: person, address: settings.listening.address)
         answer.note = note(name, said, person)
         guard !call.isDryRun else { return answer }
         let (_, text) = try await tokens.add(name: name, person: person, formats: formats, at: hub.clock.now())
         answer.token = text
         if formats.isEmpty || formats.contains("hae") {
-            let link = Self.link(address: settings.address, name: name, token: text)
+            let link = Self.link(address: settings.listening.address, name: name, token: text)
             (answer.link, answer.qr) = (link, QRCode(link)?.lines)
         }
         return answer

@@ -1,4 +1,5 @@
 import Foundation
+@testable import HTTPServing
 import HubProcess
 import HubSettings
 import JSON
@@ -166,7 +167,8 @@ struct CertificateTests {
             _ = keeper.current()
         }
         #expect(told.withLock { $0 } == [.ends(at: end), .ends(at: end), .ends(at: end)])
-        #expect(CertificateKeeper.Notice.ends(at: end).warning(at: end + 1)?.contains("ended on 20") == true)
+        #expect(
+            CertificateKeeper.Notice.ends(at: end).warning(at: end + 1, to: "phones")?.contains("ended on 20") == true)
         try await certificates.issue(days: 300)
         _ = keeper.current()
         _ = keeper.current()
@@ -267,7 +269,7 @@ struct CertificateTests {
         func reasons(_ more: [String: SettingValue]) -> [String] { self.reasons(files.merging(more) { $1 }) }
         let everywhere = SettingValue.string("0.0.0.0:7780")
         let nowhere = reasons(["listen": everywhere])
-        #expect(nowhere.count == 1 && nowhere[0].hasPrefix("setting address: no phone can call 0.0.0.0"))
+        #expect(nowhere.count == 1 && nowhere[0].hasPrefix("setting address: phones cannot call 0.0.0.0"))
         #expect(nowhere[0].hasSuffix("https://hub.home.example:7780"))
         #expect(reasons(["listen": .string("[::]:7780")]).first?.hasPrefix("setting address: ") == true)
         #expect(reasons(["listen": everywhere, "address": .string("https://hub.example:7780")]) == [])

@@ -1,3 +1,4 @@
+@testable import HTTPServing
 import Foundation
 import HubProcess
 import HubSettings

@@ -1,3 +1,4 @@
+@testable import HTTPServing
 import Digests
 import Foundation
 import Glibc

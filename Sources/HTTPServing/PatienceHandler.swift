@@ -1,7 +1,6 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
-import Synchronization
 
 /// Keeps a connection within bounds of time, and ends it with its last answer.
 ///
@@ -13,20 +12,7 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    struct Limits: Sendable {
-        var head = TimeAmount.seconds(10)
-        /// Between two requests.
-        var idle = TimeAmount.seconds(75)
-        var body = TimeAmount.seconds(120)
-        /// How often the speed of a body is looked at.
-        var pace = TimeAmount.seconds(10)
-        /// Bytes in that time at least.
-        var bytes = 10_240
-        /// How long the other side may take to read the last answer.
-        var farewell = TimeAmount.seconds(1)
-    }
-
-    private let limits: Limits
+    private let limits: PatienceLimits
     private var timer: Scheduled<Void>?
     private var deadline: NIODeadline?
     private var received = 0
@@ -38,7 +24,7 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var pending = 0
     private let open: OpenRequests
 
-    init(_ limits: Limits, _ open: OpenRequests) { (self.limits, self.open) = (limits, open) }
+    init(_ limits: PatienceLimits, _ open: OpenRequests) { (self.limits, self.open) = (limits, open) }
 
     func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { wait(context, limits.head) } }
 
@@ -111,23 +97,6 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
             context.writeAndFlush(data, promise: promise)
             context.close(mode: .output, promise: nil)
             timer = context.eventLoop.assumeIsolated().scheduleTask(in: limits.farewell) { context.close(promise: nil) }
-        }
-    }
-}
-
-/// How many requests of all connections wait for an answer, or for the rest of it.
-final class OpenRequests: Sendable {
-    private let count = Mutex(0)
-
-    func begin() { count.withLock { $0 += 1 } }
-
-    func end(_ number: Int) { count.withLock { $0 -= number } }
-
-    /// Returns when each has its answer, or when `limit` is over.
-    func untilNone(within limit: Duration) async {
-        let end = ContinuousClock.now + limit
-        while count.withLock({ $0 > 0 }), ContinuousClock.now < end {
-            do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
         }
     }
 }

@@ -3,22 +3,24 @@ import CDispatch
 import Files
 import Glibc
 import NIOSSL
-import PluginKit
+public import PluginKit
 
-/// The two files by which phones come by HTTPS: the certificate with those above it, and its private key.
-struct CertificateFiles: Sendable, Hashable {
-    let certificate: String
-    let key: String
+/// The two files by which visitors come by HTTPS: the certificate with those above it, and its private key.
+public struct CertificateFiles: Sendable, Hashable {
+    public let certificate: String
+    public let key: String
+
+    public init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
 
     /// More than any chain or key has.
     private static let mostBytes = 1 << 20
 
     /// What both hold.
-    struct Pair: Sendable {
+    public struct Pair: Sendable {
         let chain: [NIOSSLCertificate]
         let key: NIOSSLPrivateKey
         /// When the first of the chain that ends does so, in microseconds since 1970.
-        let end: Int64
+        public let end: Int64
 
         var configuration: TLSConfiguration {
             var tls = TLSConfiguration.makeServerConfiguration(
@@ -38,8 +40,8 @@ struct CertificateFiles: Sendable, Hashable {
 
     /// Reads both, and sees that they belong together.
     ///
-    /// - Throws: ``PluginFailure`` that names the setting and what to do.
-    func read() throws(PluginFailure) -> Pair {
+    /// - Throws: `PluginFailure` that names the setting and what to do.
+    public func read() throws(PluginFailure) -> Pair {
         let (chain, key) = try PluginSettings.all(readCertificate, readKey)
         let end = chain.map { Int64($0.notValidAfter) }.min() ?? 0
         let pair = Pair(chain: chain, key: key, end: end.multipliedReportingOverflow(by: 1_000_000).partialValue)
@@ -112,7 +114,8 @@ struct CertificateFiles: Sendable, Hashable {
         }
     }
 
-    static func date(_ microseconds: Int64) -> String {
+    /// The day of a moment, in UTC: `2026-03-15`.
+    public static func date(_ microseconds: Int64) -> String {
         String(Timestamp(microseconds: microseconds).text.prefix { $0 != "T" })
     }
 

@@ -14,13 +14,15 @@ final class CertificateKeeper: Sendable {
         case ends(at: Int64)
 
         /// What people have to do something about.
-        func warning(at now: Int64) -> String? {
+        ///
+        /// - Parameter visitors: who sees the certificate, in the plural.
+        func warning(at now: Int64, to visitors: String) -> String? {
             switch self {
             case .renewed: nil
             case .unusable(let reason):
-                "the certificate was changed and cannot be used; phones see the one of before: \(reason)"
+                "the certificate was changed and cannot be used; \(visitors) see the one of before: \(reason)"
             case .ends(let end) where end < now:
-                "the certificate ended on \(CertificateFiles.date(end)), and phones refuse it: renew its file"
+                "the certificate ended on \(CertificateFiles.date(end)), and \(visitors) refuse it: renew its file"
             case .ends(let end): "the certificate ends on \(CertificateFiles.date(end)): renew its file before"
             }
         }
@@ -42,7 +44,7 @@ final class CertificateKeeper: Sendable {
     private static let day: Int64 = 86_400_000_000
 
     /// - Parameter now: microseconds since 1970.
-    /// - Throws: ``PluginFailure`` where they cannot be used.
+    /// - Throws: `PluginFailure` where they cannot be used.
     init(
         _ files: CertificateFiles, now: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (Notice) -> Void
     ) throws(PluginFailure) {

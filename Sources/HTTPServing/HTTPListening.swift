@@ -1,0 +1,133 @@
+import Foundation
+import Glibc
+public import PluginKit
+
+/// Where visitors come, as the settings `listen`, `address`, `certificate`, `key` and `plain_http` of a plugin say.
+public struct HTTPListening: Sendable {
+    public let host: String
+    /// 0: any that is free.
+    public let port: Int
+    /// As visitors type it, without a slash at the end.
+    public let address: String
+    /// `nil`: by HTTP.
+    public let certificate: CertificateFiles?
+    /// Who comes, in the plural: `phones`.
+    public let visitors: String
+
+    /// - Parameters:
+    ///   - visitors: who comes, in the plural: `phones`.
+    ///   - port: at which they come where `hub.conf` says nothing, on this machine alone.
+    ///   - shown: what of theirs HTTP would show to the network: `tokens`.
+    public static func declarations(visitors: String, port: Int, shown: String) -> [SettingDeclaration] {
+        [
+            .init(
+                "listen",
+                .string(
+                    TextRule(
+                        pattern: #"[^ :]+:[0-9]{1,5}|\[[0-9a-fA-F:.]+\]:[0-9]{1,5}"#, expected: "host:port",
+                        example: "127.0.0.1:\(port)")),
+                help: "Where \(visitors) are waited for: this machine alone, unless another address is given.",
+                default: .string("127.0.0.1:\(port)")),
+            .init(
+                "address", .url(),
+                help: "The address that \(visitors) use, such as that of a proxy; not set: listen, where that is one "
+                    + "address.", default: nil),
+            .init(
+                "certificate", .path,
+                help: "A file with the certificate and those above it (PEM): \(visitors) come by HTTPS then.",
+                default: nil, access: .read),
+            .init(
+                "key", .path, help: "The file with its private key (PEM), which no other user may read.", default: nil,
+                access: .read),
+            .init(
+                "plain_http", .boolean, help: "Takes HTTP from other machines, which shows \(shown) to the network.",
+                default: .boolean(false)),
+        ]
+    }
+
+    /// - Parameters:
+    ///   - visitors: as with ``declarations(visitors:port:shown:)``.
+    ///   - shown: the same.
+    ///   - also: other settings of the plugin, whose faults are told with those of these.
+    /// - Throws: `PluginFailure` with every fault.
+    public init(
+        _ settings: PluginSettings, visitors: String, shown: String, also: () throws -> Void = {}
+    ) throws {
+        self.visitors = visitors
+        let listen = try settings.text("listen")
+        let split = listen.lastIndex(of: ":") ?? listen.endIndex
+        host = listen[..<split].trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        let (host, address) = (host, settings["address"]?.string?.trimmingSlash)
+        let (file, key) = (settings["certificate"]?.string, settings["key"]?.string)
+        let isPlain = file == nil && key == nil
+        let allowsPlain = try settings.boolean("plain_http")
+        (port, _, certificate, self.address, _) = try PluginSettings.all(
+            {
+                guard let port = Int(listen[split...].dropFirst()), (0...65_535).contains(port) else {
+                    throw PluginFailure(.settings, "setting listen: the port is 0 to 65535")
+                }
+                return port
+            },
+            {
+                guard Self.isThisMachine(host) || !isPlain || allowsPlain else {
+                    throw PluginFailure(
+                        .settings,
+                        "setting listen: other machines would send their \(shown) unencrypted; set certificate and key, or "
+                            + "let a proxy with HTTPS come to 127.0.0.1, or set plain_http = true"
+                    )
+                }
+            }, { try Self.certificate(file, key) },
+            { try Self.address(address, host: host, port: listen[split...], isPlain: isPlain, visitors: visitors) },
+            { try also() })
+    }
+
+    /// A name like 127.example.org is one of another machine, or of this one's other addresses.
+    private static func isThisMachine(_ host: String) -> Bool {
+        var address = in_addr()
+        if inet_pton(AF_INET, host, &address) == 1 { return UInt32(bigEndian: address.s_addr) >> 24 == 127 }
+        return host == "::1" || host == "localhost"
+    }
+
+    private static func certificate(_ file: String?, _ key: String?) throws -> CertificateFiles? {
+        switch (file, key) {
+        case (nil, nil): return nil
+        case (let file?, let key?):
+            let files = CertificateFiles(certificate: file, key: key)
+            _ = try files.read()
+            return files
+        case (nil, _?):
+            throw PluginFailure(.settings, "setting certificate: it and key come together; it is not set")
+        case (_?, nil): throw PluginFailure(.settings, "setting key: it and certificate come together; it is not set")
+        }
+    }
+
+    /// What visitors are told: as the settings say, or where the door is.
+    private static func address(
+        _ shown: String?, host: String, port: Substring, isPlain: Bool, visitors: String
+    ) throws -> String {
+        let scheme = isPlain ? "http" : "https"
+        if let shown {
+            guard isPlain || shown.lowercased().hasPrefix("https://") else {
+                throw PluginFailure(
+                    .settings,
+                    "setting address: it begins with https://, since \(visitors) come by HTTPS with a certificate")
+            }
+            return shown
+        }
+        guard host != "0.0.0.0", host != "::" else {
+            throw PluginFailure(
+                .settings,
+                "setting address: \(visitors) cannot call \(host), which is all addresses of this machine; write the name "
+                    + "that they know it by, such as \(scheme)://hub.home.example\(port)")
+        }
+        return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)\(port)"
+    }
+}
+
+extension String {
+    fileprivate var trimmingSlash: String {
+        var text = self
+        while text.hasSuffix("/") { text.removeLast() }
+        return text
+    }
+}
