@@ -154,6 +154,8 @@ let package = Package(
             "AppleExportTests", ["AppleExport", "HubProcess", "HubWire", "JSON", "Samples", "Seeds"],
             resources: [.copy("Exports")]),
         module("HealthText", ["Samples"]),
+        module("HTMLText"),
+        tests("HTMLTextTests", ["HTMLText", "HubProcess", "JSON", "Seeds"]),
         module("HealthExports", ["Digests", "JSON", "Samples"]),
         module("RecordDatabase", ["HealthExports", "Samples", grdb]),
         tests("HealthExportsTests", ["HealthExports", "JSON", "Samples"]),

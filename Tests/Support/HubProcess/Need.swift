@@ -86,6 +86,11 @@ public struct Need: Sendable {
         "no python3 has jsonschema here; .ci/setup test installs python3-jsonschema",
         isMet: (try? Tool.python(with: "jsonschema")) != nil)
 
+    /// What reads pages as a browser does.
+    public static let html5lib = Need(
+        "no python3 has html5lib here; .ci/setup test installs python3-html5lib",
+        isMet: (try? Tool.python(with: "html5lib")) != nil)
+
     /// The official Python SDK of SAMI's successor, in a folder of ours.
     public static let artikcloud = Need(
         "the Python SDK artikcloud is not installed: make setup-test needs the network once",

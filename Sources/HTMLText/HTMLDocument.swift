@@ -1,0 +1,35 @@
+/// A whole page: what a browser is told before it shows something, and what it shows.
+///
+/// It has no script and no style of its own, so that a content security policy may forbid both in the text of pages.
+public struct HTMLDocument: Sendable {
+    /// A language tag, such as `en` or `de-CH`.
+    public var language: String
+    public var title: String
+    /// Addresses of style sheets.
+    public var styles: [String]
+    /// Addresses of scripts, which run when the page is there.
+    public var scripts: [String]
+    public var body: HTML
+
+    public init(language: String = "en", title: String, styles: [String] = [], scripts: [String] = [], body: HTML) {
+        (self.language, self.title, self.styles, self.scripts, self.body) = (language, title, styles, scripts, body)
+    }
+
+    public var html: HTML {
+        """
+        <!doctype html>
+        <html lang="\(language)">
+        <head><meta charset="utf-8"><title>\(title)</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        \(HTML.each(styles) { "<link rel=\"stylesheet\" href=\"\(url: $0)\">\n" })\
+        \(HTML.each(scripts) { "<script src=\"\(url: $0)\" defer></script>\n" })\
+        </head>
+        <body>
+        \(body)
+        </body>
+        </html>
+
+        """
+    }
+}
