@@ -238,7 +238,8 @@ let package = Package(
             ],
             resources: [.copy("Help"), .copy("Exports/records.jsonl"), .copy("Exports/judges.py")]),
         program(
-            "HubDemo", ["HubClient", "HubWire", "Samples", "Seeds", argumentParser], path: "Simulators/Demo/Sources"),
+            "HubDemo", ["HealthText", "HubClient", "HubWire", "Samples", "Seeds", argumentParser],
+            path: "Simulators/Demo/Sources"),
         tests(
             "DemoTests",
             [
@@ -299,7 +300,8 @@ let package = Package(
         program(
             "hub-plugin",
             [
-                "CloudClient", "CPluginFiles", "Digests", "Files", "HubClient", "HubCore", "HubSettings", "HubWire",
+                "CloudClient", "CPluginFiles", "Digests", "Files", "HealthText", "HubClient", "HubCore", "HubSettings",
+                "HubWire",
                 "PluginConformance", "PluginKit", "PluginPacks", "Samples", "hub-confine", argumentParser,
             ],
             path: "Sources/PluginCommand"),

@@ -64,6 +64,11 @@ public struct Reader: Hashable, Sendable {
 
     // MARK: - Dates
 
+    /// Values of a type that come in `unit`, as the person reads them.
+    public func format(_ unit: String, of type: TypeID?) -> ValueFormat {
+        ValueFormat(unit, of: type.flatMap(TypeRegistry.standard.type), for: self)
+    }
+
     /// A day: with its month in words, or `yyyy-MM-dd` where no locale is known.
     public func date(_ date: LocalDate) -> String {
         guard let locale else { return date.text }

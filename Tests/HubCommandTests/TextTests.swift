@@ -176,7 +176,7 @@ import Testing
 
     @Test func `an interval shows its end as shortly as it is clear`() throws {
         func time(_ start: String, _ end: String) throws -> String {
-            RecordText.interval(try Timestamp(parsing: start), try Timestamp(parsing: end))
+            MomentText.interval(try Timestamp(parsing: start), try Timestamp(parsing: end))
         }
         #expect(
             try time("2026-03-15T07:00:00+01:00", "2026-03-15T08:30:00+01:00") == "2026-03-15 07:00:00–08:30:00 +01:00")

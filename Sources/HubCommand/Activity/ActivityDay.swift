@@ -1,3 +1,4 @@
+import HealthText
 import HubWire
 import JSON
 import Samples
@@ -8,15 +9,6 @@ struct ActivityDay {
     var summary: ActivitySummary
     /// Which record says so; `nil` where it is computed.
     var record: (source: Source, number: Int64)?
-
-    /// Each figure under its name, in the order in which they are shown.
-    static let figures:
-        [(name: String, title: String, figure: @Sendable (ActivitySummary) -> ActivitySummary.Figure?)] = [
-            ("activeEnergyBurned", "ENERGY", { $0.activeEnergyBurned }),
-            ("appleMoveTime", "MOVE", { $0.appleMoveTime }),
-            ("appleExerciseTime", "EXERCISE", { $0.appleExerciseTime }),
-            ("appleStandHours", "STAND HOURS", { $0.appleStandHours }),
-        ]
 
     /// With every digit, in the units of the source.
     func json(person: String) -> String {
@@ -37,10 +29,10 @@ struct ActivityDay {
     static func csv(_ days: [ActivityDay], person: String) -> [String] {
         let header =
             ["date", "person", "source", "computed"]
-            + figures.flatMap { [$0.name, "\($0.name)Goal", "\($0.name)Unit"] }
+            + ActivityFigures.all.flatMap { [$0.name, "\($0.name)Goal", "\($0.name)Unit"] }
         return [CSVLine.text(header)]
             + days.map { day in
-                let cells = figures.flatMap { _, _, figure in
+                let cells = ActivityFigures.all.flatMap { _, _, figure in
                     figure(day.summary).map { figure in
                         [NumberWriter.text(figure.value), figure.goal.map(NumberWriter.text) ?? "", figure.unit]
                     } ?? ["", "", ""]

@@ -10,7 +10,7 @@ struct ActivityText {
 
     /// A line for each day: each figure with its goal and how much of it is reached, and who says so.
     func lines(_ days: [ActivityDay], colours: Bool) -> [String] {
-        let shown = ActivityDay.figures.filter { figure in days.contains { figure.figure($0.summary) != nil } }
+        let shown = ActivityFigures.all.filter { figure in days.contains { figure.figure($0.summary) != nil } }
         let hasGoal = shown.map { figure in days.contains { figure.figure($0.summary)?.goal != nil } }
         var header: [(title: String, alignment: Table.Alignment)] = [("DAY", .left)]
         for (figure, hasGoal) in zip(shown, hasGoal) {
@@ -30,13 +30,6 @@ struct ActivityText {
         return table.takeLines()
     }
 
-    /// `energy 313 kcal, exercise 21 min, stand hours 11`: all of a day's figures in a list of records.
-    func words(_ summary: ActivitySummary) -> String {
-        ActivityDay.figures.compactMap { name, title, figure in
-            figure(summary).map { "\(title.lowercased()) \(text($0.value, $0.unit, name))" }
-        }.joined(separator: ", ")
-    }
-
     private func cells(_ figure: ActivitySummary.Figure?, _ name: String, hasGoal: Bool) -> [String] {
         guard let figure else { return hasGoal ? ["", "", ""] : [""] }
         let value = text(figure.value, figure.unit, name)
@@ -46,11 +39,6 @@ struct ActivityText {
     }
 
     private func text(_ value: Double, _ unit: String, _ name: String) -> String {
-        let type = TypeRegistry.standard.resolve(name)
-        // A person's unit is found from the type's own.
-        if let own = type?.unit, let converted = try? type?.canonicalValue(value, unit: unit) {
-            return units.format(own, of: type?.id, for: person).text(converted)
-        }
-        return units.format(unit, of: nil, for: person).text(value)
+        ActivityFigures(for: units[person]).text(value, unit, name)
     }
 }

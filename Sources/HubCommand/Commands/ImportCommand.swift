@@ -1,3 +1,4 @@
+import HealthText
 import AppleExport
 import ArgumentParser
 import Foundation

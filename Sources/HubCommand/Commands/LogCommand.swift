@@ -1,3 +1,4 @@
+import HealthText
 import ArgumentParser
 import Foundation
 import HubClient

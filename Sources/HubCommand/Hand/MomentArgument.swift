@@ -1,3 +1,4 @@
+import HealthText
 import Foundation
 import HubClient
 import Samples
@@ -198,13 +199,13 @@ struct PersonClock {
         switch try argument.reading(now: now, in: zone) {
         case .one(let time, let isLocal): return (time, isLocal ? zone.identifier : nil)
         case .two(let first, let second):
-            let choices = "\(RecordText.moment(first)) or \(RecordText.moment(second))"
+            let choices = "\(MomentText.moment(first)) or \(MomentText.moment(second))"
             guard Terminal.canAsk else {
                 throw Failure(.usage, "\(argument.text) came twice that day; say which: \(choices)")
             }
             Terminal.say("\(argument.text) came twice that day:")
-            Terminal.say("  1  \(RecordText.moment(first))")
-            Terminal.say("  2  \(RecordText.moment(second))")
+            Terminal.say("  1  \(MomentText.moment(first))")
+            Terminal.say("  2  \(MomentText.moment(second))")
             Terminal.progress("Which? [1/2] ")
             switch readLine() {
             case "1": return (first, zone.identifier)

@@ -1,3 +1,4 @@
+import HealthText
 import Samples
 
 /// What makes a value that a person gives look like a slip: asked about, never dropped.
@@ -19,10 +20,10 @@ enum SlipCheck {
         var doubts: [String] = []
         if sample.start.microseconds > now {
             doubts.append(
-                "\(RecordText.moment(sample.start, for: units[record.assignment.person?.name])) is still to come")
+                "\(MomentText.moment(sample.start, for: units[record.assignment.person?.name])) is still to come")
         } else if sample.end.microseconds > now {
             doubts.append(
-                "\(RecordText.moment(sample.end, for: units[record.assignment.person?.name])), its end, is still to come"
+                "\(MomentText.moment(sample.end, for: units[record.assignment.person?.name])), its end, is still to come"
             )
         }
         guard let value = ValueText.quantity(record) else { return doubts }

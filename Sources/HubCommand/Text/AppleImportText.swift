@@ -1,3 +1,4 @@
+import HealthText
 import AppleImport
 import HubClient
 

@@ -1,3 +1,4 @@
+import HealthText
 import Foundation
 import Samples
 
@@ -11,7 +12,7 @@ enum LocalTime {
     static func text(_ microseconds: Int64, zone: TimeZone = .current) -> String {
         let date = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
         let offset = zone.secondsFromGMT(for: date) / 60
-        return RecordText.second(Timestamp(microseconds: microseconds, offsetMinutes: Int16(offset)))
+        return MomentText.second(Timestamp(microseconds: microseconds, offsetMinutes: Int16(offset)))
     }
 
     /// The same of RFC 3339; `nil` where the text is none.

@@ -27,7 +27,7 @@ struct RecordText {
         case .sample(let sample):
             let doubtful = stored.implausible
             time =
-                RecordText.interval(sample.start, sample.end, for: reader)
+                MomentText.interval(sample.start, sample.end, for: reader)
                 + (doubtful.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
             value = ValueText.marked(stored, units)
         case .day(let day):
@@ -43,39 +43,6 @@ struct RecordText {
 
     static func source(_ source: Source) -> String {
         [source.plugin, source.device, source.account].compactMap(\.self).joined(separator: "/")
-    }
-
-    /// `2026-03-15 07:30:05 +01:00`; the offset is `Z` where only the instant is known.
-    ///
-    /// - Parameter reader: in whose words the date is.
-    static func moment(_ time: Timestamp, for reader: Reader = Reader()) -> String {
-        let (date, clock, offset) = parts(time, reader)
-        return "\(date) \(clock) \(offset)"
-    }
-
-    /// The same without a fraction: when the hub heard something, for people.
-    static func second(_ time: Timestamp) -> String {
-        let (date, clock, offset) = parts(time, Reader())
-        return "\(date) \(clock.prefix { $0 != "." }) \(offset)"
-    }
-
-    /// `2026-03-15 07:00:00–07:30:00 +01:00`, with a second date or offset where it differs.
-    static func interval(_ start: Timestamp, _ end: Timestamp, for reader: Reader = Reader()) -> String {
-        if start == end { return moment(start, for: reader) }
-        let (from, to) = (parts(start, reader), parts(end, reader))
-        guard from.offset == to.offset else { return "\(moment(start, for: reader)) – \(moment(end, for: reader))" }
-        let last = from.date == to.date ? "–\(to.clock)" : " – \(to.date) \(to.clock)"
-        return "\(from.date) \(from.clock)\(last) \(from.offset)"
-    }
-
-    private static func parts(
-        _ time: Timestamp, _ reader: Reader
-    ) -> (date: String, clock: Substring, offset: Substring) {
-        let text = time.text
-        let date = text.prefix { $0 != "T" }
-        let rest = text[date.endIndex...].dropFirst()
-        let clock = rest.prefix { $0.isNumber || $0 == ":" || $0 == "." }
-        return (LocalDate(date).map(reader.date) ?? String(date), clock, rest[clock.endIndex...])
     }
 
     /// The columns of a list of records.

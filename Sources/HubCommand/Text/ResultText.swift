@@ -1,3 +1,4 @@
+import HealthText
 import HubClient
 import HubWire
 import JSON
@@ -92,7 +93,7 @@ enum ResultText {
         // Every time begins so; most texts do not.
         guard text.utf8.count > 19, text.first?.isNumber == true else { return nil }
         return (try? Timestamp(parsing: text)).map { time in
-            time.offsetMinutes == nil ? LocalTime.text(time.microseconds) : RecordText.moment(time)
+            time.offsetMinutes == nil ? LocalTime.text(time.microseconds) : MomentText.moment(time)
         }
     }
 

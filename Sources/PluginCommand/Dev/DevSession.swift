@@ -1,3 +1,4 @@
+import HealthText
 import Foundation
 import HubClient
 import HubCore

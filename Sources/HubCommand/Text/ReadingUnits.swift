@@ -32,35 +32,21 @@ struct ReadingUnits {
 
     /// Values of a type that come in `unit`, as that person reads them.
     func format(_ unit: String, of type: TypeID?, for person: String?) -> ValueFormat {
-        ValueFormat(unit, of: type.flatMap(TypeRegistry.standard.type), for: self[person])
+        self[person].format(unit, of: type)
     }
 }
 
-/// Values of records as their persons read them.
-enum ValueText {
+extension ValueText {
     /// A sample's value, in the unit of its person.
     ///
     /// - Parameter finer: so many more decimals than people read.
     static func text(_ stored: StoredRecord, _ units: ReadingUnits, finer: Int = 0) -> String {
-        guard let (value, unit) = quantity(stored) else {
-            guard case .sample(let sample) = stored.record else { return "" }
-            if let summary = sample.activitySummary {
-                return ActivityText(units: units, person: stored.assignment.person?.name).words(summary)
-            }
-            return name(of: sample) ?? word(sample.value)
-        }
-        return units.format(unit, of: stored.type, for: stored.assignment.person?.name).text(value, finer: finer)
-    }
-
-    /// What was eaten, of a food, whose values are its members'.
-    private static func name(of sample: Sample) -> String? {
-        guard sample.value == .correlation else { return nil }
-        return try? KnownMetadata(sample.metadata, of: sample.type).text("foodType")
+        text(stored, for: units[stored.assignment.person?.name], finer: finer)
     }
 
     /// The same, and whether it is hardly true.
     static func marked(_ stored: StoredRecord, _ units: ReadingUnits, finer: Int = 0) -> String {
-        text(stored, units, finer: finer) + (stored.implausible.contains(.value) ? " (implausible)" : "")
+        marked(stored, for: units[stored.assignment.person?.name], finer: finer)
     }
 
     /// Two values of a sample with as many decimals as tell them apart.
@@ -70,31 +56,5 @@ enum ValueText {
         }
         guard let first = quantity(old), let second = quantity(new), first != second else { return texts(0) }
         return (0..<12).lazy.map(texts).first { $0.0 != $0.1 } ?? (exact(first), exact(second))
-    }
-
-    /// Value and unit as the hub stores them; `nil` for what is not a quantity.
-    static func quantity(_ stored: StoredRecord) -> (value: Double, unit: String)? {
-        if let canonical = stored.canonical { return (canonical.value, canonical.unit) }
-        guard case .sample(let sample) = stored.record, case .quantity(let value, let unit) = sample.value else {
-            return nil
-        }
-        return (value, unit)
-    }
-
-    /// Every digit, in the unit it comes in; a fraction as percent.
-    static func exact(_ quantity: (value: Double, unit: String)) -> String {
-        quantity.unit == "%"
-            ? "\(NumberText.percent(quantity.value)) %" : "\(NumberText.shortest(quantity.value)) \(quantity.unit)"
-    }
-
-    /// What is not a quantity.
-    static func word(_ value: SampleValue) -> String {
-        switch value {
-        case .quantity(let value, let unit): exact((value, unit))
-        case .category(let name, _), .workout(let name, _): name
-        case .correlation: "(a group)"
-        case .characteristic(let text, _): text
-        case .other(let text): text ?? "(no value)"
-        }
     }
 }

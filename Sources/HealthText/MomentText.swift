@@ -1,0 +1,37 @@
+package import Samples
+
+/// When something was measured, by the wall clock of the place.
+package enum MomentText {
+    /// `2026-03-15 07:30:05 +01:00`; the offset is `Z` where only the instant is known.
+    ///
+    /// - Parameter reader: in whose words the date is.
+    package static func moment(_ time: Timestamp, for reader: Reader = Reader()) -> String {
+        let (date, clock, offset) = parts(time, reader)
+        return "\(date) \(clock) \(offset)"
+    }
+
+    /// The same without a fraction: when the hub heard something, for people.
+    package static func second(_ time: Timestamp) -> String {
+        let (date, clock, offset) = parts(time, Reader())
+        return "\(date) \(clock.prefix { $0 != "." }) \(offset)"
+    }
+
+    /// `2026-03-15 07:00:00–07:30:00 +01:00`, with a second date or offset where it differs.
+    package static func interval(_ start: Timestamp, _ end: Timestamp, for reader: Reader = Reader()) -> String {
+        if start == end { return moment(start, for: reader) }
+        let (from, to) = (parts(start, reader), parts(end, reader))
+        guard from.offset == to.offset else { return "\(moment(start, for: reader)) – \(moment(end, for: reader))" }
+        let last = from.date == to.date ? "–\(to.clock)" : " – \(to.date) \(to.clock)"
+        return "\(from.date) \(from.clock)\(last) \(from.offset)"
+    }
+
+    private static func parts(
+        _ time: Timestamp, _ reader: Reader
+    ) -> (date: String, clock: Substring, offset: Substring) {
+        let text = time.text
+        let date = text.prefix { $0 != "T" }
+        let rest = text[date.endIndex...].dropFirst()
+        let clock = rest.prefix { $0.isNumber || $0 == ":" || $0 == "." }
+        return (LocalDate(date).map(reader.date) ?? String(date), clock, rest[clock.endIndex...])
+    }
+}
