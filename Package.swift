@@ -40,16 +40,19 @@ func tests(
         swiftSettings: strict)
 }
 
-func program(_ name: String, _ dependencies: [Target.Dependency], path: String) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+func program(
+    _ name: String, _ dependencies: [Target.Dependency], path: String, embeds: [Resource] = []
+) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, resources: embeds, swiftSettings: strict)
 }
 
 /// A plugin: a program in `Plugins/NAME/Sources`, which needs PluginKit, and its tests beside it.
 func plugin(
-    _ name: String, _ dependencies: [Target.Dependency], tests more: [Target.Dependency], resources: [Resource] = []
+    _ name: String, _ dependencies: [Target.Dependency], embeds: [Resource] = [], tests more: [Target.Dependency],
+    resources: [Resource] = []
 ) -> [Target] {
     [
-        program(name, ["PluginKit"] + dependencies, path: "Plugins/\(name)/Sources"),
+        program(name, ["PluginKit"] + dependencies, path: "Plugins/\(name)/Sources", embeds: embeds),
         tests(
             "\(name)Tests", [.target(name: name), "PluginKit", "PluginTesting"] + more, path: "Plugins/\(name)/Tests",
             resources: resources),
@@ -89,6 +92,10 @@ let plugins = [
         resources: [.copy("Cases")]),
     plugin(
         "SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
+    plugin(
+        "Web", ["Digests", "HTMLText", "HTTPServing", "HealthText", "Samples", hummingbird, httpTypes, logging, nio],
+        embeds: [.embedInCode("Assets/page.css")],
+        tests: ["HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginState", "hub-confine"]),
 ].flatMap { $0 }
 
 let package = Package(
@@ -124,6 +131,7 @@ let package = Package(
         .executable(name: "hub-sami-server", targets: ["hub-sami-server"]),
         .executable(name: "hub-json-lines", targets: ["JSONLines"]),
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
+        .executable(name: "hub-web", targets: ["Web"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -67,7 +67,7 @@ struct RootCommand: ParsableCommand {
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
             ApplyCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self,
-            PermissionsCommand.self, DoCommand.self, IngestCommand.self,
+            PermissionsCommand.self, DoCommand.self, IngestCommand.self, WebCommand.self,
             RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
             SamplesCommand.self, SourcesCommand.self, DaysCommand.self, StatsCommand.self, ActivityCommand.self,
             ProfileCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self,

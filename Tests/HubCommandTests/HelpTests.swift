@@ -35,10 +35,10 @@ import Testing
     ) throws {
         let command = try #require(HelpTests.commands.first { $0.name == name }).command
         let discussion = command.configuration.discussion
-        // What those of keys, permissions and ingest have in common stands there.
+        // What those of keys, permissions, ingest and web have in common stands there.
         let isPart =
             name.hasPrefix("keys ") || name.hasPrefix("permissions ")
-            || name.hasPrefix("ingest ")
+            || name.hasPrefix("ingest ") || name.hasPrefix("web ")
         #expect(isPart || discussion.contains("Exit codes:"))
         #expect(isPart || discussion.components(separatedBy: "\n  hub ").count > 2)
         for line in discussion.split(separator: "\n") { #expect(line.count < 80, "\(line)") }

@@ -37,13 +37,7 @@ struct IngestOptions: ParsableArguments {
 
     /// Asks the plugin, and gives its answer.
     func ask(_ command: String, _ words: [String], isDryRun: Bool = false) async throws -> RawJSON {
-        let (endpoint, interruption, plugin) = (try options.endpoints().door, Interruption(), plugin)
-        let call = PluginCall(instance: plugin, command: command, words: words, isDryRun: isDryRun)
-        let result = try await blocking {
-            try call.run(try DoorClient(endpoint: endpoint, command: "ingest"), interruption, ask: TerminalAnswer.ask)
-        }
-        guard let result else { throw Failure(.dialogue, "\(plugin) gave no answer to \(command)") }
-        return result
+        try await options.ask(plugin, command, words, of: "ingest", isDryRun: isDryRun)
     }
 }
 

@@ -84,3 +84,20 @@ struct PluginCall: Sendable {
         }
     }
 }
+
+extension ConfigurationOptions {
+    /// Has a plugin do what one of its commands says, asks the person what it asks, and gives its answer.
+    ///
+    /// - Parameter name: of the `hub` command that is for this plugin.
+    func ask(
+        _ plugin: String, _ command: String, _ words: [String], of name: String, isDryRun: Bool = false
+    ) async throws -> RawJSON {
+        let (endpoint, interruption) = (try endpoints().door, Interruption())
+        let call = PluginCall(instance: plugin, command: command, words: words, isDryRun: isDryRun)
+        let result = try await blocking {
+            try call.run(try DoorClient(endpoint: endpoint, command: name), interruption, ask: TerminalAnswer.ask)
+        }
+        guard let result else { throw Failure(.dialogue, "\(plugin) gave no answer to \(command)") }
+        return result
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import PluginKit
+import PluginState
+
+/// What a link or a session lets its holder see.
+struct Grant: Codable, Hashable, Sendable {
+    /// Whose values alone; `nil`: the owner, who sees everything.
+    var person: String?
+    /// Microseconds since 1970.
+    var made: Int64
+    var until: Int64
+}
+
+/// Who may come in: links that were made and not used, and browsers that are logged in.
+///
+/// In the plugin's state, so that a browser stays logged in when the hub is started again; secrets only as hashes.
+actor AccessBook {
+    private static let linkTime: Int64 = 600_000_000
+    private static let sessionTime: Int64 = 30 * 86_400_000_000
+    /// A session that is used lasts longer, which is written down once a day.
+    private static let renewal: Int64 = 86_400_000_000
+    /// Browsers of a household; the one that would end first goes for one more.
+    private static let most = 100
+
+    private enum Kind: String { case link, session }
+
+    private let state: PluginState
+    private var grants: [Kind: [String: Grant]] = [:]
+    private var isRead = false
+
+    init(_ state: PluginState) { self.state = state }
+
+    private func read() async throws {
+        guard !isRead else { return }
+        let kept = try await state.transaction { transaction in
+            try [Kind.link, .session].map { kind in
+                try transaction.keys(prefix: "\(kind.rawValue)/").map { key in
+                    (kind, String(key.dropFirst(kind.rawValue.count + 1)), try transaction.text(key) ?? "")
+                }
+            }
+        }
+        for (kind, hash, text) in kept.joined() {
+            guard let grant = try? JSONDecoder().decode(Grant.self, from: Data(text.utf8)) else { continue }
+            grants[kind, default: [:]][hash] = grant
+        }
+        isRead = true
+    }
+
+    private func keep(_ kind: Kind, _ hash: String, _ grant: Grant?) async throws {
+        let text = try grant.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+        try await state.set("\(kind.rawValue)/\(hash)", to: text.map { .text($0) })
+        grants[kind, default: [:]][hash] = grant
+    }
+
+    private func make(_ kind: Kind, _ person: String?, lasting time: Int64, at now: Int64) async throws -> (
+        AccessKey, Grant
+    ) {
+        try await read()
+        for (hash, grant) in grants[kind] ?? [:] where grant.until <= now { try await keep(kind, hash, nil) }
+        if let all = grants[kind], all.count >= Self.most, let first = all.min(by: { $0.value.until < $1.value.until })
+        {
+            try await keep(kind, first.key, nil)
+        }
+        let (secret, grant) = (AccessKey(), Grant(person: person, made: now, until: now + time))
+        try await keep(kind, secret.hash, grant)
+        return (secret, grant)
+    }
+
+    /// A link for one log-in.
+    func makeLink(for person: String?, at now: Int64) async throws -> (secret: String, until: Int64) {
+        let (secret, grant) = try await make(.link, person, lasting: Self.linkTime, at: now)
+        return (secret.text, grant.until)
+    }
+
+    /// Ends the link, and begins a session, whose secret no one has had before.
+    ///
+    /// - Returns: `nil` for a link that there is not, that was used, or whose time is over.
+    func logIn(with link: AccessKey, at now: Int64) async throws -> AccessKey? {
+        try await read()
+        guard let grant = grants[.link]?[link.hash] else { return nil }
+        // Before anything is waited for: a link that two use at once is good for one.
+        grants[.link]?[link.hash] = nil
+        try await keep(.link, link.hash, nil)
+        guard grant.until > now else { return nil }
+        return try await make(.session, grant.person, lasting: Self.sessionTime, at: now).0
+    }
+
+    /// What the holder of a session may see; `nil` where it has ended.
+    func grant(of session: AccessKey, at now: Int64) async throws -> Grant? {
+        try await read()
+        guard var grant = grants[.session]?[session.hash], grant.until > now else { return nil }
+        if grant.until - now < Self.sessionTime - Self.renewal {
+            grant.until = now + Self.sessionTime
+            try await keep(.session, session.hash, grant)
+        }
+        return grant
+    }
+
+    func end(_ session: AccessKey) async throws {
+        try await read()
+        if grants[.session]?[session.hash] != nil { try await keep(.session, session.hash, nil) }
+    }
+
+    /// Those that have not ended, the newest first; each by the beginning of its hash.
+    func sessions(at now: Int64) async throws -> [(name: String, grant: Grant)] {
+        try await read()
+        return (grants[.session] ?? [:]).filter { $0.value.until > now }
+            .sorted { ($1.value.made, $0.key) < ($0.value.made, $1.key) }.map { (Self.name($0.key), $0.value) }
+    }
+
+    private static func name(_ hash: String) -> String { String(hash.prefix(8)) }
+
+    /// Ends one session, or all.
+    ///
+    /// - Returns: how many.
+    /// - Throws: `CommandFailure` where there is none of that name.
+    func end(named name: String?) async throws -> Int {
+        try await read()
+        let ended = (grants[.session] ?? [:]).keys.filter { name == nil || Self.name($0) == name }
+        if let name, ended.isEmpty {
+            throw CommandFailure("session", "session: there is no \(name); hub web sessions lists those that there are")
+        }
+        for hash in ended { try await keep(.session, hash, nil) }
+        return ended.count
+    }
+}

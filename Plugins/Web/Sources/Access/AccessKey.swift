@@ -1,0 +1,34 @@
+import Digests
+import Foundation
+
+/// 256 random bits that let their holder in; only their hash is kept.
+struct AccessKey: Sendable {
+    /// For addresses and cookies: letters, digits, `-` and `_`.
+    let text: String
+
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        text = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+            .replacing("=", with: "")
+    }
+
+    /// - Returns: `nil` for what cannot be one.
+    init?(_ text: some StringProtocol) {
+        guard text.utf8.count == 43, text.utf8.allSatisfy(Self.isLetter) else { return nil }
+        self.text = String(text)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+        default: false
+        }
+    }
+
+    /// By which it is known: of 256 random bits nothing can be guessed from it, and finding it takes as long for each.
+    var hash: String { Digests.sha256(text.utf8).hexadecimal }
+
+    /// What a form of this session carries, which no other place can know.
+    var formToken: String { Digests.sha256("form:\(text)".utf8).hexadecimal }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import HTMLText
+import HTTPTypes
+import Hummingbird
+import PluginKit
+
+/// Refuses requests that call this place by a name that is not its own: a page of another place whose name leads here, too.
+struct HostGuard: RouterMiddleware {
+    let hosts: Set<String>
+
+    func handle(
+        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+    ) async throws -> Response {
+        guard let host = request.head.authority?.lowercased(), hosts.contains(host) else {
+            throw Refusal(
+                .misdirectedRequest, "This is not the name of this place",
+                "A browser may call it \(hosts.sorted().joined(separator: " or ")). For another name, add it to hosts in "
+                    + "the section of this plugin in hub.conf.")
+        }
+        if request.method != .get, request.method != .head { try refuseOthers(request) }
+        return try await next(request, context)
+    }
+
+    /// A browser says of what is sent from which place it comes; a form of another place is not taken.
+    private func refuseOthers(_ request: Request) throws {
+        let site = request.headers[.secFetchSite]
+        let isOther = site.map { $0 != "same-origin" && $0 != "none" } ?? false
+        let origin = request.headers[.origin].map { origin in
+            origin.range(of: "://").map { String(origin[$0.upperBound...]).lowercased() } ?? origin
+        }
+        guard !isOther, origin.map(hosts.contains) ?? true else {
+            throw Refusal(.forbidden, "This was sent from another place", "Open the page itself, and do it there.")
+        }
+    }
+}
+
+/// Lets in who is logged in, and sends others to the log-in.
+struct SessionGuard: RouterMiddleware {
+    let parts: WebParts
+
+    func handle(
+        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+    ) async throws -> Response {
+        let name = SessionCookie.name(isSecure: parts.settings.isSecure)
+        guard let session = request.cookies[name].flatMap({ AccessKey($0.value) }),
+            let grant = try await parts.access.grant(of: session, at: parts.hub.clock.now())
+        else {
+            guard request.method == .get || request.method == .head else {
+                throw Refusal(
+                    .forbidden, "You are not logged in", "Type hub web on the hub's machine, and open the link.")
+            }
+            return Response(status: .seeOther, headers: [.location: "/login"])
+        }
+        var context = context
+        context.viewer = Viewer(session: session, person: grant.person)
+        return try await next(request, context)
+    }
+}
+
+/// The cookie by which a browser is known.
+enum SessionCookie {
+    /// Over HTTPS browsers hold to it that no other place can set it.
+    static func name(isSecure: Bool) -> String { isSecure ? "__Host-hub" : "hub" }
+
+    static func header(_ session: AccessKey?, isSecure: Bool) -> String {
+        let value = session.map { "\($0.text); Max-Age=2592000" } ?? "; Max-Age=0"
+        return "\(name(isSecure: isSecure))=\(value); Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+    }
+}
+
+/// What is refused, in words for people.
+struct Refusal: Error {
+    let status: HTTPResponse.Status
+    let title: String
+    let advice: String
+    var retryAfter: Int?
+
+    init(_ status: HTTPResponse.Status, _ title: String, _ advice: String, retryAfter: Int? = nil) {
+        (self.status, self.title, self.advice, self.retryAfter) = (status, title, advice, retryAfter)
+    }
+}
+
+/// Makes a page of each error, and adds to every answer what a browser is to hold to.
+struct ErrorPages: RouterMiddleware {
+    let hub: PluginContext
+
+    func handle(
+        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+    ) async throws -> Response {
+        var response: Response
+        do {
+            response = try await next(request, context)
+        } catch let error as any HTTPResponseError where error.status == .notFound {
+            response = page(Self.nothing)
+        } catch is NoSuchPage {
+            response = page(Self.nothing)
+        } catch let refusal as Refusal {
+            response = page(refusal)
+        } catch let error as AskError {
+            response = page(Refusal(.badGateway, "The hub does not answer this", error.message))
+        } catch let error as any HTTPResponseError {
+            response = page(Refusal(error.status, error.status.reasonPhrase, "The request is not one of this page."))
+        } catch {
+            hub.logger.error("a page could not be made", metadata: ["error": "\(error)"])
+            response = page(
+                Refusal(.internalServerError, "This page could not be made", "hub logs \(hub.instance) says more."))
+        }
+        for field in PageAnswer.guards where response.headers[field.name] == nil { response.headers.append(field) }
+        return response
+    }
+
+    private static let nothing = Refusal(.notFound, "There is nothing at this address", "The first page leads on.")
+
+    private func page(_ refusal: Refusal) -> Response {
+        var response = PageAnswer.page(
+            Frame(title: refusal.title).html("<p>\(refusal.advice)</p><p><a href=\"/\">The first page</a></p>"),
+            refusal.status)
+        if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
+        return response
+    }
+}
+
+extension HTTPField.Name {
+    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
+}

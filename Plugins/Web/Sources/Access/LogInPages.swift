@@ -1,0 +1,87 @@
+import HTMLText
+import Hummingbird
+import NIOCore
+import PluginKit
+
+/// How a browser gets in: a link that `hub web` prints, and one press of a button.
+///
+/// The link alone does not log in, since programs that look ahead follow links.
+struct LogInPages: Sendable {
+    let parts: WebParts
+    let attempts: Attempts
+
+    private struct LinkForm: Decodable { var link: String }
+    private struct TokenForm: Decodable { var token: String }
+
+    /// For who comes without a link.
+    var advice: Response {
+        PageAnswer.page(
+            Frame(title: "Log in").html(
+                """
+                <p>Type <code>hub web</code> on the hub's machine, and open the link that it prints. For someone who is to see
+                their own values alone: <code>hub web --person NAME</code>.</p>
+                """))
+    }
+
+    func question(_ link: String) throws -> Response {
+        guard let link = AccessKey(link) else { throw Self.unknown }
+        return PageAnswer.page(
+            Frame(title: "Log in").html(
+                """
+                <form method="post" action="/login"><input type="hidden" name="link" value="\(link.text)">
+                <p>This browser stays logged in for thirty days after it was used last.</p>
+                <button class="main" autofocus>Log in</button></form>
+                """))
+    }
+
+    private static let unknown = Refusal(
+        .forbidden, "This link lets no one in",
+        "A link is good for one log-in within ten minutes. Type hub web on the hub's machine for another.")
+
+    func answer(_ request: Request, _ visit: Visit) async throws -> Response {
+        guard attempts.mayTry(visit.address) else {
+            throw Refusal(
+                .tooManyRequests, "Too many log-ins failed", "Wait a minute, and try again.", retryAfter: 60)
+        }
+        let form: LinkForm = try await Self.form(request)
+        let now = parts.hub.clock.now()
+        guard let link = AccessKey(form.link), let session = try await parts.access.logIn(with: link, at: now) else {
+            attempts.fail(visit.address)
+            parts.hub.logger.warning("a log-in with a link that lets no one in", metadata: ["peer": "\(visit.address)"])
+            throw Self.unknown
+        }
+        return redirect(to: "/", cookie: session)
+    }
+
+    func end(_ request: Request, _ visit: Visit) async throws -> Response {
+        guard let viewer = visit.viewer else { throw NoSuchPage() }
+        let form: TokenForm = try await Self.form(request)
+        guard form.token == viewer.session.formToken else {
+            throw Refusal(.forbidden, "This form is not of this log-in", "Open the page again, and log out there.")
+        }
+        try await parts.access.end(viewer.session)
+        return redirect(to: "/login", cookie: nil)
+    }
+
+    private func redirect(to path: String, cookie: AccessKey?) -> Response {
+        Response(
+            status: .seeOther,
+            headers: [
+                .location: path, .setCookie: SessionCookie.header(cookie, isSecure: parts.settings.isSecure),
+            ])
+    }
+
+    private static func form<Form: Decodable>(_ request: Request) async throws -> Form {
+        let body: ByteBuffer
+        do {
+            body = try await request.body.collect(upTo: 65_536)
+        } catch {
+            throw Refusal(.contentTooLarge, "This is more than a form of this page", "Open the page again.")
+        }
+        do {
+            return try URLEncodedFormDecoder().decode(Form.self, from: String(buffer: body))
+        } catch {
+            throw Refusal(.badRequest, "This is not a form of this page", "Open the page again, and fill it in there.")
+        }
+    }
+}

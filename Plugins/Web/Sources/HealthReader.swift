@@ -1,0 +1,42 @@
+import Foundation
+import HealthText
+import PluginKit
+
+/// Records of one person as the hub has them.
+struct HealthReader: Sendable {
+    let hub: PluginContext
+
+    /// Of each type the sample with the latest end, by the type's name.
+    func latest(of person: Welcome.PersonEntry) async throws -> [StoredRecord] {
+        var filter = QueryRequest.Filter()
+        filter.persons = [person.name]
+        var found: [StoredRecord] = []
+        for try await page in hub.query(filter, latest: true) { found += page.records }
+        return found.sorted {
+            TypeName.text($0.type).localizedStandardCompare(TypeName.text($1.type)) == .orderedAscending
+        }
+    }
+
+    /// The newest samples of a type.
+    func newest(_ type: TypeID, of person: Welcome.PersonEntry, limit: Int64) async throws -> [StoredRecord] {
+        var filter = QueryRequest.Filter()
+        (filter.types, filter.persons) = ([type.rawValue], [person.name])
+        var found: [StoredRecord] = []
+        for try await page in hub.query(filter, order: .newestFirst, limit: limit) { found += page.records }
+        return found
+    }
+}
+
+/// A type as people call it.
+enum TypeName {
+    static func text(_ type: TypeID) -> String { TypeRegistry.standard.type(type)?.displayName ?? type.rawValue }
+}
+
+extension Welcome.PersonEntry {
+    /// How this person reads values.
+    var reader: Reader {
+        var types: [TypeID: String] = [:]
+        for (name, unit) in units { if let type = try? TypeID(name) { types[type] = unit } }
+        return Reader(locale: locale.flatMap(Reader.locale), units: types)
+    }
+}

@@ -1,0 +1,77 @@
+import HTMLText
+import PluginKit
+
+/// What is around each page: its title, the way to the others, and who is logged in.
+struct Frame: Sendable {
+    private struct Place {
+        let name, path: String
+        let isOwners: Bool
+    }
+
+    private static let places = [
+        Place(name: "Values", path: "/", isOwners: false), Place(name: "System", path: "/system", isOwners: true),
+    ]
+
+    let title: String
+    /// `nil` where no one is logged in.
+    var choice: Choice?
+    /// The address of the page that this is, without the person.
+    var path = ""
+
+    /// - Parameter content: below the title.
+    func html(_ content: HTML) -> HTML {
+        let body: HTML = """
+            <a class="skip" href="#content">To the content</a>
+            \(choice.map(header))
+            <main id="content"><h1>\(title)</h1>
+            \(content)
+            </main>
+            """
+        return HTMLDocument(title: "\(title) – health hub", styles: [Asset.style.path], body: body).html
+    }
+
+    private func header(_ choice: Choice) -> HTML {
+        let shown = Self.places.filter { choice.viewer.isOwner || !$0.isOwners }
+        let links = HTML.each(shown) { place in
+            "<li><a href=\"\(url: place.path + query(choice.person?.name))\" \("aria-current=\"page\"", if: place.path == path)>\(place.name)</a></li>"
+        }
+        let persons = choice.persons.count < 2 ? HTML() : self.persons(choice)
+        return """
+            <header><nav aria-label="Pages"><ul>\(links)</ul></nav>\(persons)\
+            <form method="post" action="/logout"><input type="hidden" name="token" value="\(choice.viewer.session.formToken)">\
+            <button>Log out</button></form></header>
+            """
+    }
+
+    private func persons(_ choice: Choice) -> HTML {
+        let links = HTML.each(choice.persons) { person in
+            "<li><a href=\"\(url: (path.isEmpty ? "/" : path) + query(person.name))\" \("aria-current=\"true\"", if: person.name == choice.person?.name)>\(person.name)</a></li>"
+        }
+        return "<nav aria-label=\"Persons\"><ul>\(links)</ul></nav>"
+    }
+
+    private func query(_ person: String?) -> String {
+        person.map { "?" + FormText.write([(name: "person", value: $0)]) } ?? ""
+    }
+}
+
+/// A table with a heading for each column.
+struct HTMLTable: Sendable {
+    let caption: String
+    let columns: [String]
+    /// The first cell of a row is its heading.
+    var rows: [[HTML]] = []
+
+    var html: HTML {
+        let head = HTML.each(columns) { "<th scope=\"col\">\($0)</th>" }
+        let body = HTML.each(rows) { row in
+            let cells = HTML.each(row.dropFirst()) { "<td>\($0)</td>" }
+            return "<tr><th scope=\"row\">\(row.first)</th>\(cells)</tr>\n"
+        }
+        return """
+            <div class="wide" role="region" aria-label="\(caption)" tabindex="0"><table><caption>\(caption)</caption>
+            <thead><tr>\(head)</tr></thead><tbody>
+            \(body)</tbody></table></div>
+            """
+    }
+}

@@ -1,0 +1,52 @@
+import Digests
+import HTMLText
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// A page as it goes to the browser.
+enum PageAnswer {
+    /// What holds for every answer: nothing of other places, no script or style in the text of a page, in no frame, known to no other place.
+    static let guards: [HTTPField] = [
+        HTTPField(
+            name: .contentSecurityPolicy,
+            value: "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+                + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"),
+        HTTPField(name: .xContentTypeOptions, value: "nosniff"),
+        field("Referrer-Policy", "no-referrer"), field("Cross-Origin-Opener-Policy", "same-origin"),
+        field("Cross-Origin-Resource-Policy", "same-origin"),
+        field("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
+        HTTPField(name: .cacheControl, value: "no-store"),
+    ]
+
+    private static func field(_ name: String, _ value: String) -> HTTPField {
+        HTTPField(name: HTTPField.Name(name)!, value: value)
+    }
+
+    static func page(_ html: HTML, _ status: HTTPResponse.Status = .ok) -> Response {
+        Response(
+            status: status, headers: [.contentType: "text/html; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html.bytes)))
+    }
+}
+
+/// A file that pages use; its name has a sum of what is in it, so that a browser need not ask again.
+struct Asset: Sendable {
+    let path: String
+    private let type: String
+    private let bytes: [UInt8]
+
+    init(_ name: String, _ ending: String, type: String, _ bytes: [UInt8]) {
+        path = "/assets/\(name)-\(Digests.sha256(bytes).hexadecimal.prefix(16)).\(ending)"
+        (self.type, self.bytes) = (type, bytes)
+    }
+
+    static let style = Asset("page", "css", type: "text/css; charset=utf-8", PackageResources.page_css)
+    static let all = [style]
+
+    var response: Response {
+        Response(
+            status: .ok, headers: [.contentType: type, .cacheControl: "public, max-age=31536000, immutable"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

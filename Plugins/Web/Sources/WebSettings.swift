@@ -1,0 +1,41 @@
+import Foundation
+import HTTPServing
+import PluginKit
+
+/// `[plugin.web]`, read and checked.
+struct WebSettings: Sendable {
+    private static let (visitors, shown) = ("browsers", "sessions")
+
+    static let declarations: [SettingDeclaration] =
+        HTTPListening.declarations(visitors: visitors, port: 7_790, shown: shown) + [
+            .init(
+                "hosts", .list(of: .string()),
+                help: "Other names by which browsers may call the page, such as \"hub.home.example:7790\"; any other "
+                    + "name is refused.", default: .list([]))
+        ]
+
+    let listening: HTTPListening
+    /// What a browser may call this place, with the port where it is not the usual one, in lower case.
+    let hosts: Set<String>
+    /// Whether browsers come by HTTPS, here or at a proxy.
+    let isSecure: Bool
+
+    init(_ settings: PluginSettings) throws {
+        let listening = try HTTPListening(settings, visitors: Self.visitors, shown: Self.shown)
+        self.listening = listening
+        isSecure = listening.address.lowercased().hasPrefix("https://")
+        var hosts = Set(try settings.texts("hosts").map { $0.lowercased() })
+        hosts.insert(Self.host(of: listening.address))
+        let port = listening.port == (listening.certificate == nil ? 80 : 443) ? "" : ":\(listening.port)"
+        let host = listening.host.contains(":") ? "[\(listening.host)]" : listening.host
+        hosts.insert("\(host)\(port)".lowercased())
+        if ["127.0.0.1", "::1", "localhost"].contains(listening.host) { hosts.insert("localhost\(port)") }
+        self.hosts = hosts
+    }
+
+    /// The part of an address between `//` and `/`.
+    private static func host(of address: String) -> String {
+        guard let start = address.range(of: "://")?.upperBound else { return address.lowercased() }
+        return address[start...].prefix { $0 != "/" }.lowercased()
+    }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import HubProcess
+import HubSettings
+import PluginKit
+import PluginState
+import Testing
+
+@testable import Web
+
+/// Who gets in, and what they may see.
+@Suite(.timeLimit(.minutes(2)))
+struct AccessTests {
+    @Test func `a link lets one browser in, once, and its cookie is out of reach of scripts and of other places`()
+        async throws
+    {
+        let scene = try await Scene()
+        let link = try await scene.link()
+        // Programs that look ahead follow links: that alone spends none.
+        for _ in 0..<2 { #expect(try await scene.get("/login/\(link)").status == 200) }
+        let answer = try await scene.post("/login", "link=\(link)", cookie: "hub=\(link)")
+        let cookie = try #require(answer.fields["set-cookie"])
+        #expect(answer.status == 303)
+        for word in ["HttpOnly", "SameSite=Strict", "Path=/"] { #expect(cookie.contains(word), "\(cookie)") }
+        // A session has a secret that no one had before it.
+        #expect(!cookie.contains(link))
+        let again = try await scene.post("/login", "link=\(link)")
+        #expect(again.status == 403 && again.fields["set-cookie"] == nil && again.body.contains("hub web"))
+        let session = try #require(cookie.split(separator: ";").first.map(String.init))
+        #expect(try await scene.get("/", cookie: session).status == 200)
+        #expect(try await scene.command("web", "sessions").count == 2)
+        let name = try #require(try await scene.command("web", "sessions").last?.split(separator: " ").first)
+        #expect(try await scene.command("web", "end", String(name)) == ["1 browser logged out"])
+        #expect(try await scene.get("/", cookie: session).status == 303)
+    }
+
+    @Test func `without a log-in no address says anything of anybody`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        for cookie in [nil, "hub=", "hub=" + String(repeating: "A", count: 43), "hub=../../etc/passwd", "other=1"] {
+            for path in ["/", "/?person=me", "/types/weight?person=me", "/system"] {
+                let answer = try await scene.get(path, cookie: cookie)
+                #expect(answer.status == 303 && answer.fields["location"] == "/login" && answer.body.isEmpty, "\(path)")
+            }
+        }
+        #expect(try await scene.post("/logout", "token=a").status == 403)
+        for path in [
+            "/nothing", "/../../etc/passwd", "/assets/../web", "/assets/%2e%2e/%2e%2e/etc/passwd", "//evil.example",
+        ] {
+            let answer = try await scene.get(path)
+            #expect(answer.status == 404 && !answer.body.contains("root:"), "\(path)")
+        }
+    }
+
+    @Test func `who may see one person sees no other, and nothing of the hub, at any address`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
+        let ben = try await scene.logIn("ben")
+        let own = try await scene.get("/", cookie: ben)
+        #expect(own.status == 200 && own.body.contains("71.3 kg") && !own.body.contains("80.4"))
+        #expect(try await scene.get("/types/weight", cookie: ben).body.contains("71.3 kg"))
+        let unknown = try await scene.get("/?person=zoe", cookie: ben)
+        for path in [
+            "/?person=me", "/types/weight?person=me", "/types/stepCount?person=me", "/system?person=me", "/system",
+        ] {
+            let answer = try await scene.get(path, cookie: ben)
+            // As if there were no such person.
+            #expect(answer.status == 404 && answer.body == unknown.body, "\(path)")
+        }
+        #expect(!own.body.contains("person=me") && !own.body.contains("/system"))
+        let owner = try await scene.logIn()
+        for (person, value) in [("me", "80.4 kg"), ("ben", "71.3 kg")] {
+            #expect(try await scene.get("/types/weight?person=\(person)", cookie: owner).body.contains(value))
+        }
+        let system = try await scene.get("/system", cookie: owner)
+        #expect(system.status == 200 && system.body.contains("<th scope=\"row\">web</th>"))
+    }
+
+    @Test
+    func
+        `another name of this place is refused, and what another place sends, or a form without its token, does nothing`()
+        async throws
+    {
+        let scene = try await Scene()
+        let session = try await scene.logIn()
+        for host in ["evil.example", "evil.example:\(scene.port)", "127.0.0.1", "127.0.0.1:1", ""] {
+            let answer = try await scene.get("/", cookie: session, fields: ["Host: \(host)"])
+            #expect(answer.status == 421 || answer.status == 400, "\(host)")
+            #expect(!answer.body.contains("Log out"))
+        }
+        let page = try await scene.get("/", cookie: session, fields: ["Host: localhost:\(scene.port)"]).body
+        let start = try #require(page.range(of: "name=\"token\" value=\"")?.upperBound)
+        let token = String(page[start...].prefix(64))
+        for fields in [
+            ["Origin: http://evil.example"], ["Origin: null"], ["Sec-Fetch-Site: cross-site"],
+            ["Sec-Fetch-Site: same-site"],
+        ] {
+            let answer = try await scene.post("/logout", "token=\(token)", cookie: session, fields: fields)
+            #expect(answer.status == 403, "\(fields)")
+        }
+        for form in ["", "token=", "token=\(String(token.reversed()))", "token[]=\(token)", "other=1"] {
+            let answer = try await scene.post("/logout", form, cookie: session)
+            #expect(answer.status == 403 || answer.status == 400, "\(form)")
+        }
+        let huge = try await scene.post("/login", "link=" + String(repeating: "x", count: 100_000))
+        #expect(huge.status == 413)
+        #expect(try await scene.get("/", cookie: session).status == 200)
+        let out = try await scene.post(
+            "/logout", "token=\(token)", cookie: session, fields: ["Origin: http://127.0.0.1:\(scene.port)"])
+        #expect(out.status == 303 && out.fields["set-cookie"]?.contains("Max-Age=0") == true)
+        #expect(try await scene.get("/", cookie: session).status == 303)
+    }
+
+    @Test func `links are not guessed: after ten that are wrong an address waits`() async throws {
+        let scene = try await Scene()
+        for _ in 0..<10 { #expect(try await scene.post("/login", "link=\(AccessKey().text)").status == 403) }
+        let answer = try await scene.post("/login", "link=\(try await scene.link())")
+        #expect(answer.status == 429 && answer.fields["retry-after"] == "60")
+        let attempts = Attempts()
+        let now = ContinuousClock.now
+        for _ in 0..<10 { attempts.fail("a", at: now) }
+        #expect(!attempts.mayTry("a", at: now) && attempts.mayTry("b", at: now))
+        #expect(attempts.mayTry("a", at: now + .seconds(61)))
+        for number in 0..<1_000 { attempts.fail("\(number)", at: now) }
+        #expect(!attempts.mayTry("new", at: now) && attempts.mayTry("new", at: now + .seconds(61)))
+    }
+
+    @Test
+    func `what a person or a plugin has named is text on every page, and each answer forbids what pages do not need`()
+        async throws
+    {
+        let scene = try await Scene()
+        let evil = #"\"><script>alert(1)</script><img src=x onerror=alert(1)>'"#
+        let line =
+            #"{"type":"weight","value":70,"unit":"kg","start":"2024-03-15T07:30:05+01:00","key":"a","#
+            + #""source":{"device":"\#(evil)","account":"\#(evil)"}}"#
+        let told = try await scene.command(
+            "bridge", "publish", "--", "cat", try scene.write(line + "\n", to: "evil.jsonl"))
+        #expect(told.first?.contains("stored") == true, "\(told)")
+        _ = try await scene.command("assign", "1", "--to", "me")
+        let owner = try await scene.logIn()
+        for path in [
+            "/", "/types/weight", "/types/%3Cscript%3E", "/?person=%3Cscript%3E", "/system", "/login", "/nothing<b>",
+        ] {
+            let answer = try await scene.get(path, cookie: owner)
+            #expect(
+                !answer.body.contains("<script") && !answer.body.contains("<img") && !answer.body.contains("<b>"),
+                "\(path)")
+            let policy = answer.fields["content-security-policy"] ?? ""
+            #expect(policy.hasPrefix("default-src 'none'") && !policy.contains("unsafe"), "\(path)")
+            #expect(
+                answer.fields["x-content-type-options"] == "nosniff" && answer.fields["cache-control"] == "no-store")
+            #expect(answer.fields["referrer-policy"] == "no-referrer")
+        }
+        #expect(try await scene.get("/types/weight", cookie: owner).body.contains("&lt;script&gt;"))
+    }
+
+    @Test func `links and sessions end in time, and stand nowhere but as a sum`() async throws {
+        let folder = try TemporaryFolder()
+        let state = try PluginState(directory: folder.path)
+        let book = AccessBook(state)
+        let (link, until) = try await book.makeLink(for: "ben", at: 0)
+        #expect(until == 600_000_000)
+        let secret = try #require(AccessKey(link))
+        let late = try #require(AccessKey(try await book.makeLink(for: nil, at: 0).secret))
+        #expect(try await book.logIn(with: late, at: until) == nil)
+        let session = try #require(try await book.logIn(with: secret, at: until - 1))
+        #expect(try await book.logIn(with: secret, at: until - 1) == nil)
+        let day: Int64 = 86_400_000_000
+        #expect(try await book.grant(of: session, at: until)?.person == "ben")
+        // Used, it lasts on; not used, it ends.
+        #expect(try await book.grant(of: session, at: 29 * day) != nil)
+        #expect(try await book.grant(of: session, at: 58 * day) != nil)
+        #expect(try await book.grant(of: session, at: 89 * day) == nil)
+        // A program that is started again knows them, too.
+        #expect(try await AccessBook(state).grant(of: session, at: 58 * day)?.person == "ben")
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            let bytes = try Data(contentsOf: URL(filePath: "\(folder.path)/\(file)"))
+            for text in [session.text, secret.text] { #expect(bytes.range(of: Data(text.utf8)) == nil, "\(file)") }
+        }
+    }
+
+    @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
+        #expect(Web.manifest.faults == [])
+        let rendered = SampleConfiguration.render(instance: Web.manifest.name, declarations: Web.manifest.settings)
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")
+        #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Glibc
+import HubProcess
+import Testing
+
+/// A hub with the page, and the browsers that come to it: curl, which does what it is told and nothing else.
+final class Scene: Sendable {
+    private let host: HubHost
+    private let hub: ChildProcess
+    let port: Int
+
+    init(settings: String = "") async throws {
+        port = try Self.freePort()
+        host = try HubHost(
+            plugins: """
+                [person.ben]
+
+                [plugin.web]
+                listen = "127.0.0.1:\(port)"
+                grants = { owner = ["status"] }
+                \(settings)
+                """)
+        hub = try await host.start()
+        while try await curl(["/login"]).status == 0 {}
+    }
+
+    /// A port at which no program listens.
+    static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
+            }
+        }
+        try #require(result == 0)
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    func command(_ arguments: String...) async throws -> [String] {
+        let result = try await host.command(arguments)
+        try #require(result.status == 0, "\(arguments): \(result.errors) \(result.lines)")
+        return result.lines
+    }
+
+    /// A file in a folder of the scene's own.
+    func write(_ text: String, to name: String) throws -> String { try host.folder.write(text, to: name) }
+
+    // MARK: - A browser
+
+    struct Answer {
+        /// 0: none came.
+        var status = 0
+        var fields: [String: String] = [:]
+        var body = ""
+    }
+
+    /// - Parameter arguments: the last is the path.
+    private func curl(_ arguments: [String]) async throws -> Answer {
+        let words =
+            ["curl", "-s", "-i", "--max-time", "20"] + arguments.dropLast() + [
+                "http://127.0.0.1:\(port)\(arguments.last ?? "/")"
+            ]
+        let result = try await ChildProcess("/usr/bin/env", words).result()
+        guard let end = result.output.range(of: "\r\n\r\n") else { return Answer() }
+        let lines = result.output[..<end.lowerBound].components(separatedBy: "\r\n")
+        var answer = Answer(
+            status: Int(lines[0].split(separator: " ")[1]) ?? 0, body: String(result.output[end.upperBound...]))
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            answer.fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+        }
+        return answer
+    }
+
+    func get(_ path: String, cookie: String? = nil, fields: [String] = []) async throws -> Answer {
+        try await curl(Self.words(cookie, fields) + ["--path-as-is", path])
+    }
+
+    func post(_ path: String, _ form: String, cookie: String? = nil, fields: [String] = []) async throws -> Answer {
+        try await curl(Self.words(cookie, fields) + ["-d", form, path])
+    }
+
+    private static func words(_ cookie: String?, _ fields: [String]) -> [String] {
+        (fields + (cookie.map { ["Cookie: \($0)"] } ?? [])).flatMap { ["-H", $0] }
+    }
+
+    // MARK: - A log-in
+
+    /// The secret of a link that `hub web` makes.
+    func link(_ person: String? = nil) async throws -> String {
+        let lines = try await host.command(["web"] + (person.map { ["--person", $0] } ?? [])).lines
+        let link = try #require(lines.first)
+        #expect(link.hasPrefix("http://127.0.0.1:\(port)/login/"))
+        return try #require(link.split(separator: "/").last.map(String.init))
+    }
+
+    /// The cookie of a new session: `hub=…`.
+    func logIn(_ person: String? = nil) async throws -> String {
+        let answer = try await post("/login", "link=\(try await link(person))")
+        #expect(answer.status == 303 && answer.fields["location"] == "/")
+        return try #require(answer.fields["set-cookie"]?.split(separator: ";").first.map(String.init))
+    }
+}
