@@ -11,22 +11,17 @@ import ZeroMQ
 
 /// Bridges that come by the network, with a key.
 @Suite(.timeLimit(.minutes(2))) struct BridgeKeyTests {
-    private static func freePort() throws -> Int {
-        let endpoint = try Socket(.pull, in: try Context()).bind("tcp://127.0.0.1:*")
-        return try #require(endpoint.split(separator: ":").last.flatMap { Int($0) })
-    }
-
     @Test func `with a key publish, follow and sink reach a hub on another machine, under the name of the key`()
         async throws
     {
         let folder = try TemporaryFolder()
         let hub = try await TestHub(
             """
-            tcp = "tcp://127.0.0.1:\(try Self.freePort())"
+            tcp = "tcp://127.0.0.1:\(try FreePort.next())"
             [person.me]
             [plugin.far]
             remote = true
-            feed_port = \(try Self.freePort())
+            feed_port = \(try FreePort.next())
             grants = { read = ["weight"], write = ["weight"] }
             """, in: folder)
         let made = try await hub.run(["keys", "new", "far"])

@@ -10,15 +10,10 @@ import ZeroMQ
 
 /// Strangers at the port of a hub that may open few files.
 @Suite struct SilentConnectionTests {
-    private static func freePort() throws -> Int {
-        let endpoint = try Socket(.pull, in: try Context()).bind("tcp://127.0.0.1:*")
-        return try #require(endpoint.split(separator: ":").last.flatMap { Int($0) })
-    }
-
     @Test func `R2.6 at a limit of 1,024 files those who prove nothing go, and who has a key stays and comes in`()
         async throws
     {
-        let port = try SilentConnectionTests.freePort()
+        let port = try FreePort.next()
         let plugin = "remote = true\nkind = \"scale\"\ngrants = { read = [\"weight\"], write = [\"weight\"] }\n"
         let hub = try await TestHub(
             "tcp = \"tcp://127.0.0.1:\(port)\"\n[person.me]\n[plugin.bedroom]\n\(plugin)[plugin.hall]\n\(plugin)",

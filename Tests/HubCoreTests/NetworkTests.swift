@@ -1,3 +1,4 @@
+import HubProcess
 import Foundation
 import HubSessions
 import HubSettings
@@ -10,24 +11,17 @@ import ZeroMQ
 
 /// Plugins on other machines: keys, and what holds without them.
 @Suite(.serialized) struct NetworkTests {
-    /// A port with no listener just now.
-    static func freePort() throws -> Int {
-        let socket = try Socket(.pull, in: try Context())
-        let endpoint = try socket.bind("tcp://127.0.0.1:*")
-        return try #require(endpoint.split(separator: ":").last.flatMap { Int($0) })
-    }
-
     /// A hub that expects `bedroom` (writes weight, reads it of me) and `laptop` (reads all, with a feed).
     private static func setting(isInsecure: Bool = false) throws -> Setting {
         var setting = Setting()
         setting.persons = ["me", "you"]
-        setting.tcp = TCPEndpoint(address: "127.0.0.1", port: try freePort())
+        setting.tcp = TCPEndpoint(address: "127.0.0.1", port: try FreePort.next())
         setting.isInsecure = isInsecure
         var bedroom = PluginInstance(
             name: "bedroom", kind: "scale", persons: .only(["me"]), grants: .init(read: ["weight"], write: ["weight"]))
         bedroom.isRemote = true
         var laptop = PluginInstance(name: "laptop", grants: .init(read: ["*"]))
-        (laptop.isRemote, laptop.feedPort) = (true, try freePort())
+        (laptop.isRemote, laptop.feedPort) = (true, try FreePort.next())
         setting.plugins = [bedroom, laptop]
         return setting
     }

@@ -1,3 +1,4 @@
+import HubProcess
 import Foundation
 import HubSessions
 import HubSettings
@@ -93,7 +94,7 @@ import Testing
     @Test func `R12.11 a plugin that comes over the network is granted nothing of it`() async throws {
         let folder = try Folder()
         var setting = try Self.setting(granted: ["*"], in: folder) { $0.isRemote = true }
-        setting.tcp = TCPEndpoint(address: "127.0.0.1", port: try NetworkTests.freePort())
+        setting.tcp = TCPEndpoint(address: "127.0.0.1", port: try FreePort.next())
         setting.isInsecure = true
         try await withHub(setting, in: folder) { hub in
             let web = try await Peer.dealer(setting.tcp?.description ?? "")

@@ -11,7 +11,7 @@ final class LogInScene: Sendable {
     /// - Parameter settings: more of `[plugin.cloud]`.
     init(_ settings: String = "", host name: String = "127.0.0.1", hub: String = "") throws {
         server = try OAuthServer()
-        redirect = "http://\(name):\(try Loopback.freePort())/back"
+        redirect = "http://\(name):\(try FreePort.next())/back"
         host = try HubHost(
             hub: hub,
             plugins: """

@@ -14,8 +14,8 @@ final class SAMIScene: Sendable {
     ///   - options: of the server, at each start.
     ///   - settings: more of `[plugin.sami]`.
     init(_ options: [String] = [], settings: String = "") throws {
-        let port = try Loopback.freePort()
-        let redirect = "http://127.0.0.1:\(try Loopback.freePort())/"
+        let port = try FreePort.next()
+        let redirect = "http://127.0.0.1:\(try FreePort.next())/"
         base = "http://127.0.0.1:\(port)"
         host = try HubHost(
             plugins: """

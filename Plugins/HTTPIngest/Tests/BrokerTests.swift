@@ -26,7 +26,7 @@ struct BrokerTests {
 
         init() async throws {
             folder = try TemporaryFolder()
-            port = try Scene.freePort()
+            port = try FreePort.next()
             try folder.write(
                 """
                 listener \(port) 127.0.0.1

@@ -290,7 +290,7 @@ struct CertificateTests {
     @Test func `Without a certificate only this machine comes in, unless plain_http says otherwise`() async throws {
         // All of 127/8 is this machine: another address of it stands for one of the network.
         for (host, isOpen) in [("127.0.0.1", false), ("0.0.0.0", true)] {
-            let port = try Scene.freePort()
+            let port = try FreePort.next()
             let scene = try await Scene(settings: [
                 "listen": .string("\(host):\(port)"), "plain_http": .boolean(isOpen),
                 "address": .string("http://hub.example:\(port)"),

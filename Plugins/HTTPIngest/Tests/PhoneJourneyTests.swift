@@ -32,7 +32,7 @@ struct PhoneJourneyTests {
 
     @Test func `Ten days of a phone are stored once, although hub and plugin are killed at times`() async throws {
         let days = ProcessInfo.processInfo.environment["HUB_PHONE_DAYS"].flatMap { Int($0) } ?? 10
-        let port = try Scene.freePort()
+        let port = try FreePort.next()
         let host = try HubHost(
             plugins: """
                 [plugin.http-ingest]

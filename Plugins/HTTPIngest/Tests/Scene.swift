@@ -32,7 +32,7 @@ final class Scene: Sendable {
         _ change: @Sendable (inout FakeHub.Behaviour) -> Void = { _ in }
     ) async throws {
         place = try TestPlace()
-        port = try Self.freePort()
+        port = try FreePort.next()
         var values: [String: SettingValue] = [
             "listen": .string("127.0.0.1:\(port)"), "plain_http": .boolean(false), "percent": .string("hundred"),
             "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"),
@@ -49,23 +49,6 @@ final class Scene: Sendable {
         var limits = limits
         limits.connection.farewell = .milliseconds(50)
         self.limits = limits
-    }
-
-    /// A port at which no program listens.
-    static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
-            }
-        }
-        try #require(result == 0)
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 
     /// Runs the plugin until `body` ends; it must have kept to the protocol.

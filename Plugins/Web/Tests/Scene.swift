@@ -10,7 +10,7 @@ final class Scene: Sendable {
     let port: Int
 
     init(settings: String = "") async throws {
-        port = try Self.freePort()
+        port = try FreePort.next()
         host = try HubHost(
             plugins: """
                 [person.ben]
@@ -22,23 +22,6 @@ final class Scene: Sendable {
                 """)
         hub = try await host.start()
         while try await curl(["/login"]).status == 0 {}
-    }
-
-    /// A port at which no program listens.
-    static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
-            }
-        }
-        try #require(result == 0)
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 
     func command(_ arguments: String...) async throws -> [String] {

@@ -34,9 +34,9 @@ final class ExistJourney: Sendable {
         let clock = HubClock(.simulated(start: time, rate: rate))
         (self.faults, self.switches) = (faults, switches)
         self.time = Mutex(clock)
-        port = try Loopback.freePort()
-        redirect = "http://127.0.0.1:\(try Loopback.freePort())/"
-        let scalePort = try Loopback.freePort()
+        port = UInt16(clamping: try FreePort.next())
+        redirect = "http://127.0.0.1:\(try FreePort.next())/"
+        let scalePort = UInt16(clamping: try FreePort.next())
         let tables = plugins.replacing("BASE", with: "http://127.0.0.1:\(port)")
             .replacing("PROGRAMS", with: Programs.folder).replacing("REDIRECT", with: redirect)
             .replacing("SCALE", with: "tcp://127.0.0.1:\(scalePort)")

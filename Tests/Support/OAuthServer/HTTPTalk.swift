@@ -118,13 +118,6 @@ public struct ScriptedBrowser: Sendable {
 
 /// Sockets of 127.0.0.1.
 public enum Loopback {
-    /// A port that no program has just now.
-    public static func freePort() throws -> UInt16 {
-        let (descriptor, port) = try listen()
-        close(descriptor)
-        return port
-    }
-
     static func listen() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try socket()
         var address = address(0)
