@@ -27,6 +27,20 @@ struct HealthReader: Sendable {
     }
 }
 
+extension HealthReader {
+    /// A record that this viewer may see.
+    ///
+    /// - Throws: `NoSuchPage` where there is none, and in the same words for one that is another's.
+    func record(_ number: Int64, for viewer: Viewer) async throws -> StoredRecord {
+        var filter = QueryRequest.Filter()
+        filter.numbers = [number]
+        for try await page in hub.query(filter) {
+            if let record = page.records.first(where: { $0.number == number }), viewer.maySee(record) { return record }
+        }
+        throw NoSuchPage()
+    }
+}
+
 /// A type as people call it.
 enum TypeName {
     static func text(_ type: TypeID) -> String { TypeRegistry.standard.type(type)?.displayName ?? type.rawValue }

@@ -4,12 +4,25 @@ import Hummingbird
 import NIOCore
 import PluginKit
 
+/// What belongs together of the site: pages, and what their forms do.
+protocol SiteArea: Sendable {
+    /// Adds its addresses, at which only those come who are logged in.
+    func add(to router: some RouterMethods<Visit>)
+}
+
 /// Each address of the page, and what is there.
 struct Site: Sendable {
     private let parts: WebParts
     private let attempts = Attempts()
 
     init(_ parts: WebParts) { self.parts = parts }
+
+    private var areas: [any SiteArea] {
+        [
+            ValuesArea(parts: parts),
+            SystemArea(parts: parts),
+        ]
+    }
 
     var responder: RouterResponder<Visit> {
         let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
@@ -23,17 +36,7 @@ struct Site: Sendable {
 
         let inside = router.group().add(middleware: SessionGuard(parts: parts))
         inside.post("/logout") { request, visit in try await logIn.end(request, visit) }
-        let (hub, reader) = (parts.hub, HealthReader(hub: parts.hub))
-        inside.get("/") { request, visit in
-            try await LatestPage(reader: reader).response(Choice(request, visit, hub.persons))
-        }
-        inside.get("/types/:type") { request, visit in
-            try await TypePage(reader: reader).response(
-                visit.parameters.get("type") ?? "", Choice(request, visit, hub.persons))
-        }
-        inside.get("/system") { request, visit in
-            try await SystemPage(hub: hub).response(Choice(request, visit, hub.persons))
-        }
+        for area in areas { area.add(to: inside) }
         return router.buildResponder()
     }
 }
@@ -57,18 +60,21 @@ struct Choice: Sendable {
     let persons: [Welcome.PersonEntry]
     /// `nil` where there is none at all.
     let person: Welcome.PersonEntry?
+    /// What a form of this viewer's has done, told once.
+    let notice: HTML?
 
     /// - Throws: `NoSuchPage` for a person that there is not, and in the same words for one that this viewer may not see.
-    init(_ request: Request, _ visit: Visit, _ all: [Welcome.PersonEntry]) throws {
+    init(_ request: Request, _ visit: Visit, _ parts: WebParts) throws {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         self.viewer = viewer
-        persons = viewer.persons(all)
-        guard let name = request.uri.queryParameters["person"].map(String.init) else {
+        persons = viewer.persons(parts.hub.persons)
+        if let name = request.uri.queryParameters["person"].map(String.init) {
+            guard let person = persons.first(where: { $0.name == name }) else { throw NoSuchPage() }
+            self.person = person
+        } else {
             person = persons.first
-            return
         }
-        guard let person = persons.first(where: { $0.name == name }) else { throw NoSuchPage() }
-        self.person = person
+        notice = request.method == .get ? parts.notices.take(of: viewer) : nil
     }
 }
 

@@ -6,7 +6,11 @@ import PluginKit
 struct Web: Plugin {
     static let manifest = Manifest(
         name: "web", summary: "Pages for the browser: your values, your people, your plugins.", version: "1.0",
-        reads: ["*"], settings: WebSettings.declarations, reaches: [.network, .listening], owner: [.status])
+        reads: ["*"], writes: ["*"], settings: WebSettings.declarations, reaches: [.network, .listening],
+        owner: [
+            .status, .plugins, .persons, .accounts, .trace, .logs, .log, .edit, .retract, .assign, .apply, .restart,
+            .release, .replay, .logout, .commands,
+        ])
 
     static let commands: [Command<Self>] = [
         Command(
@@ -79,6 +83,8 @@ struct WebParts: Sendable {
     let hub: PluginContext
     let settings: WebSettings
     let access: AccessBook
+    let notices = NoticeBook()
+    var reader: HealthReader { HealthReader(hub: hub) }
 
     init(_ hub: PluginContext, _ settings: WebSettings) {
         (self.hub, self.settings) = (hub, settings)

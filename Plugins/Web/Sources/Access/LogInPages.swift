@@ -1,6 +1,5 @@
 import HTMLText
 import Hummingbird
-import NIOCore
 import PluginKit
 
 /// How a browser gets in: a link that `hub web` prints, and one press of a button.
@@ -9,9 +8,6 @@ import PluginKit
 struct LogInPages: Sendable {
     let parts: WebParts
     let attempts: Attempts
-
-    private struct LinkForm: Decodable { var link: String }
-    private struct TokenForm: Decodable { var token: String }
 
     /// For who comes without a link.
     var advice: Response {
@@ -43,9 +39,11 @@ struct LogInPages: Sendable {
             throw Refusal(
                 .tooManyRequests, "Too many log-ins failed", "Wait a minute, and try again.", retryAfter: 60)
         }
-        let form: LinkForm = try await Self.form(request)
+        let form = try await WebForm(request)
         let now = parts.hub.clock.now()
-        guard let link = AccessKey(form.link), let session = try await parts.access.logIn(with: link, at: now) else {
+        guard let link = AccessKey(try form.text("link")),
+            let session = try await parts.access.logIn(with: link, at: now)
+        else {
             attempts.fail(visit.address)
             parts.hub.logger.warning("a log-in with a link that lets no one in", metadata: ["peer": "\(visit.address)"])
             throw Self.unknown
@@ -54,11 +52,7 @@ struct LogInPages: Sendable {
     }
 
     func end(_ request: Request, _ visit: Visit) async throws -> Response {
-        guard let viewer = visit.viewer else { throw NoSuchPage() }
-        let form: TokenForm = try await Self.form(request)
-        guard form.token == viewer.session.formToken else {
-            throw Refusal(.forbidden, "This form is not of this log-in", "Open the page again, and log out there.")
-        }
+        let (_, viewer) = try await WebForm.read(request, visit)
         try await parts.access.end(viewer.session)
         return redirect(to: "/login", cookie: nil)
     }
@@ -69,19 +63,5 @@ struct LogInPages: Sendable {
             headers: [
                 .location: path, .setCookie: SessionCookie.header(cookie, isSecure: parts.settings.isSecure),
             ])
-    }
-
-    private static func form<Form: Decodable>(_ request: Request) async throws -> Form {
-        let body: ByteBuffer
-        do {
-            body = try await request.body.collect(upTo: 65_536)
-        } catch {
-            throw Refusal(.contentTooLarge, "This is more than a form of this page", "Open the page again.")
-        }
-        do {
-            return try URLEncodedFormDecoder().decode(Form.self, from: String(buffer: body))
-        } catch {
-            throw Refusal(.badRequest, "This is not a form of this page", "Open the page again, and fill it in there.")
-        }
     }
 }

@@ -13,4 +13,7 @@ struct Viewer: Sendable {
         guard let person else { return all }
         return all.filter { $0.name == person }
     }
+
+    /// What is no person's, such as a record in the inbox, only the owner sees.
+    func maySee(_ record: StoredRecord) -> Bool { person.map { record.assignment.person?.name == $0 } ?? true }
 }

@@ -24,6 +24,7 @@ struct Frame: Sendable {
             <a class="skip" href="#content">To the content</a>
             \(choice.map(header))
             <main id="content"><h1>\(title)</h1>
+            \(choice?.notice.map { "<div class=\"notice\" role=\"status\">\($0)</div>" } ?? HTML())
             \(content)
             </main>
             """
@@ -38,7 +39,7 @@ struct Frame: Sendable {
         let persons = choice.persons.count < 2 ? HTML() : self.persons(choice)
         return """
             <header><nav aria-label="Pages"><ul>\(links)</ul></nav>\(persons)\
-            <form method="post" action="/logout"><input type="hidden" name="token" value="\(choice.viewer.session.formToken)">\
+            <form method="post" action="/logout">\(WebForm.token(of: choice.viewer))\
             <button>Log out</button></form></header>
             """
     }

@@ -3,6 +3,21 @@ import HealthText
 import Hummingbird
 import PluginKit
 
+/// The first page, and a page for each type.
+struct ValuesArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        router.get("/") { request, visit in
+            try await LatestPage(reader: parts.reader).response(Choice(request, visit, parts))
+        }
+        router.get("/types/:type") { request, visit in
+            try await TypePage(reader: parts.reader).response(
+                visit.parameters.get("type") ?? "", Choice(request, visit, parts))
+        }
+    }
+}
+
 /// The first page: the latest value of each type of a person.
 struct LatestPage: Sendable {
     let reader: HealthReader

@@ -3,6 +3,17 @@ import HealthText
 import Hummingbird
 import PluginKit
 
+/// The page System.
+struct SystemArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        router.get("/system") { request, visit in
+            try await SystemPage(hub: parts.hub).response(Choice(request, visit, parts))
+        }
+    }
+}
+
 /// How the hub and its plugins are; for the owner.
 struct SystemPage: Sendable {
     /// What of the answer to `status` this page shows.

@@ -1,0 +1,82 @@
+import HTMLText
+import Hummingbird
+import NIOCore
+import PluginKit
+import Synchronization
+
+/// What a browser has sent with a form of this site: fields by name, each once.
+struct WebForm: Sendable {
+    private let fields: [String: String]
+
+    /// Reads the body.
+    ///
+    /// - Throws: ``Refusal`` for what is too long, or is not a form.
+    init(_ request: Request) async throws {
+        let body: ByteBuffer
+        do {
+            body = try await request.body.collect(upTo: 65_536)
+        } catch {
+            throw Refusal(.contentTooLarge, "This is more than a form of this page", "Open the page again.")
+        }
+        do {
+            fields = try URLEncodedFormDecoder().decode([String: String].self, from: String(buffer: body))
+        } catch {
+            throw Refusal(.badRequest, "This is not a form of this page", "Open the page again, and fill it in there.")
+        }
+    }
+
+    /// Reads the form of one who is logged in, and sees that it is of that log-in: another place cannot know its token.
+    static func read(_ request: Request, _ visit: Visit) async throws -> (WebForm, Viewer) {
+        guard let viewer = visit.viewer else { throw NoSuchPage() }
+        let form = try await WebForm(request)
+        guard form["token"] == viewer.session.formToken else {
+            throw Refusal(
+                .forbidden, "This form is not of this log-in", "Open the page again, and do there what you wanted.")
+        }
+        return (form, viewer)
+    }
+
+    /// `nil` where there is no such field, or nothing but blanks in it.
+    subscript(_ name: String) -> String? {
+        fields[name].flatMap { text in text.contains { !$0.isWhitespace } ? text : nil }
+    }
+
+    /// - Throws: ``Refusal`` that names the field.
+    func text(_ name: String) throws -> String {
+        guard let text = self[name] else { throw Self.missing(name) }
+        return text
+    }
+
+    /// A record's number.
+    ///
+    /// - Throws: ``Refusal`` that names the field.
+    func number(_ name: String) throws -> Int64 {
+        guard let number = Int64(try text(name)) else { throw Self.missing(name) }
+        return number
+    }
+
+    private static func missing(_ name: String) -> Refusal {
+        Refusal(.badRequest, "The form lacks \(name)", "Open the page again, and fill it in there.")
+    }
+
+    /// The field that each form of a page begins with.
+    static func token(of viewer: Viewer) -> HTML {
+        "<input type=\"hidden\" name=\"token\" value=\"\(viewer.session.formToken)\">"
+    }
+}
+
+/// What forms have done, for the page that the browser sees next: one notice for each session, told once.
+final class NoticeBook: Sendable {
+    private let notices = Mutex<[String: HTML]>([:])
+    /// As many as there are sessions.
+    private static let most = 100
+
+    func put(_ notice: HTML, for viewer: Viewer) {
+        notices.withLock { notices in
+            if notices.count >= Self.most, let first = notices.keys.first { notices[first] = nil }
+            notices[viewer.session.hash] = notice
+        }
+    }
+
+    func take(of viewer: Viewer) -> HTML? { notices.withLock { $0.removeValue(forKey: viewer.session.hash) } }
+}
