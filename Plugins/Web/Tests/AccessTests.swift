@@ -150,7 +150,7 @@ struct AccessTests {
             #expect(policy.hasPrefix("default-src 'none'") && !policy.contains("unsafe"), "\(path)")
             #expect(
                 answer.fields["x-content-type-options"] == "nosniff" && answer.fields["cache-control"] == "no-store")
-            #expect(answer.fields["referrer-policy"] == "no-referrer")
+            #expect(answer.fields["referrer-policy"] == "same-origin")
         }
         #expect(try await scene.get("/types/weight", cookie: owner).body.contains("&lt;script&gt;"))
     }

@@ -13,7 +13,8 @@ enum PageAnswer {
             value: "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
                 + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"),
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
-        field("Referrer-Policy", "no-referrer"), field("Cross-Origin-Opener-Policy", "same-origin"),
+        // With no-referrer browsers send a form with "Origin: null", as from another place.
+        field("Referrer-Policy", "same-origin"), field("Cross-Origin-Opener-Policy", "same-origin"),
         field("Cross-Origin-Resource-Policy", "same-origin"),
         field("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
         HTTPField(name: .cacheControl, value: "no-store"),
