@@ -94,7 +94,7 @@ let plugins = [
         "SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
     plugin(
         "Web", ["Digests", "HTMLText", "HTTPServing", "HealthText", "Samples", hummingbird, httpTypes, logging, nio],
-        embeds: [.embedInCode("Assets/page.css")],
+        embeds: [.embedInCode("Assets/icon.svg"), .embedInCode("Assets/page.css")],
         tests: ["HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginState", "hub-confine"]),
 ].flatMap { $0 }
 

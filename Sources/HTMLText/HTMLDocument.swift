@@ -9,10 +9,16 @@ public struct HTMLDocument: Sendable {
     public var styles: [String]
     /// Addresses of scripts, which run when the page is there.
     public var scripts: [String]
+    /// The address of a picture for the browser's tab.
+    public var icon: String?
     public var body: HTML
 
-    public init(language: String = "en", title: String, styles: [String] = [], scripts: [String] = [], body: HTML) {
-        (self.language, self.title, self.styles, self.scripts, self.body) = (language, title, styles, scripts, body)
+    public init(
+        language: String = "en", title: String, styles: [String] = [], scripts: [String] = [], icon: String? = nil,
+        body: HTML
+    ) {
+        (self.language, self.title, self.styles, self.scripts) = (language, title, styles, scripts)
+        (self.icon, self.body) = (icon, body)
     }
 
     public var html: HTML {
@@ -22,6 +28,7 @@ public struct HTMLDocument: Sendable {
         <head><meta charset="utf-8"><title>\(title)</title>
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
+        \(icon.map { "<link rel=\"icon\" href=\"\(url: $0)\">\n" as HTML })\
         \(HTML.each(styles) { "<link rel=\"stylesheet\" href=\"\(url: $0)\">\n" })\
         \(HTML.each(scripts) { "<script src=\"\(url: $0)\" defer></script>\n" })\
         </head>

@@ -28,7 +28,9 @@ struct Frame: Sendable {
             \(content)
             </main>
             """
-        return HTMLDocument(title: "\(title) – health hub", styles: [Asset.style.path], body: body).html
+        return HTMLDocument(
+            title: "\(title) – health hub", styles: [Asset.style.path], icon: Asset.icon.path, body: body
+        ).html
     }
 
     private func header(_ choice: Choice) -> HTML {

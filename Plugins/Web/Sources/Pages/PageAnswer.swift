@@ -43,7 +43,8 @@ struct Asset: Sendable {
     }
 
     static let style = Asset("page", "css", type: "text/css; charset=utf-8", PackageResources.page_css)
-    static let all = [style]
+    static let icon = Asset("icon", "svg", type: "image/svg+xml", PackageResources.icon_svg)
+    static let all = [style, icon]
 
     var response: Response {
         Response(
