@@ -85,6 +85,8 @@ struct WebParts: Sendable {
     let access: AccessBook
     let notices = NoticeBook()
     var reader: HealthReader { HealthReader(hub: hub) }
+    /// By the machine's clock, in microseconds since 1970: log-ins end by it, also where a hub's month passes in a minute.
+    var now: Int64 { HubClock.system.now() }
 
     init(_ hub: PluginContext, _ settings: WebSettings) {
         (self.hub, self.settings) = (hub, settings)
@@ -98,14 +100,14 @@ struct WebParts: Sendable {
             let there = persons.isEmpty ? "it has none: add a section [person.NAME]" : persons.joined(separator: ", ")
             throw CommandFailure("person", "person: hub.conf has no \(person) for this plugin; it has \(there)")
         }
-        let (secret, until) = try await access.makeLink(for: person, at: hub.clock.now())
+        let (secret, until) = try await access.makeLink(for: person, at: now)
         return WebLink(
             url: "\(settings.listening.address)/login/\(secret)", person: person,
             until: Timestamp(microseconds: until).text)
     }
 
     func sessions() async throws -> [WebSession] {
-        try await access.sessions(at: hub.clock.now()).map { name, grant in
+        try await access.sessions(at: now).map { name, grant in
             WebSession(
                 session: name, person: grant.person, since: Timestamp(microseconds: grant.made).text,
                 until: Timestamp(microseconds: grant.until).text)

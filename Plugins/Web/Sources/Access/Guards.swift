@@ -43,7 +43,7 @@ struct SessionGuard: RouterMiddleware {
     ) async throws -> Response {
         let name = SessionCookie.name(isSecure: parts.settings.isSecure)
         guard let session = request.cookies[name].flatMap({ AccessKey($0.value) }),
-            let grant = try await parts.access.grant(of: session, at: parts.hub.clock.now())
+            let grant = try await parts.access.grant(of: session, at: parts.now)
         else {
             guard request.method == .get || request.method == .head else {
                 throw Refusal(

@@ -40,7 +40,7 @@ struct LogInPages: Sendable {
                 .tooManyRequests, "Too many log-ins failed", "Wait a minute, and try again.", retryAfter: 60)
         }
         let form = try await WebForm(request)
-        let now = parts.hub.clock.now()
+        let now = parts.now
         guard let link = AccessKey(try form.text("link")),
             let session = try await parts.access.logIn(with: link, at: now)
         else {
