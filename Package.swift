@@ -252,7 +252,8 @@ let package = Package(
             "DemoTests",
             [
                 "HubDemo", "HubCommand", "HubClient", "HubCore", "HubProcess", "HubWire", "Samples", "ScaleProtocols",
-                "Exist", "GapFiller", "IHealthHS3", "IHealthHS4", "IHealthHS5", "hub-exist-server", "hub-scale-sim",
+                "Exist", "GapFiller", "IHealthHS3", "IHealthHS4", "IHealthHS5", "Web", "hub-exist-server",
+                "hub-scale-sim",
             ],
             path: "Simulators/Demo/Tests", resources: [.copy("help.txt")]),
 
@@ -352,6 +353,13 @@ let package = Package(
                 .copy("clients.py"), .copy("clients_fake.py"), .copy("days.py"), .copy("hostile.py"),
                 .copy("sami_sdk.py"), .copy("stranger.py"),
             ]),
+        tests(
+            "BrowserTests",
+            [
+                "HubCommand", "HubDemo", "HubProcess", "Web", "Exist", "GapFiller", "JSONLines", "IHealthHS3",
+                "IHealthHS4", "IHealthHS5", "hub-confine", "hub-exist-server", "hub-scale-sim",
+            ],
+            path: "Tests/Web", resources: [.copy("Browser")]),
         tests(
             "SchemaTests",
             [

@@ -108,6 +108,14 @@ public struct Need: Sendable {
     /// Where `.ci/setup test` puts them.
     public static let judgePackages = pythonPackages + "-judges"
 
+    /// Chromium, and what leads it through pages.
+    public static let browser = Need(
+        "no chromium with its driver, selenium and axe here: .ci/setup test installs them, and needs the network once",
+        isMet: Tool.run("chromedriver", ["--version"])
+            && ["-web", "-axe"].allSatisfy {
+                FileManager.default.fileExists(atPath: pythonPackages + $0 + "/.whole")
+            })
+
     private static func mayMakeImmutable() -> Bool {
         let path = NSTemporaryDirectory() + "hub-immutable-" + UUID().uuidString
         defer { unlink(path) }

@@ -1,0 +1,87 @@
+"""What must hold for every page, at every size, in light and dark."""
+import os
+
+from browser import BUILD, SCHEMES, SIZES
+
+AXE = f"{BUILD}/python-axe/axe_playwright_python/axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+# What axe does not look at, or only where it is sure: WCAG 2.2 AA written out.
+LAYOUT = """
+    const faults = [];
+    const root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth) {
+        const wide = [...document.querySelectorAll('body *')].filter(one => one.getBoundingClientRect().right > root.clientWidth + 1
+            && !one.closest('.wide')).map(one => one.outerHTML.slice(0, 120));
+        faults.push(`the page scrolls sideways: ${root.scrollWidth} > ${root.clientWidth}: ${wide.slice(0, 3).join(' ')}`);
+    }
+    const shown = one => one.checkVisibility({visibilityProperty: true}) && one.getBoundingClientRect().width > 0;
+    for (const one of document.querySelectorAll('button, select, summary, input:not([type=hidden]), textarea, nav a')) {
+        if (!shown(one)) continue;
+        const label = one.labels?.length && ['checkbox', 'radio'].includes(one.type) ? one.labels[0] : one;
+        const box = label.getBoundingClientRect();
+        if (box.width < 24 || box.height < 24)
+            faults.push(`smaller than 24 px (${box.width.toFixed()}×${box.height.toFixed()}): ${one.outerHTML.slice(0, 120)}`);
+    }
+    for (const table of document.querySelectorAll('table'))
+        if (!table.caption && !table.ariaLabel && !table.getAttribute('aria-labelledby')) faults.push('a table without a caption');
+    for (const picture of document.querySelectorAll('svg:not([aria-hidden=true])'))
+        if (!picture.parentElement.closest('svg, [role=img], [aria-hidden=true]') && !picture.querySelector('title') && !picture.ariaLabel && !picture.getAttribute('aria-labelledby'))
+            faults.push(`a picture without a title: ${picture.outerHTML.slice(0, 120)}`);
+    if (document.querySelectorAll('h1').length !== 1) faults.push(`${document.querySelectorAll('h1').length} h1`);
+    if (!document.title.includes('–')) faults.push(`the title ${document.title}`);
+    if (document.querySelector('script:not([src]), style, [style], [onclick]')) faults.push('script or style within the page');
+    const ids = [...document.querySelectorAll('[id]')].map(one => one.id);
+    const twice = ids.filter((id, place) => ids.indexOf(id) !== place);
+    if (twice.length) faults.push(`two elements with the id ${twice[0]}`);
+    return faults;
+"""
+
+# Each step with Tab leads on, in the order of the page, to something that shows that it has the focus.
+FOCUS = """
+    const one = document.activeElement, style = getComputedStyle(one), box = one.getBoundingClientRect();
+    const ring = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+    return {isBody: one === document.body, ring: ring, name: one.outerHTML.slice(0, 120),
+        outside: box.bottom < 0 || box.right < 0 || box.top > innerHeight || box.left > innerWidth,
+        place: [...document.querySelectorAll('*')].indexOf(one)};
+"""
+
+
+def axe_faults(browser, contrast=True):
+    if not browser.value("return typeof axe === 'object'"):
+        with open(AXE, encoding="utf-8") as file:
+            browser.command("Runtime.evaluate", expression=file.read())
+    found = browser.value("""
+        const options = {runOnly: arguments[0], rules: {'color-contrast': {enabled: arguments[1]}}, resultTypes: ['violations'], elementRef: false};
+        return axe.run(document, options).then(result => result.violations.map(one => `${one.id}: ${one.help}: ` + one.nodes.slice(0, 3).map(node =>
+            node.html.slice(0, 160) + ' ' + (node.any[0] ?? node.all[0] ?? node.none[0])?.message).join(' | ')));""", RULES, contrast)
+    return [f"axe: {fault}" for fault in found]
+
+
+def faults(browser, brief=False):
+    """Of the page where the browser is; in brief where another of its kind was looked at well."""
+    found = {}
+    for scheme in SCHEMES:
+        for size in SIZES:
+            browser.show(size, scheme)
+            # Colours do not depend on the size, and take the time of all other rules together, four times.
+            contrast = not brief and (scheme, size) in [(SCHEMES[0], SIZES[0]), (SCHEMES[1], SIZES[1])]
+            for fault in browser.value(LAYOUT) + ([] if brief and size != SIZES[0] else axe_faults(browser, contrast)):
+                found.setdefault(fault, []).append(f"{size[0]}×{size[1]} {scheme}")
+    return [f"{fault} ({', '.join(where) if len(where) < 6 else 'always'})" for fault, where in found.items()]
+
+
+def focus_faults(browser, keys, most=40):
+    browser.show(SIZES[1], SCHEMES[0])
+    found, last = [], -1
+    for _ in range(most):
+        browser.press(keys.TAB)
+        at = browser.value(FOCUS)
+        if at["isBody"] or at["place"] < last:
+            return found
+        last = at["place"]
+        if not at["ring"]:
+            found.append(f"the focus does not show: {at['name']}")
+        if at["outside"]:
+            found.append(f"what has the focus is not in view: {at['name']}")
+    return found
