@@ -74,6 +74,12 @@ struct DemoAccount: Encodable, Sendable {
         addsUp = addsUp && days.problems.isEmpty
     }
 
+    /// Adds what is wrong besides: with a plugin, or on the page.
+    mutating func add(_ wrong: [String]) {
+        problems += wrong
+        addsUp = addsUp && wrong.isEmpty
+    }
+
     private mutating func take(
         _ weighing: DemoWeighing, _ stored: [StoredRecord], _ groups: [String?: [StoredRecord]], _ row: inout Row
     ) {

@@ -1,21 +1,38 @@
 import Foundation
 import HubClient
 
-/// The programs of Exist's part, which `make demo` builds while the month passes.
+/// The programs of the page and of Exist's part, which `make demo` builds while the month passes.
 ///
-/// A file tells: its last line says how far that is, `done`, or `failed` and why.
+/// A file tells: `built NAME` when one is there; its last line says how far it is, `done`, or `failed` and why.
 struct DemoBuild: Sendable {
     let path: String
 
-    /// Returns when they are there; tells meanwhile how far it is.
+    private var lines: [Substring] {
+        ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
+    }
+
+    /// Returns when a program is there.
+    ///
+    /// - Returns: false when `interruption` came before, or it cannot be built.
+    func wait(for program: String, _ interruption: Interruption) async -> Bool {
+        while !interruption.isOver {
+            let lines = lines
+            if lines.contains("built \(program)") { return true }
+            if lines.last?.hasPrefix("failed") == true || lines.last == "done" { return false }
+            // Another program writes the file.
+            do { try await Task.sleep(for: .milliseconds(200)) } catch { return false }
+        }
+        return false
+    }
+
+    /// Returns when all are there; tells meanwhile how far it is.
     ///
     /// - Returns: false when `interruption` came before.
     /// - Throws: ``HubExit/system`` when they cannot be built.
     func wait(_ story: DemoStory, _ interruption: Interruption) async throws -> Bool {
         var told = ""
         while !interruption.isOver {
-            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-            let line = text.split(separator: "\n").last.map(String.init) ?? ""
+            let line = lines.last { !$0.hasPrefix("built ") }.map(String.init) ?? ""
             if line == "done" { return true }
             if line.hasPrefix("failed") { throw Failure(.system, "Exist's part cannot be shown: \(line)") }
             if line != told { await story.pass(line) }

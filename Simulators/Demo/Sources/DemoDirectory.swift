@@ -58,8 +58,10 @@ struct DemoDirectory: Sendable {
     ///   - network: the address of the HS5.
     ///   - hasScales: false when the month is over and the scales are gone.
     ///   - exist: where days go.
+    ///   - page: its section; empty: there is none.
     func write(
-        _ household: [DemoPerson], clock: String?, network: String, hasScales: Bool = true, exist: Account? = nil
+        _ household: [DemoPerson], clock: String?, network: String, hasScales: Bool = true, exist: Account? = nil,
+        page: String = ""
     ) throws(Failure) {
         var text = """
             # Written by hub demo.
@@ -101,11 +103,23 @@ struct DemoDirectory: Sendable {
         }
         text += "\n[plugin.gap-filler]\n"
         if let exist { text += DemoDirectory.exporter(exist) }
+        try write(text + page)
+    }
+
+    private func write(_ text: String) throws(Failure) {
         do {
             try Data(text.utf8).write(to: URL(filePath: configuration))
         } catch {
             throw Failure(.system, "\(configuration): cannot be written: \(error.localizedDescription)")
         }
+    }
+
+    /// Adds a section to `hub.conf` as it is.
+    func add(_ section: String) throws(Failure) {
+        guard let text = try? String(contentsOfFile: configuration, encoding: .utf8) else {
+            throw Failure(.system, "\(configuration): cannot be read")
+        }
+        try write(text + section)
     }
 
     private static func exporter(_ exist: Account) -> String {

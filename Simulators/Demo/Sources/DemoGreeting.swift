@@ -67,6 +67,7 @@ struct DemoGreeting {
             "  \(hub) log weight \(plan.household[0].weight.lowerBound)kg --person \(person)",
             "  \(hub) do exist sync                  # else within the hour",
             "  \(hub) trace 1                        # from a weigh-in to Exist's receipts",
+            "  \(hub) web                            # another link to the page",
             "  \(hub) replay --to exist --since 2025-03-01 --dry-run", "",
         ] + (page.map { ["  \($0)/", ""] } ?? [])
     }

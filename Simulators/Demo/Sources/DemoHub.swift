@@ -8,10 +8,18 @@ final class DemoHub: Sendable {
         struct Plugin: Decodable, Sendable {
             var name: String
             var alive: Bool
+            var lastError: String?
         }
         /// By the hub's clock, RFC 3339.
         var time: String
         var plugins: [Plugin]
+
+        /// What is wrong with a plugin, a sentence each.
+        var problems: [String] {
+            plugins.compactMap { plugin in
+                plugin.alive ? nil : "\(plugin.name) is not well: \(plugin.lastError ?? "it does not run")"
+            }
+        }
     }
 
     let endpoints: OwnerEndpoints

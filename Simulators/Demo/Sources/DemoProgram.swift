@@ -17,6 +17,9 @@ struct DemoProgram: AsyncParsableCommand {
             weight for every day of it, and the exporter sends them to a stand-in for
             exist.io on this machine, whose page shows them.
 
+            A link leads a browser to the page of the hub, with the values of each person,
+            the inbox, the scales and the plugins; the story says when to look where.
+
             The story tells what happens and what the hub decides; the account at the end
             compares what each scale says it was told with what the store holds, and each
             day at Exist with what it has to be. All lives in a folder that goes away then.
@@ -29,8 +32,8 @@ struct DemoProgram: AsyncParsableCommand {
               hub demo --json | jq .scales   the account as JSON
 
             Exit codes: 0 every weigh-in is stored once, with the right person or in the
-            inbox, and every day is right; 1 something does not add up, or no scale was
-            stepped on; 71 something could not be started.
+            inbox, every day is right, and every plugin is well; 1 something does not add
+            up, or no scale was stepped on; 71 something could not be started.
             """,
         version: HubProgram.version)
 
@@ -99,7 +102,8 @@ struct DemoProgram: AsyncParsableCommand {
             more: ["--users", ""])
         var stage = DemoSetup(
             plan, directory, rate: rate, network: network,
-            story: DemoStory(plan, isAside: json) { interruption.release() })
+            story: DemoStory(plan, isAside: json) { interruption.release() }, page: try DemoPage(),
+            build: building.map { DemoBuild(path: $0) })
         let result: Result<Void, any Error>
         do { result = .success(try await play(&stage, clock, seconds, interruption)) } catch {
             result = .failure(error)
@@ -115,10 +119,12 @@ struct DemoProgram: AsyncParsableCommand {
         var greeting = DemoGreeting(
             program: CommandLine.arguments[0], directory: stage.directory, plan: stage.plan, seconds: seconds,
             stays: stay)
-        if building == nil { greeting.page = try await stage.openExist(clock) }
+        if building == nil {
+            greeting.page = try await stage.openExist(clock)
+            try await stage.page.open()
+        }
         try await stage.write(clock: clock)
-        await stage.story.say(greeting.first)
-        var end = try await stage.play(interruption)
+        var end = try await stage.play(interruption, greeting: greeting.first)
         await stage.story.say(["", "The scales, as hub device shows them:", ""] + end.devices + [""])
         let colours = !json && Terminal.hasColours
         if !json { await stage.story.say(end.account.lines(colours: colours)) }

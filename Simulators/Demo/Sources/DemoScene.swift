@@ -18,6 +18,7 @@ struct DemoScene: Sendable {
     let exist: ExistStandIn?
     let story: DemoStory
     let interruption: Interruption
+    let page: DemoPage
     let witness = DemoObserver()
 
     /// What is left to show when it is over.
@@ -88,6 +89,7 @@ struct DemoScene: Sendable {
         let records = try await records()
         var account = DemoAccount(plan, told: players.told, refused: refused, records: records)
         if let exporter { account.add(try await exporter.days(records, on: calendar)) }
+        account.add(try await page.problems(hub, plan, records) + hub.status().problems)
         return End(
             account: account, records: records, devices: try await hub.lines(of: "device"), calendar: calendar)
     }

@@ -11,12 +11,18 @@ struct DemoSetup: Sendable {
     /// The HS5, which is there before the hub, because `hub.conf` says where.
     let network: ScaleProcess
     let story: DemoStory
+    let page: DemoPage
+    /// By which the page comes while the month passes; nil where it is there from the beginning.
+    let build: DemoBuild?
     /// Where days go; nil until there is one.
     private(set) var exist: ExistStandIn?
 
-    init(_ plan: DemoPlan, _ directory: DemoDirectory, rate: Double, network: ScaleProcess, story: DemoStory) {
+    init(
+        _ plan: DemoPlan, _ directory: DemoDirectory, rate: Double, network: ScaleProcess, story: DemoStory,
+        page: DemoPage, build: DemoBuild?
+    ) {
         (self.plan, self.directory, self.rate) = (plan, directory, rate)
-        (self.network, self.story) = (network, story)
+        (self.network, self.story, self.page, self.build) = (network, story, page, build)
     }
 
     /// Starts the stand-in for Exist.
@@ -38,17 +44,30 @@ struct DemoSetup: Sendable {
         }
         try directory.write(
             plan.household, clock: clock, network: try await network.address(), hasScales: hasScales && !isOver,
-            exist: account)
+            exist: account, page: page.section)
     }
 
     /// Plays the month.
-    func play(_ interruption: Interruption) async throws -> DemoScene.End {
+    ///
+    /// - Parameter greeting: said first, after the link to the page if that is there already.
+    func play(_ interruption: Interruption, greeting: [String]) async throws -> DemoScene.End {
         try await withHub(interruption) { hub in
+            // The scales do not wait for the page; the story does.
+            async let isGreeted: Void = greet(hub, greeting)
             let scene = DemoScene(
                 plan: plan, directory: directory, rate: rate, hub: hub, network: network, exist: exist, story: story,
-                interruption: interruption)
-            return try await scene.play()
+                interruption: interruption, page: page)
+            let end = try await scene.play()
+            try await isGreeted
+            return end
         }
+    }
+
+    private func greet(_ hub: DemoHub, _ greeting: [String]) async throws {
+        guard page.isOpen else { return await story.begin(greeting) }
+        await story.show()
+        let link = try await page.link(hub)
+        await story.begin(DemoTour.beginning(link) + greeting)
     }
 
     /// Starts the hub once more, without scales, for who looks around until Exist's part is built.
@@ -94,9 +113,23 @@ struct DemoSetup: Sendable {
         _ interruption: Interruption, _ body: (DemoHub) async throws -> Value
     ) async throws -> Value {
         let hub = try await DemoHub(directory) { interruption.release() }
+        let opening = Task { try await openWhenBuilt(hub, interruption) }
         let result: Result<Value, any Error>
         do { result = .success(try await body(hub)) } catch { result = .failure(error) }
+        opening.cancel()
+        let opened = await opening.result
         await hub.end()
+        if case .failure(let error) = opened, !(error is CancellationError) { throw error }
         return try result.get()
+    }
+
+    /// The page, as soon as its program is there.
+    private func openWhenBuilt(_ hub: DemoHub, _ interruption: Interruption) async throws {
+        guard let build, !page.isOpen, await build.wait(for: DemoPage.program, interruption) else { return }
+        try await page.open()
+        try directory.add(page.section)
+        _ = try await hub.lines(of: "apply")
+        await story.say(DemoTour.beginning(try await page.link(hub)))
+        await story.show()
     }
 }

@@ -11,11 +11,14 @@ actor DemoStory {
     private let isAside: Bool
     private let onReaderGone: @Sendable () -> Void
     /// What is done before something earlier is.
-    private var waiting: [Int: [String]] = [:]
+    private var waiting: [Int: (lines: [String], hints: [String])] = [:]
     private var next = 0
     private var day: Int?
     private var newest: DemoTime?
     private var weighIns = 0
+    private var tour = DemoTour()
+    /// What is to be said after the first lines, until those are said.
+    private var held: [String]? = []
 
     private static let width = 80
 
@@ -23,6 +26,9 @@ actor DemoStory {
         (self.plan, self.isAside, self.onReaderGone) = (plan, isAside, onReaderGone)
         colours = !isAside && Terminal.hasColours
     }
+
+    /// The page is there: from now on it is told what to look at.
+    func show() { tour.hasBegun = true }
 
     // MARK: The bar
 
@@ -47,12 +53,12 @@ actor DemoStory {
 
     /// Tells a step, as soon as all before it are told.
     func tell(_ place: Int, _ step: DemoStep, _ outcome: DemoOutcome) {
-        waiting[place] = lines(step, outcome)
-        while let lines = waiting.removeValue(forKey: next) {
+        waiting[place] = (lines(step, outcome), DemoTour.hints(step, outcome))
+        while let (lines, hints) = waiting.removeValue(forKey: next) {
             let time = plan.steps[next].time
             if day != time.day { say([time.dayName]) }
             day = time.day
-            say(lines)
+            say(lines + tour.tell(hints).map { paint(.faint, $0) })
             next += 1
         }
     }
@@ -60,7 +66,7 @@ actor DemoStory {
     /// What is done although something before it is not, when all is over.
     func end() {
         newest = nil
-        say(waiting.sorted { $0.key < $1.key }.flatMap(\.value))
+        say(waiting.sorted { $0.key < $1.key }.flatMap(\.value.lines))
         waiting = [:]
     }
 
@@ -70,8 +76,16 @@ actor DemoStory {
         Terminal.progress(String(line.prefix(DemoStory.width - 1)))
     }
 
+    /// Says the first lines, and what has been said since.
+    func begin(_ lines: [String]) {
+        let rest = held ?? []
+        held = nil
+        say(lines + rest)
+    }
+
     /// Says something beside the plan.
     func say(_ lines: [String]) {
+        guard held == nil else { return held = (held ?? []) + lines }
         if isatty(STDERR_FILENO) == 1 { Terminal.progress("") }
         for line in lines {
             if isAside {

@@ -21,19 +21,43 @@ struct LocalService: Sendable {
 
     /// Sends one request; blocks.
     ///
-    /// - Parameter body: JSON.
+    /// - Parameters:
+    ///   - body: JSON.
+    ///   - cookie: of a log-in.
     /// - Returns: the body of the answer.
     /// - Throws: ``HubExit/system`` when there is no answer, or none that is a success.
-    func send(_ method: String, _ path: String, body: String? = nil) throws(Failure) -> Data {
+    func send(_ method: String, _ path: String, body: String? = nil, cookie: String? = nil) throws(Failure) -> Data {
+        var fields = cookie.map { ["Cookie: \($0)"] } ?? []
+        if body != nil { fields.append("Content-Type: application/json") }
+        return try answer(method, path, fields, body).body
+    }
+
+    /// Sends a form that logs in.
+    ///
+    /// - Returns: the cookie by which the visitor is known from then on.
+    /// - Throws: ``HubExit/system`` when it does not log in.
+    func logIn(_ path: String, form: String) throws(Failure) -> String {
+        let answer = try answer("POST", path, ["Content-Type: application/x-www-form-urlencoded"], form)
+        let field = "set-cookie: "
+        guard let line = answer.head.first(where: { $0.lowercased().hasPrefix(field) }) else {
+            throw Failure(.system, "POST \(address)\(path): it does not log in")
+        }
+        return String(line.dropFirst(field.count).prefix { $0 != ";" })
+    }
+
+    private func answer(
+        _ method: String, _ path: String, _ fields: [String], _ body: String?
+    ) throws(Failure) -> (head: [String], body: Data) {
         let socket = try connection()
         defer { close(socket) }
         var request = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
-        if let body { request += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
+        for field in fields { request += field + "\r\n" }
+        if let body { request += "Content-Length: \(body.utf8.count)\r\n" }
         request += "\r\n\(body ?? "")"
         try send(Array(request.utf8), socket)
         var (answer, buffer) = (Data(), [UInt8](repeating: 0, count: 65_536))
         while true {
-            if let body = try LocalService.body(of: answer, "\(method) \(address)\(path)") { return body }
+            if let whole = try LocalService.parts(of: answer, "\(method) \(address)\(path)") { return whole }
             let count = read(socket, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0, answer.count < Self.most else {
@@ -41,6 +65,24 @@ struct LocalService: Sendable {
             }
             answer.append(contentsOf: buffer[..<count])
         }
+    }
+
+    /// A port of this machine at which no program listens.
+    ///
+    /// - Throws: ``HubExit/system`` where there is none.
+    static func freePort() throws(Failure) -> UInt16 {
+        let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(file) }
+        var name = sockaddr_in()
+        (name.sin_family, name.sin_addr.s_addr) = (sa_family_t(AF_INET), UInt32(0x7F00_0001).bigEndian)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(file, $0, size) == 0 ? getsockname(file, $0, &size) : -1
+            }
+        }
+        guard result == 0 else { throw Failure(.system, "no port is free at 127.0.0.1") }
+        return UInt16(bigEndian: name.sin_port)
     }
 
     private func connection() throws(Failure) -> Int32 {
@@ -78,7 +120,9 @@ struct LocalService: Sendable {
     }
 
     /// - Returns: `nil` while the answer is not whole.
-    private static func body(of answer: Data, _ what: String) throws(Failure) -> Data? {
+    private static func parts(
+        of answer: Data, _ what: String
+    ) throws(Failure) -> (head: [String], body: Data)? {
         guard let end = answer.firstRange(of: Data("\r\n\r\n".utf8)) else { return nil }
         let head = String(decoding: answer[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
         let length = head.first { $0.lowercased().hasPrefix("content-length:") }
@@ -88,9 +132,10 @@ struct LocalService: Sendable {
         }
         let body = answer[end.upperBound...]
         guard body.count >= length else { return nil }
-        guard status.hasPrefix("2") else {
+        // 303: what was sent is done, and another page shows it.
+        guard status.hasPrefix("2") || status == "303" else {
             throw Failure(.system, "\(what): \(status) \(String(decoding: body.prefix(500), as: UTF8.self))")
         }
-        return Data(body.prefix(length))
+        return (head, Data(body.prefix(length)))
     }
 }
