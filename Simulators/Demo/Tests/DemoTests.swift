@@ -105,6 +105,10 @@ import Testing
         }
         #expect(!story.contains { $0.contains("not seen") }, "\(demo.errors)")
         #expect(demo.errors.contains("  HS5: check the batteries; replace them if this comes again (Lo)\n"))
+        // The link to the page comes before all else, and what to look at there when it happens.
+        let link = try #require(demo.errors.range(of: "/login/")?.lowerBound)
+        #expect(link < (demo.errors.range(of: "HUB_CONF=")?.lowerBound ?? demo.errors.startIndex))
+        #expect(story.count { $0.hasPrefix("        look: ") } >= 4, "\(demo.errors)")
     }
 
     @Test func `a month adds up to its second cut link, and each memory that was cut is read whole`() async throws {
@@ -134,6 +138,9 @@ import Testing
         // The lines that were printed to be pasted work until the end.
         let days = try await Programs.hub(["days", "weight", "--person", "anna", "--config", settings])
         #expect(days.code == 0 && days.output.contains("carried from"), "\(days.errors)")
+        // The page comes as soon as it is there, on the hub that runs.
+        try build("built hub-web\nbuilding 8 of 8: hub-exist, 30 %")
+        try await program.line { $0.hasPrefix("  http://127.0.0.1:") && $0.contains("/login/") }
         try build("done")
         let account = try account(await program.result())
         #expect(account.addsUp && account.problems.isEmpty)
