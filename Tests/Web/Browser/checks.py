@@ -40,7 +40,8 @@ LAYOUT = """
 # Each step with Tab leads on, in the order of the page, to something that shows that it has the focus.
 FOCUS = """
     const one = document.activeElement, style = getComputedStyle(one), box = one.getBoundingClientRect();
-    const ring = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+    // Of a date the part that has the focus is marked, in the browser's own way.
+    const ring = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 || /^(date|time)/.test(one.type);
     return {isBody: one === document.body, ring: ring, name: one.outerHTML.slice(0, 120),
         outside: box.bottom < 0 || box.right < 0 || box.top > innerHeight || box.left > innerWidth,
         place: [...document.querySelectorAll('*')].indexOf(one)};
@@ -73,13 +74,15 @@ def faults(browser, brief=False):
 
 def focus_faults(browser, keys, most=40):
     browser.show(SIZES[1], SCHEMES[0])
-    found, last = [], -1
+    found, places = [], []
     for _ in range(most):
         browser.press(keys.TAB)
         at = browser.value(FOCUS)
-        if at["isBody"] or at["place"] < last:
-            return found
-        last = at["place"]
+        if at["isBody"] or at["place"] in places:
+            break
+        if places and at["place"] < places[-1]:
+            found.append(f"Tab leads back, not on: {at['name']}")
+        places.append(at["place"])
         if not at["ring"]:
             found.append(f"the focus does not show: {at['name']}")
         if at["outside"]:

@@ -1,10 +1,9 @@
 """A household on a real hub, for browsers to look at: three people with records of many kinds, a scale, an inbox, two sinks."""
-import atexit, json, os, shutil, signal, socket, subprocess, sys, tempfile, time
+import atexit, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 ZONE = ZoneInfo("Europe/Berlin")
-# The names and texts that anybody may choose; {} is a number, so that each is known again.
 PATIENCE = 30
 
 
@@ -81,7 +80,7 @@ grants = {{ owner = [{grants}] }}
         else:
             raise SystemExit("the hub did not start")
         self.drain(self.hub.stderr)
-        self.wait("the page", lambda: self.is_open())
+        self.wait("the page", self.is_open)
 
     def is_open(self):
         try:
@@ -104,8 +103,7 @@ grants = {{ owner = [{grants}] }}
 
     @staticmethod
     def drain(pipe):
-        import threading
-        threading.Thread(target=lambda: [None for _ in pipe], daemon=True).start()
+            threading.Thread(target=lambda: [None for _ in pipe], daemon=True).start()
 
     def run(self, *arguments, text=None):
         """One command of hub to its end: what it prints."""
@@ -179,6 +177,7 @@ def fill(home):
                 add("anna", "bodyFatPercentage", round(0.24 + wave / 100, 3), "%", moment(day))
         if day < 60:
             add("ben", "weight", round(84 + wave, 1), "kg", moment(day, 8))
+            add("carl", "weight", round(48 + wave, 1), "kg", moment(day, 9), source={"device": "attic"})
         if day < 30:
             add("anna", "stepCount", 4000 + day * 137 % 6000, "count", moment(day, 12), 45, source={"device": "watch"})
             for hour in range(8, 20, 4):
@@ -200,8 +199,8 @@ def fill(home):
 def furnish(home):
     """The plugins of the household, and the scale that one of them waits for."""
     home.scale_port = free_port(socket.SOCK_DGRAM)
-    home.write("", "empty")
-    os.mkdir(f"{home.folder}/files")
+    for name in ("files", "tables"):
+        os.mkdir(f"{home.folder}/{name}")
     home.configure(f"""
 [plugin.gap-filler]
 
@@ -211,6 +210,12 @@ path = "{home.folder}/files"
 [plugin.ihealth-hs5]
 link = "udp://127.0.0.1:{home.scale_port}?bind=0"
 device_id = "004D32111111"
+
+[plugin.tables]
+kind = "json-lines"
+enabled = false
+format = "csv"
+path = "{home.folder}/tables"
 
 [plugin.ihealth-hs3]
 enabled = false
