@@ -93,9 +93,17 @@ let plugins = [
     plugin(
         "SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
     plugin(
-        "Web", ["Digests", "HTMLText", "HTTPServing", "HealthText", "Samples", hummingbird, httpTypes, logging, nio],
-        embeds: [.embedInCode("Assets/icon.svg"), .embedInCode("Assets/page.css")],
-        tests: ["HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginState", "hub-confine"]),
+        "Web",
+        [
+            "DaySeries", "Digests", "HTMLText", "HTTPServing", "HealthCharts", "HealthStatistics", "HealthText",
+            "Samples",
+            hummingbird, httpTypes, logging, nio,
+        ],
+        embeds: [
+            .embedInCode("Assets/page.css"), .embedInCode("Assets/charts.css"), .embedInCode("Assets/charts.js"),
+            .embedInCode("Assets/live.js"), .embedInCode("Assets/icon.svg"),
+        ],
+        tests: ["GapFiller", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginState", "hub-confine"]),
 ].flatMap { $0 }
 
 let package = Package(
@@ -164,6 +172,10 @@ let package = Package(
         module("HealthText", ["Samples"]),
         module("HTMLText"),
         tests("HTMLTextTests", ["HTMLText", "HubProcess", "JSON", "Seeds"]),
+        module("HealthCharts", ["HTMLText", "HealthStatistics", "HealthText", "Samples"]),
+        tests(
+            "HealthChartsTests",
+            ["HTMLText", "HealthCharts", "HealthStatistics", "HealthText", "Samples", "Seeds"]),
         module("HealthExports", ["Digests", "JSON", "Samples"]),
         module("RecordDatabase", ["HealthExports", "Samples", grdb]),
         tests("HealthExportsTests", ["HealthExports", "JSON", "Samples"]),

@@ -110,9 +110,23 @@ public struct HealthFormatter: Sendable {
 
     /// A day with its month in words, such as `Mar 15, 2026`, `15. März 2026`, `2026年3月15日`.
     public func date(_ date: LocalDate) -> String {
+        text(date, Date.FormatStyle(date: .abbreviated, time: .omitted, locale: locale, timeZone: .gmt))
+    }
+
+    /// A day without its year, such as `15 Mar`, `Mar 15`, `3月15日`.
+    package func dayOfYear(_ date: LocalDate) -> String {
+        text(date, Date.FormatStyle(locale: locale, timeZone: .gmt).day().month(.abbreviated))
+    }
+
+    /// A month without its year, such as `Mar`.
+    package func month(_ date: LocalDate) -> String {
+        text(date, Date.FormatStyle(locale: locale, timeZone: .gmt).month(.abbreviated))
+    }
+
+    private func text(_ date: LocalDate, _ style: Date.FormatStyle) -> String {
         // Foundation's calendar is Julian before 1582, ours is not.
         guard date.year > 1582 else { return date.text }
-        var style = Date.FormatStyle(date: .abbreviated, time: .omitted, locale: locale, timeZone: .gmt)
+        var style = style
         style.calendar = Calendar(identifier: .gregorian)
         return style.format(Date(timeIntervalSince1970: Double(date.daysSinceEpoch) * 86_400))
     }

@@ -80,6 +80,12 @@ public struct Reader: Hashable, Sendable {
     /// With which day weeks begin: as the locale says, and with Monday where none is known.
     public var firstWeekday: Locale.Weekday { locale?.firstDayOfWeek ?? .monday }
 
+    /// How many days after a Monday weeks begin: 0 to 6.
+    package var daysToFirstWeekday: Int {
+        let days: [Locale.Weekday] = [.monday, .tuesday, .wednesday, .thursday, .friday, .saturday, .sunday]
+        return days.firstIndex(of: firstWeekday) ?? 0
+    }
+
     // MARK: - Locales
 
     /// The locale of a name such as `de_DE`, `de-DE` or `de_DE.UTF-8`; `nil` where Foundation has no such language or region.

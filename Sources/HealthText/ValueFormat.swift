@@ -6,12 +6,12 @@ public import Samples
 /// The only way from a value to a text for people. A rounded text is never read back: programs get every digit.
 public struct ValueFormat: Sendable {
     /// In which the person reads them.
-    private let unit: PeopleUnit
+    let unit: PeopleUnit
     /// The unit that values come in, and the one that they are converted to; `nil` where they are shown as they are.
     private let conversion: (own: HealthUnit, shown: HealthUnit)?
-    private let isPair: Bool
-    private let decimals: ClosedRange<Int>
-    private let locale: Locale
+    let isPair: Bool
+    let decimals: ClosedRange<Int>
+    let locale: Locale
     private let width: TextWidth
 
     /// The table of Docs/Samples.md: how many decimals a unit has at least and at most.
@@ -68,7 +68,7 @@ public struct ValueFormat: Sendable {
     }
 
     /// In the unit that is shown; a fraction in hundredths, without a digit that is not its own.
-    private func shown(_ value: Double) -> Double {
+    func shown(_ value: Double) -> Double {
         if unit.spelling == "%" { return Decimal(string: "\(value)").flatMap { Double("\($0 * 100)") } ?? value * 100 }
         guard let conversion, let converted = try? conversion.own.convert(value, to: conversion.shown) else {
             return value

@@ -18,12 +18,22 @@ struct HealthReader: Sendable {
     }
 
     /// The newest samples of a type.
-    func newest(_ type: TypeID, of person: Welcome.PersonEntry, limit: Int64) async throws -> [StoredRecord] {
+    func newest(_ type: TypeID, of person: String, limit: Int64) async throws -> [StoredRecord] {
         var filter = QueryRequest.Filter()
-        (filter.types, filter.persons) = ([type.rawValue], [person.name])
+        (filter.types, filter.persons) = ([type.rawValue], [person])
         var found: [StoredRecord] = []
         for try await page in hub.query(filter, order: .newestFirst, limit: limit) { found += page.records }
         return found
+    }
+
+    /// The sample of a type that began first; `nil` where there is none.
+    func oldest(_ type: TypeID, of person: String) async throws -> Sample? {
+        var filter = QueryRequest.Filter()
+        (filter.types, filter.persons) = ([type.rawValue], [person])
+        for try await page in hub.query(filter, order: .time, limit: 1) {
+            if case .sample(let sample)? = page.records.first?.record { return sample }
+        }
+        return nil
     }
 }
 

@@ -19,7 +19,7 @@ struct Site: Sendable {
 
     private var areas: [any SiteArea] {
         [
-            ValuesArea(parts: parts),
+            ReadingArea(parts: parts),
             SystemArea(parts: parts),
         ]
     }

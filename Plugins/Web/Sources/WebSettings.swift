@@ -11,7 +11,7 @@ struct WebSettings: Sendable {
             .init(
                 "hosts", .list(of: .string()),
                 help: "Other names by which browsers may call the page, such as \"hub.home.example:7790\"; any other "
-                    + "name is refused.", default: .list([]))
+                    + "name is refused.", default: .list([])), Goals.declaration,
         ]
 
     let listening: HTTPListening
@@ -19,9 +19,15 @@ struct WebSettings: Sendable {
     let hosts: Set<String>
     /// Whether browsers come by HTTPS, here or at a proxy.
     let isSecure: Bool
+    let goals: Goals
 
     init(_ settings: PluginSettings) throws {
-        let listening = try HTTPListening(settings, visitors: Self.visitors, shown: Self.shown)
+        var goals = Result { try Goals([]) }
+        let listening = try HTTPListening(settings, visitors: Self.visitors, shown: Self.shown) {
+            goals = Result { try Goals(try settings.texts("goals")) }
+            _ = try goals.get()
+        }
+        self.goals = try goals.get()
         self.listening = listening
         isSecure = listening.address.lowercased().hasPrefix("https://")
         var hosts = Set(try settings.texts("hosts").map { $0.lowercased() })

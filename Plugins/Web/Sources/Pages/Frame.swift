@@ -9,7 +9,8 @@ struct Frame: Sendable {
     }
 
     private static let places = [
-        Place(name: "Values", path: "/", isOwners: false), Place(name: "System", path: "/system", isOwners: true),
+        Place(name: "Today", path: "/", isOwners: false), Place(name: "All data", path: "/data", isOwners: false),
+        Place(name: "System", path: "/system", isOwners: true),
     ]
 
     let title: String
@@ -17,6 +18,8 @@ struct Frame: Sendable {
     var choice: Choice?
     /// The address of the page that this is, without the person.
     var path = ""
+    /// What makes the page better where scripts run; it is whole without.
+    var scripts: [Asset] = []
 
     /// - Parameter content: below the title.
     func html(_ content: HTML) -> HTML {
@@ -29,7 +32,8 @@ struct Frame: Sendable {
             </main>
             """
         return HTMLDocument(
-            title: "\(title) – health hub", styles: [Asset.style.path], icon: Asset.icon.path, body: body
+            title: "\(title) – health hub", styles: [Asset.style.path, Asset.chartStyle.path],
+            scripts: scripts.map(\.path), icon: Asset.icon.path, body: body
         ).html
     }
 

@@ -43,8 +43,14 @@ struct Asset: Sendable {
     }
 
     static let style = Asset("page", "css", type: "text/css; charset=utf-8", PackageResources.page_css)
+    static let chartStyle = Asset("charts", "css", type: "text/css; charset=utf-8", PackageResources.charts_css)
     static let icon = Asset("icon", "svg", type: "image/svg+xml", PackageResources.icon_svg)
-    static let all = [style, icon]
+    /// Says what stands at each mark of a chart.
+    static let charts = Asset("charts", "js", type: script, PackageResources.charts_js)
+    /// Shows the value that moves while someone stands on a scale.
+    static let live = Asset("live", "js", type: script, PackageResources.live_js)
+    static let all = [style, chartStyle, icon, charts, live]
+    private static let script = "text/javascript; charset=utf-8"
 
     var response: Response {
         Response(

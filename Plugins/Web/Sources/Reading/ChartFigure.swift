@@ -1,0 +1,31 @@
+import HTMLText
+import HealthCharts
+import HealthText
+
+/// A chart with what its shapes mean, and the same figures as a table behind it.
+struct ChartFigure: Sendable {
+    let chart: Chart
+    /// The columns after the first, which says when.
+    let columns: [String]
+    /// The newest first.
+    let rows: [[HTML]]
+    var note: String?
+
+    var html: HTML {
+        var table = HTMLTable(caption: chart.title, columns: ["When"] + columns)
+        table.rows = rows
+        return """
+            <figure class="chart-figure">\(chart.html)
+            <figcaption>\(chart.legend)\(note.map { "<p class=\"faint\">\($0)</p>" as HTML })</figcaption>
+            <details><summary>The figures as a table</summary>\(table.html)</details></figure>
+            """
+    }
+
+    /// Links of which one is where the reader is.
+    static func choices(_ label: String, _ links: [(text: String, address: String, isHere: Bool)]) -> HTML {
+        let items = HTML.each(links) { link in
+            "<li><a href=\"\(url: link.address)\" \("aria-current=\"true\"", if: link.isHere)>\(link.text)</a></li>"
+        }
+        return "<nav class=\"choices\" aria-label=\"\(label)\"><ul>\(items)</ul></nav>"
+    }
+}

@@ -1,0 +1,111 @@
+import DaySeries
+import HealthCharts
+import HealthText
+import PluginKit
+
+/// A value for each day: the gap-filler's days, where it makes some of the type; else the hub's daily averages or sums.
+struct DayLine: Sendable {
+    struct Day: Sendable {
+        let date: LocalDate
+        let value: Double
+        /// Where the value is of an earlier day.
+        let observedOn: LocalDate?
+        var low, high: Double?
+    }
+
+    /// More than ten years; of more the newest are shown.
+    static let most = 4_000
+    /// A trend depends on what was before; after so long it is not seen any more.
+    private static let before = 366
+
+    /// In the order of time.
+    let days: [Day]
+    /// The gap-filler's series; `nil` where the days are the hub's statistics.
+    let series: String?
+    let isSum: Bool
+
+    /// From a day on, with what a trend needs of the days before.
+    init(_ reader: HealthReader, _ type: TypeID, of subject: Subject, from: LocalDate?) async throws {
+        isSum = TypeRegistry.standard.type(type)?.aggregation == .cumulative
+        let from = from?.adding(days: -Self.before)
+        let filled = try await Self.filled(reader, type, of: subject, from: from)
+        if let (name, days) = filled {
+            (series, self.days) = (name, days)
+            return
+        }
+        let first = from ?? subject.today.adding(days: -Self.most)
+        let rows = try await reader.rows(
+            type, of: subject, from: first, through: nil, by: .day, most: Self.most + 2)
+        series = nil
+        days = rows.compactMap { row in
+            guard let value = row.figures.sum ?? row.figures.average else { return nil }
+            return Day(
+                date: row.from.localDate, value: value, observedOn: nil, low: row.figures.minimum,
+                high: row.figures.maximum)
+        }
+    }
+
+    private static func filled(
+        _ reader: HealthReader, _ type: TypeID, of subject: Subject, from: LocalDate?
+    ) async throws -> (String, [Day])? {
+        var filter = QueryRequest.Filter()
+        (filter.types, filter.persons, filter.kinds) = ([type.rawValue], [subject.name], [.day])
+        // Of days the hub reads the date alone.
+        filter.from = from.map { Timestamp(microseconds: Int64($0.daysSinceEpoch) * 86_400_000_000) }
+        var found: [String: [Day]] = [:]
+        for try await page in reader.hub.query(filter, order: .newestFirst, limit: Int64(most)) {
+            for record in page.records {
+                guard case .day(let day) = record.record, DayValue.maker(ofSeries: day.series) == "gap-filler" else {
+                    continue
+                }
+                let value = record.canonical?.value ?? day.value
+                found[day.series, default: []].append(Day(date: day.date, value: value, observedOn: day.observedOn))
+            }
+        }
+        // Of several series the one that goes on longest; of these the one with the most days.
+        let best = found.max { left, right in
+            (left.value[0].date, left.value.count, right.key) < (right.value[0].date, right.value.count, left.key)
+        }
+        return best.map { ($0.key, $0.value.reversed()) }
+    }
+
+    var measured: [Day] { days.filter { $0.observedOn == nil } }
+
+    /// The line `hub days --trend time-aware` shows.
+    var trend: [Trend.Point] {
+        guard !isSum else { return [] }
+        return Trend.timeAware.points(
+            measured.map { MeasuredDay(day: Int32(clamping: $0.date.daysSinceEpoch), value: $0.value) })
+    }
+
+    /// The last day that has a value at or before a date, at most 30 days before it.
+    func last(until date: LocalDate) -> Day? {
+        days.last { $0.date <= date }.flatMap { $0.date >= date.adding(days: -30) ? $0 : nil }
+    }
+
+    /// How the value changes: the line through the measured days of the last four weeks that lies closest to them all.
+    ///
+    /// - Returns: `nil` with fewer than three measured days, or when they lie within less than a week.
+    func rate(until today: LocalDate) -> Rate? {
+        let recent = measured.filter { $0.date > today.adding(days: -28) && $0.date <= today }
+        guard let first = recent.first, let last = recent.last, recent.count >= 3,
+            last.date.daysSinceEpoch - first.date.daysSinceEpoch >= 7
+        else { return nil }
+        let days = recent.map { Double($0.date.daysSinceEpoch - today.daysSinceEpoch) }
+        let count = Double(recent.count)
+        let (meanDay, meanValue) = (days.reduce(0, +) / count, recent.reduce(0) { $0 + $1.value } / count)
+        var (products, squares) = (0.0, 0.0)
+        for (day, value) in zip(days, recent) {
+            products += (day - meanDay) * (value.value - meanValue)
+            squares += (day - meanDay) * (day - meanDay)
+        }
+        let slope = products / squares
+        return Rate(perDay: slope, today: meanValue - slope * meanDay)
+    }
+
+    struct Rate: Sendable {
+        let perDay: Double
+        /// Where the line is on the day that it is asked for.
+        let today: Double
+    }
+}

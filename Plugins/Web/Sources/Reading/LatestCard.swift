@@ -1,0 +1,84 @@
+import HTMLText
+import HealthText
+import PluginKit
+
+/// The latest of a type as it stands on a page: a sample, or of what is added up the sum of its day.
+struct LatestCard: Sendable {
+    let record: StoredRecord
+    let value: String
+    let when: String
+
+    /// Asks the hub once more for sums, and for correlations, whose values are their members'.
+    init(_ record: StoredRecord, _ reader: HealthReader, _ subject: Subject) async throws {
+        self.record = record
+        guard case .sample(let sample) = record.record else {
+            (value, when) = ("", "")
+            return
+        }
+        let day = subject.day(of: sample)
+        let date = subject.reader.date(day)
+        if case .quantity = sample.value, let (_, unit) = ValueText.quantity(record),
+            TypeRegistry.standard.type(record.type)?.aggregation == .cumulative,
+            let sum = try await reader.rows(
+                record.type, of: subject, from: day, through: day, by: .day, most: 1
+            ).first?.figures.sum
+        {
+            value = subject.format(record.type, unit: unit).text(sum)
+            when = day == subject.today ? "\(date), so far" : date
+            return
+        }
+        let members = try await reader.members(of: [record], subject)
+        value = members[record.number] ?? RecordCells.words(sample, record, subject.reader)
+        when = date
+    }
+
+    /// - Parameter chart: below the value.
+    func html(_ subject: Subject, chart: HTML = HTML()) -> HTML {
+        """
+        <li><a href="\(url: subject.address("/types/\(record.type.rawValue)"))"><span class="name">\(TypeName.text(record.type))</span>\
+        <span class="value">\(value)</span><span class="faint">\(when)</span>\(chart)</a></li>
+        """
+    }
+}
+
+extension HealthReader {
+    /// What correlations of one type consist of, in words, by their numbers: `134 mmHg / 74 mmHg`, `Lunch: Carbohydrates 40 g, …`.
+    func members(of correlations: [StoredRecord], _ subject: Subject) async throws -> [Int64: String] {
+        let samples = correlations.compactMap { record in
+            if case .sample(let sample) = record.record, sample.value == .correlation { (record, sample) } else { nil }
+        }
+        guard let first = samples.map(\.1.start.microseconds).min(), let last = samples.map(\.1.end.microseconds).max(),
+            let type = samples.first?.0.type
+        else { return [:] }
+        var filter = QueryRequest.Filter()
+        filter.persons = [subject.name]
+        let needed = TypeRegistry.standard.type(type)?.requiredMembers ?? []
+        if !needed.isEmpty { filter.types = needed.map(\.rawValue) }
+        (filter.from, filter.to) = (Timestamp(microseconds: first), Timestamp(microseconds: last + 1))
+        (filter.kinds, filter.condition) = ([.quantity], .part(of: .correlation))
+        var found: [String: [StoredRecord]] = [:]
+        for try await page in hub.query(filter, order: .newestFirst, limit: 2_000) {
+            for record in page.records {
+                guard case .sample(let sample) = record.record, let group = sample.group else { continue }
+                found["\(sample.source.plugin)/\(group)", default: []].append(record)
+            }
+        }
+        var words: [Int64: String] = [:]
+        for (record, sample) in samples {
+            guard let group = sample.group, let parts = found["\(sample.source.plugin)/\(group)"] else { continue }
+            words[record.number] = Self.words(parts, of: record, needed, subject)
+        }
+        return words
+    }
+
+    private static func words(
+        _ members: [StoredRecord], of record: StoredRecord, _ needed: [TypeID], _ subject: Subject
+    ) -> String {
+        func value(_ member: StoredRecord) -> String { ValueText.marked(member, for: subject.reader) }
+        guard needed.isEmpty else {
+            return needed.compactMap { type in members.first { $0.type == type }.map(value) }.joined(separator: " / ")
+        }
+        let parts = members.map { "\(TypeName.text($0.type)) \(value($0))" }.sorted()
+        return "\(value(record)): \(parts.prefix(8).joined(separator: ", "))\(parts.count > 8 ? ", …" : "")"
+    }
+}

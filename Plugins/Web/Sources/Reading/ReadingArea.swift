@@ -1,0 +1,27 @@
+import Hummingbird
+import PluginKit
+
+/// What people look at: Today, all data, and each type.
+struct ReadingArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        router.get("/") { request, visit in
+            try await TodayPage(parts: parts).response(request, Choice(request, visit, parts))
+        }
+        router.get("/data") { request, visit in
+            try await DataPage(parts: parts).response(request, Choice(request, visit, parts))
+        }
+        router.get("/types/:type") { request, visit in
+            try await TypePage(parts: parts).response(
+                visit.parameters.get("type") ?? "", request, Choice(request, visit, parts))
+        }
+    }
+}
+
+extension Request {
+    /// A field of the address; `nil` where there is none, or nothing in it.
+    func field(_ name: String) -> String? {
+        uri.queryParameters[name[...]].map(String.init).flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

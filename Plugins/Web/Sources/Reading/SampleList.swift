@@ -1,0 +1,141 @@
+import HTMLText
+import HTTPTypes
+import HealthText
+import Hummingbird
+import PluginKit
+
+/// The samples of a type in a window of time, the newest first, a page at a time.
+struct SampleList: Sendable {
+    private static let most = 25
+
+    /// A sample's place in the order: by start, then by number.
+    private struct Place {
+        let start, number: Int64
+
+        init(_ record: StoredRecord) {
+            if case .sample(let sample) = record.record { start = sample.start.microseconds } else { start = 0 }
+            number = record.number
+        }
+
+        init?(_ text: String) {
+            let parts = text.split(separator: "-").compactMap { Int64($0) }
+            guard parts.count == 2, Timestamp.range.contains(parts[0]) else { return nil }
+            (start, number) = (parts[0], parts[1])
+        }
+
+        var text: String { "\(start)-\(number)" }
+
+        func isBefore(_ other: Place) -> Bool { (start, number) < (other.start, other.number) }
+    }
+
+    let records: [StoredRecord]
+    private let hasNewer, hasOlder: Bool
+
+    /// - Throws: ``Refusal`` for a place in the address that is none.
+    init(
+        _ reader: HealthReader, _ type: TypeID, of subject: Subject, from: Int64, to: Int64, _ request: Request
+    ) async throws {
+        func place(_ name: String) throws -> Place? {
+            guard let text = request.field(name) else { return nil }
+            guard let place = Place(text) else {
+                throw Refusal(.badRequest, "\(name) is no place in a list", "Go on from the page of the type.")
+            }
+            return place
+        }
+        let (older, newer) = (try place("before"), try place("after"))
+        var filter = QueryRequest.Filter()
+        (filter.types, filter.persons, filter.strict) = ([type.rawValue], [subject.name], [.start])
+        (filter.from, filter.to) = (Timestamp(microseconds: from), Timestamp(microseconds: to))
+        let order = newer == nil ? QueryRequest.Order.newestFirst : .time
+        if let older { filter.to = Timestamp(microseconds: min(to, older.start + 1)) }
+        if let newer { filter.from = Timestamp(microseconds: max(from, newer.start)) }
+        guard from < to,
+            filter.from.map({ start in filter.to.map { start.microseconds < $0.microseconds } ?? true }) ?? true
+        else {
+            (records, hasNewer, hasOlder) = ([], false, false)
+            return
+        }
+        var found: [StoredRecord] = []
+        var limit = 2 * Self.most
+        // Where many began at once, those that were shown before are passed over.
+        while true {
+            var count = 0
+            found = []
+            for try await page in reader.hub.query(filter, order: order, limit: Int64(limit)) {
+                count += page.records.count
+                found += page.records.filter { record in
+                    let place = Place(record)
+                    if let older { return place.isBefore(older) }
+                    if let newer { return newer.isBefore(place) }
+                    return true
+                }
+            }
+            if found.count > Self.most || count < limit || limit > 10_000 { break }
+            limit *= 4
+        }
+        let hasMore = found.count > Self.most
+        let shown = Array(found.prefix(Self.most))
+        records = newer == nil ? shown : shown.reversed()
+        hasNewer = newer == nil ? older != nil : hasMore
+        hasOlder = newer == nil ? hasMore : true
+    }
+
+    /// - Parameter fields: of the address of the page, that stay.
+    func html(_ type: TypeID, _ subject: Subject, _ fields: [(name: String, value: String)], details: [Int64: String])
+        -> HTML
+    {
+        guard let first = records.first, let last = records.last else {
+            return "<p class=\"empty\">There are no samples in this time.</p>"
+        }
+        var table = HTMLTable(caption: "Samples, the newest first", columns: ["When", "Value", "Source", "Number"])
+        for record in records {
+            let cells = RecordCells(record, for: subject.reader)
+            table.rows.append([
+                cells.when, details[record.number].map { "\($0)" } ?? cells.value, cells.source, "\(record.number)",
+            ])
+        }
+        func link(_ text: String, _ name: String, _ place: Place) -> HTML {
+            let address =
+                subject.address("/types/\(type.rawValue)", fields + [(name: name, value: place.text)]) + "#samples"
+            return "<a href=\"\(url: address)\">\(text)</a>"
+        }
+        let links = [
+            hasNewer ? link("Newer samples", "after", Place(first)) : nil,
+            hasOlder ? link("Older samples", "before", Place(last)) : nil,
+        ].compactMap(\.self)
+        return
+            "<section id=\"samples\">\(table.html)<p class=\"pager\">\(HTML.joined(links, by: " "))</p></section>"
+    }
+}
+
+/// What a row says of a record.
+struct RecordCells: Sendable {
+    let when, value, source: HTML
+
+    init(_ stored: StoredRecord, for reader: Reader) {
+        guard case .sample(let sample) = stored.record else {
+            (when, value, source) = ("", "", "\(stored.record.source.plugin)")
+            return
+        }
+        let parts = [sample.source.plugin, sample.source.device, sample.source.account].compactMap(\.self)
+        when = "\(MomentText.interval(sample.start, sample.end, for: reader))"
+        source = "\(parts.joined(separator: "/"))"
+        value = "\(Self.words(sample, stored, reader))"
+    }
+
+    /// The value; of a category that lasted and of a workout how long as well, and what was reached.
+    static func words(_ sample: Sample, _ stored: StoredRecord, _ reader: Reader) -> String {
+        let text = ValueText.marked(stored, for: reader)
+        let seconds = Double(sample.end.microseconds - sample.start.microseconds) / 1_000_000
+        switch sample.value {
+        case .category: return seconds > 0 ? "\(text), \(NumberText.duration(seconds: seconds))" : text
+        case .workout:
+            let totals = (sample.workout?.totals ?? []).prefix(6).map { total in
+                reader.format(total.unit, of: total.type).text(total.value)
+            }
+            let duration = NumberText.duration(seconds: sample.workoutDuration ?? seconds)
+            return ([text, duration] + totals).joined(separator: ", ")
+        default: return text
+        }
+    }
+}

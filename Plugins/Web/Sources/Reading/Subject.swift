@@ -1,0 +1,68 @@
+import Foundation
+import HTTPTypes
+import HealthStatistics
+import HealthText
+import PluginKit
+
+/// Whose values a page shows, how they read them, and which day it is where they are.
+struct Subject: Sendable {
+    let name: String
+    let reader: Reader
+    /// By whose clocks days are cut, IANA.
+    let zone: String
+    let now: Timestamp
+    let today: LocalDate
+    private let days: Intervals
+
+    init(_ person: Welcome.PersonEntry, _ clock: HubClock) throws {
+        (name, reader, now) = (person.name, person.reader, clock.time)
+        zone =
+            [person.zone, TimeZone.current.identifier, "UTC"].compactMap(\.self)
+            .first { Intervals(.day, zone: $0) != nil } ?? "GMT"
+        guard let days = Intervals(.day, zone: zone),
+            let today = LocalDay.of(now, sampleZone: nil, personZone: zone, policy: .fixed)
+        else {
+            throw Refusal(
+                .internalServerError, "This machine knows no time zones", "Install tzdata, and restart the plugin.")
+        }
+        (self.days, self.today) = (days, today)
+    }
+
+    /// When a day begins here, microseconds since 1970.
+    func midnight(_ date: LocalDate) -> Int64 {
+        days.border(date.daysSinceEpoch - Intervals.usualAnchor.daysSinceEpoch)
+    }
+
+    /// An instant with the offset that clocks have here.
+    func local(_ time: Int64) -> Timestamp { days.local(time) }
+
+    /// Where weeks begin for this reader; `nil` for Mondays, which is what the hub does by itself.
+    var weekAnchor: Timestamp? {
+        let place = reader.daysToFirstWeekday
+        return place == 0 ? nil : days.local(days.border(place))
+    }
+
+    /// The day on which a sample was measured, where it was.
+    func day(of sample: Sample) -> LocalDate {
+        LocalDay.of(sample.start, sampleZone: sample.zone, personZone: zone) ?? sample.start.localDate
+    }
+
+    func format(_ type: TypeID, unit: String) -> ValueFormat { reader.format(unit, of: type) }
+
+    /// The address of a page of this person's.
+    func address(_ path: String, _ fields: [(name: String, value: String)] = []) -> String {
+        path + "?" + FormText.write([(name: "person", value: name)] + fields)
+    }
+
+    /// An interval as people say it: `26 Nov 2026`, `week of 23 Nov 2026`, `Nov 2026`.
+    func words(_ time: Timestamp, _ unit: StatisticsInterval.Unit) -> String {
+        let date = time.localDate
+        switch unit {
+        case .hour: return "\(reader.date(date)) \(time.text.dropFirst(11).prefix(5))"
+        case .day: return reader.date(date)
+        case .week: return "week of \(reader.date(date))"
+        case .month: return "\(reader.dates.month(date)) \(date.year)"
+        case .year: return "\(date.year)"
+        }
+    }
+}

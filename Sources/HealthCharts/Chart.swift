@@ -1,0 +1,148 @@
+public import HTMLText
+public import HealthText
+
+/// Figures of one person and type over time, as a picture that is read by eyes, by ears, and by programs of the page.
+///
+/// It is SVG without style or script of its own: classes name what is drawn, and places are parts of the whole, so that the page's style
+/// decides how large it is. Who shows it puts a table of the same figures beside it.
+public struct Chart: Sendable {
+    /// How figures are drawn.
+    public enum Form: Sendable {
+        /// Each by itself, with a line through another series, the ``Chart/trend``.
+        case points
+        /// Joined, with a band from the least to the greatest where they have such.
+        case line
+        /// From zero, for sums.
+        case bars
+    }
+
+    /// Where the person wants to be.
+    public struct Goal: Sendable {
+        /// In the unit in which the type's values come.
+        public var value: Double
+        /// What stands at the line: `Goal 70 kg`.
+        public var label: String
+
+        public init(value: Double, label: String) { (self.value, self.label) = (value, label) }
+    }
+
+    /// What a page may have of one chart; of more points those are drawn that make its shape.
+    public static let most = 360
+
+    /// Tells it from the others of the page: letters, digits and `-`.
+    public var id: String
+    public var title: String
+    public var form: Form
+    /// In the order of time.
+    public private(set) var points: [ChartPoint]
+    /// A line through the points; no marks.
+    public private(set) var trend: [ChartPoint]
+    public var goal: Goal?
+    /// Two figures further apart than this, in microseconds, are not joined.
+    public var longestGap: Int64
+    /// For many on a page: without axes, and without a text at each mark.
+    public var isSmall: Bool
+
+    let format: ValueFormat
+    let zone: String
+    let reader: Reader
+    private let from, to: Int64
+
+    /// - Parameters:
+    ///   - points: in the order of time; those that are no numbers are left out.
+    ///   - from: where the chart begins, microseconds since 1970; with the first point if not given.
+    ///   - to: where it ends; with the last if not given.
+    ///   - format: of the values.
+    ///   - zone: IANA name of the zone whose midnights are marked.
+    public init(
+        id: String, title: String, form: Form, points: [ChartPoint], trend: [ChartPoint] = [], goal: Goal? = nil,
+        from: Int64? = nil, to: Int64? = nil, longestGap: Int64 = .max, isSmall: Bool = false, format: ValueFormat,
+        zone: String, reader: Reader
+    ) {
+        let shown = points.filter(\.isFinite)
+        (self.id, self.title, self.form, self.goal) = (id, title, form, goal)
+        (self.longestGap, self.isSmall, self.format) = (longestGap, isSmall, format)
+        (self.points, self.trend) = (shown, trend.filter(\.isFinite))
+        (self.zone, self.reader) = (zone, reader)
+        self.from = from ?? shown.first?.time ?? 0
+        self.to = to ?? shown.last?.end ?? 0
+    }
+
+    /// What is drawn of the points: all where they are few, else those that make its shape.
+    public var drawn: [ChartPoint] {
+        let most = isSmall ? Chart.most / 4 : Chart.most
+        return points.filter { !$0.isCarried }.thinned(to: most)
+    }
+
+    /// Whether each figure has a mark of its own, or is only part of the line.
+    var hasMarks: Bool { form != .line || points.count <= 100 }
+
+    public var html: HTML {
+        let drawing = ChartDrawing(
+            self, TimeAxis(from: from, to: to, zone: zone, reader: reader),
+            ValueAxis(
+                points.flatMap(\.values) + trend.map(\.value) + goalOnAxis, fromZero: form == .bars, format: format))
+        return """
+            <svg class="chart\(isSmall ? " small" : "")" role="img" aria-labelledby="\(id)-title \(id)-words">\
+            <title id="\(id)-title">\(title)</title><desc id="\(id)-words">\(words)</desc>\(drawing.html)</svg>
+            """
+    }
+
+    /// The goal's value, unless the figures would be a flat line beside it.
+    private var goalOnAxis: [Double] {
+        guard let goal, let least = points.map(\.value).min(), let greatest = points.map(\.value).max() else {
+            return []
+        }
+        let reach = max(greatest - least, greatest.magnitude * 0.02) * 3
+        return goal.value < least - reach || goal.value > greatest + reach ? [] : [goal.value]
+    }
+
+    // MARK: - In words
+
+    /// What someone needs who does not see it: from when to when, the first and the last, the change, the least and the greatest.
+    public var words: String {
+        guard let first = points.first, let last = points.last,
+            let least = points.min(by: { ($0.low ?? $0.value) < ($1.low ?? $1.value) }),
+            let greatest = points.max(by: { ($0.high ?? $0.value) < ($1.high ?? $1.value) })
+        else { return "There is nothing to show." }
+        guard points.count > 1 else { return "\(first.when): \(format.text(first.value))." }
+        var words =
+            "From \(first.when) to \(last.when): first \(format.text(first.value)), last \(format.text(last.value))"
+        words += form == .bars ? "." : ", change \(format.change(from: first.value, to: last.value))."
+        words += " Least \(format.text(least.low ?? least.value)) (\(least.when)),"
+        words += " greatest \(format.text(greatest.high ?? greatest.value)) (\(greatest.when))."
+        let carried = points.count { $0.isCarried }
+        if carried > 0 { words += " Days without a measurement, which repeat an earlier day: \(carried)." }
+        if let goal { words += " \(goal.label)." }
+        return words
+    }
+
+    /// What the shapes mean; nothing where there is one kind alone.
+    public var legend: HTML {
+        func item(_ shape: HTML, _ text: String) -> HTML {
+            "<li><svg class=\"key\" aria-hidden=\"true\">\(shape)</svg>\(text)</li>"
+        }
+        var items: [HTML] = []
+        if form == .points {
+            items.append(item("<circle class=\"mark\" cx=\"50%\" cy=\"50%\" r=\"3.5\"/>", "measured"))
+            if points.contains(where: \.isCarried) {
+                items.append(
+                    item(
+                        "<line class=\"carried\" x1=\"2\" x2=\"98%\" y1=\"50%\" y2=\"50%\"/>",
+                        "carried from an earlier day"))
+            }
+            if !trend.isEmpty {
+                items.append(item("<line class=\"trend\" x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/>", "trend"))
+            }
+        } else if points.contains(where: { $0.low != nil }) {
+            items.append(item("<line class=\"line\" x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/>", "average"))
+            items.append(
+                item(
+                    "<rect class=\"band\" x=\"0\" y=\"20%\" width=\"100%\" height=\"60%\"/>", "least to greatest"))
+        }
+        if goal != nil {
+            items.append(item("<line class=\"goal\" x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/>", "goal"))
+        }
+        return items.isEmpty ? HTML() : "<ul class=\"legend\">\(HTML.joined(items, by: ""))</ul>"
+    }
+}

@@ -1,0 +1,54 @@
+/// A figure of a chart, and when it holds.
+public struct ChartPoint: Hashable, Sendable {
+    /// Microseconds since 1970; of an interval its beginning.
+    public var time: Int64
+    /// The end of the interval; `time` for an instant.
+    public var end: Int64
+    /// In the unit in which the type's values come.
+    public var value: Double
+    /// The least and the greatest of what the value is made of.
+    public var low, high: Double?
+    /// Whether nothing was measured then, and the value is that of an earlier day.
+    public var isCarried: Bool
+    /// The time as people read it.
+    public var when: String
+
+    public init(
+        time: Int64, end: Int64? = nil, value: Double, low: Double? = nil, high: Double? = nil,
+        isCarried: Bool = false, when: String
+    ) {
+        (self.time, self.end, self.value, self.low, self.high) = (time, max(time, end ?? time), value, low, high)
+        (self.isCarried, self.when) = (isCarried, when)
+    }
+
+    /// Where a mark for it stands.
+    var middle: Int64 { time + (end - time) / 2 }
+
+    /// Everything that must fit on the axis.
+    var values: [Double] { [value, low, high].compactMap(\.self) }
+
+    var isFinite: Bool { values.allSatisfy(\.isFinite) }
+}
+
+extension [ChartPoint] {
+    /// At most so many of them, with the first, the last, and of each stretch the least and the greatest.
+    ///
+    /// - Parameter most: 4 or more.
+    public func thinned(to most: Int) -> [ChartPoint] {
+        guard count > most, most >= 4 else { return self }
+        let stretches = (most - 2) / 2
+        let inner = count - 2
+        var kept = [0]
+        for stretch in 0..<stretches {
+            let places = 1 + inner * stretch / stretches..<1 + inner * (stretch + 1) / stretches
+            guard let low = places.min(by: { least($0) < least($1) }),
+                let high = places.max(by: { greatest($0) < greatest($1) })
+            else { continue }
+            kept += low == high ? [low] : [Swift.min(low, high), Swift.max(low, high)]
+        }
+        return (kept + [count - 1]).map { self[$0] }
+    }
+
+    private func least(_ place: Int) -> Double { self[place].low ?? self[place].value }
+    private func greatest(_ place: Int) -> Double { self[place].high ?? self[place].value }
+}
