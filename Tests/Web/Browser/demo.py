@@ -3,65 +3,43 @@
 The link comes first, and leads in; while the month passes every page of the hub can be looked at. In the end every plugin is well, the
 account adds up, and the page has the figures of `hub days --json` and `hub stats --json`.
 """
-import json, os, re, signal, subprocess, sys, tempfile, time
+import json, re, sys, time
 
 from browser import Browser
 from checks import LAYOUT
 from crawl import crawl
+from month import Month
 
 PERSONS = ["anna", "ben", "carl"]
 
 
 def main(programs, seconds, verbose):
-    found, folder = [], tempfile.mkdtemp(prefix="hub-month-", dir="/tmp") + "/demo"
-    demo = subprocess.Popen([f"{programs}/hub", "demo", "--for", seconds, "--stay", "--keep", folder], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "TZ": "Europe/Berlin"})
-    told = []
-
-    def until(pattern):
-        for line in demo.stdout:
-            told.append(line.rstrip("\n"))
-            if verbose:
-                print(line, end="", file=sys.stderr)
-            if re.search(pattern, line):
-                return line
-        raise SystemExit("the demonstration ended:\n" + "\n".join(told[-60:]))
-
-    environment = {**os.environ, "HUB_CONF": f"{folder}/hub.conf", "TZ": "Europe/Berlin"}
-
-    def hub(*arguments):
-        done = subprocess.run([f"{programs}/hub", *arguments], env=environment, text=True, capture_output=True)
-        return done.stdout
-
-    link = until("http://127.*/login/").strip()
-    if any(re.match(r"\w+ \d+ \w+", line) for line in told):
-        found.append(f"the link does not come first: {told}")
+    found, pages = [], {}
+    month = Month(programs, seconds, verbose)
+    link = month.link()
+    if any("HUB_CONF" in line or re.match(r"\w+ \d+ \w+", line) for line in month.told):
+        found.append(f"the link does not come first: {month.told}")
     browser = Browser(link.split("/login/")[0])
     try:
         browser.log_in(link)
         found += [f"the log-in: {fault}" for fault in browser.complaints()]
-        until("look: ")
+        month.until("look: ")
 
         def look(path, _):
             found.extend(f"{path}: {fault}" for fault in browser.value(LAYOUT) + browser.complaints())
 
         pages = crawl(browser, look)
-        until("and time passes as it does")
-        found += unwell(hub)
-        if not any("Every weigh-in is stored once" in line for line in told):
-            found.append("the account does not add up: " + " ".join(told[-40:]))
-        found += figures(browser, hub)
-        for fault in browser.complaints():
-            found.append(fault)
+        month.end_of_month(browser.origin)
+        found += unwell(month.hub)
+        if not any("Every weigh-in is stored once" in line for line in month.told):
+            found.append("the account does not add up: " + " ".join(month.told[-40:]))
+        found += figures(browser, month.hub)
+        found += browser.complaints()
     finally:
         browser.end()
-        demo.send_signal(signal.SIGINT)
-        for line in demo.stdout:
-            told.append(line)
-        code = demo.wait()
-        subprocess.run(["rm", "-rf", os.path.dirname(folder)])
+        code = month.close()
     if code != 0:
-        found.append(f"hub demo ended with {code}: {''.join(told[-20:])}")
+        found.append(f"hub demo ended with {code}: {month.told[-20:]}")
     for fault in found:
         print(fault)
     print(f"{len(pages)} kinds of pages while the month passed, {len(found)} faults")
@@ -81,17 +59,49 @@ def unwell(hub, patience=30):
         time.sleep(0.1)
 
 
+# The rows of the first table of a chart.
+ROWS = """
+    return [...document.querySelectorAll('figure table')[0]?.tBodies[0].rows ?? []].map(row =>
+        [...row.cells].map(cell => cell.textContent.trim()));
+"""
+
+
+def number(text):
+    found = re.search(r"[-−]?\d[\d ,.]*", text)
+    return float(found[0].replace("−", "-").replace(",", "")) if found else None
+
+
+def near(text, value):
+    """Whether a page's text is the value, as people read it: to the tenth."""
+    return number(text) is not None and abs(number(text) - value) <= 0.051
+
+
 def figures(browser, hub):
-    """What a page says that the commands do not, of each person's weight."""
+    """What a page says of each person's weight that the commands do not."""
     found = []
     for person in PERSONS:
-        days = [json.loads(line) for line in hub("days", "weight", "--person", person, "--json").splitlines()]
-        measured = [day for day in days if day.get("method") != "carried"]
-        browser.open(f"/?person={person}")
-        text = browser.text().replace(" ", " ")
-        wanted = f"{measured[-1]['value']:.1f} kg" if measured else None
-        if wanted and wanted not in text:
-            found.append(f"the first page of {person} does not say {wanted}, the value of {measured[-1]['date']}")
+        lines = [json.loads(line) for line in hub("days", "weight", "--person", person, "--from", "2025-03-01", "--json").splitlines()]
+        browser.open(f"/?person={person}&range=all")
+        rows, first = browser.value(ROWS), browser.text()
+        days = [(day["value"], day["method"] == "carried") for day in reversed(lines)]
+        seen = [(row[1], "carried" in row[2]) for row in rows]
+        if len(seen) != min(len(days), len(seen)) or len(seen) < min(len(days), 300):
+            found.append(f"{person}: {len(seen)} days on the page, {len(days)} in hub days")
+        for place, ((text, isCarried), (value, wasCarried)) in enumerate(zip(seen, days)):
+            if not near(text, value) or isCarried != wasCarried:
+                found.append(f"{person}: the page says {rows[place]}, and hub days {lines[-1 - place]}")
+                break
+        latest = json.loads(hub("samples", "weight", "--person", person, "--last", "1", "--json").splitlines()[-1])
+        if f"{latest['value']:.1f} kg" not in first:
+            found.append(f"{person}: the first page does not say {latest['value']} kg")
+        start, end = lines[0]["date"], lines[-1]["date"]
+        browser.open(f"/types/weight?person={person}&from={start}&to={end}&by=month")
+        rows = [row[1:] for row in browser.value(ROWS)]
+        stats = json.loads(hub("stats", "weight", "--person", person, "--by", "month", "--from", start, "--json"))["intervals"]
+        months = [one for one in reversed(stats) if one["count"]]
+        wanted = [[one["average"], one["minimum"], one["maximum"], one["count"]] for one in months]
+        if len(rows) != len(wanted) or not all(near(text, value) for row, month in zip(rows, wanted) for text, value in zip(row, month)):
+            found.append(f"{person}: the page's months {rows} are not those of hub stats, {wanted}")
     return found
 
 
