@@ -6,11 +6,12 @@
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
 # make docs    the documentation of the libraries PluginKit, Samples and DaySeries, as pages in .build/docs/site
+# make pictures  Docs/Pictures: the page of the demo as Chromium shows it
 # make fuzz    coverage-guided fuzzing of the record codec, of the scales and of exports      (SECONDS=300, for each)
 # make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test attack torture steady build format lint docs fuzz bench packages setup setup-test
+.PHONY: demo test attack torture steady build format lint docs pictures fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
 # Swift's own libraries inside, and nothing that only a debugger reads: for machines that have no Swift.
@@ -32,6 +33,9 @@ build: setup
 
 demo: setup
 	@.ci/demo $(ARGS)
+
+# What plays in the demo.
+DEMO := hub hub-confine hub-demo hub-scale-sim hub-ihealth-hs3 hub-ihealth-hs4 hub-ihealth-hs5 hub-gap-filler hub-web hub-exist-server hub-exist
 
 test: setup-test lint
 ifneq ($(ONLY),)
@@ -68,6 +72,11 @@ lint:
 
 docs: setup
 	@.ci/docs
+
+# What README shows; look at them before you commit them.
+pictures: setup-test
+	for program in $(DEMO); do swift build --product $$program || exit 1; done
+	python3 Tests/Web/Browser/pictures.py .build/debug Docs/Pictures
 
 fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
