@@ -338,6 +338,10 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
             #"{"users":[{"person":"anna","position":0},{"position":3}]}"#,
             ["POSITION  PERSON", "0         anna", "3         -"]
         ),
+        (
+            #"{"files":[{"file":"a","types":[{"name":"weight","new":1}]},{"file":"b","types":[]}]}"#,
+            ["file  a", "types", "  NAME    NEW", "  weight  1", "", "file   b", "types  none"]
+        ),
         (#"{"lines":["I own one device:","  Scale"]}"#, ["I own one device:", "  Scale"]),
         (
             #"{"account":"mira","begins":"2024-05-20T06:00:00Z","leftOut":{"its day has not come":3},"lost":{},"orphaned":[],"note":null,"values":[{"attribute":"weight","changed":true,"date":"2024-05-19"}]}"#,

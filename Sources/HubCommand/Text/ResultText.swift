@@ -29,7 +29,10 @@ enum ResultText {
     private static func block(_ value: JSONTree, _ depth: Int) -> [String] {
         if let elements = value.list, !elements.isEmpty, depth > 0 {
             let rows = elements.map { $0.members ?? [] }
-            return rows.contains { $0.isEmpty } ? elements.map { inline($0, depth - 1) } : table(rows, depth - 1)
+            if rows.contains(where: \.isEmpty) { return elements.map { inline($0, depth - 1) } }
+            // No column is wide enough for lists of things.
+            guard rows.contains(where: { $0.contains { hasThings($0.value) } }) else { return table(rows, depth - 1) }
+            return Array(elements.map { block($0, depth - 1) }.joined(separator: [""]))
         }
         guard let members = value.members, let first = members.first, depth > 0 else { return [inline(value, depth)] }
         // A name says nothing where all there is has it.
@@ -46,6 +49,8 @@ enum ResultText {
         }
         return lines + blocks
     }
+
+    private static func hasThings(_ value: JSONTree) -> Bool { value.list?.contains { $0.members != nil } ?? false }
 
     /// `nil` for what needs lines of its own.
     private static func behindName(_ value: JSONTree, _ depth: Int) -> String? {
