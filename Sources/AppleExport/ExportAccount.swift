@@ -42,8 +42,8 @@ public struct ExportAccount: Sendable {
             case .damagedFile: "files that could not be read, or not to their end"
             case .unnamedRoute:
                 "routes that no workout names, left out: the XML is damaged, and what names them may be in what is lost"
-            case .otherFile: "other files, such as attachments, which are not read"
-            case .leftOut: "parts beyond what one record can hold, left out"
+            case .otherFile: "files that nothing in the export names, which are not read"
+            case .leftOut: "parts beyond what one record can hold, or files beyond what is read of one, left out"
             case .truncated: "the file ends before its end: everything before is read, the last element is not"
             case .wrongSum: "the zip's sum of export.xml is wrong: something in it is not as the phone wrote it"
             }

@@ -33,6 +33,9 @@ public final class ExportReader {
     var members = MemberRegister()
     let deferred: DeferredRecords
     var namedFiles: Set<String> = []
+    /// Bytes of the files beside the XML that were read, and how many are: much more than the largest export that is known of has.
+    var fileBytes: Int64 = 0
+    var mostFileBytes: Int64 = 16 << 30
     /// Reading the XML ended before its end.
     private var isCut = false
     /// Nothing of the XML is known to be lost.

@@ -95,7 +95,9 @@ package struct ExportImport: Sendable {
     private func note(_ results: [RecordResult], of batch: ExportBatch, _ counts: inout ImportCounts) {
         for (mark, result) in zip(batch.marks, results) {
             switch result {
-            case .stored: counts.add(mark) { $0.new += 1 }
+            // The number of a record is the sequence of its first version (R6.2).
+            case .stored(let number, let sequence):
+                counts.add(mark) { if number == sequence { $0.new += 1 } else { $0.changed += 1 } }
             case .duplicate: counts.add(mark) { $0.known += 1 }
             case .rejected(let code, let reason): counts.refuse(mark, "\(code.rawValue): \(reason)")
             }
@@ -156,7 +158,7 @@ package struct ExportImport: Sendable {
 }
 
 extension ImportCounts {
-    var answered: Int { all.new + all.known + all.refused }
+    var answered: Int { all.new + all.changed + all.known + all.refused }
 }
 
 extension ExportImport.Progress {

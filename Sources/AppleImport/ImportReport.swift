@@ -10,6 +10,8 @@ package struct ImportReport: Encodable, Sendable {
         package var records: Int
         /// Which of them the hub did not have: stored now, or, of a look, not found there.
         package var new: Int?
+        /// Which the hub had otherwise: new versions of what was there; absent of a look, which only finds identities.
+        package var changed: Int?
         /// Which the hub had.
         package var known: Int?
         /// Which the hub has refused.
@@ -46,6 +48,7 @@ package struct ImportReport: Encodable, Sendable {
     package var records = 0
     /// Absent where nothing was stored and nothing looked up.
     package var new: Int?
+    package var changed: Int?
     package var known: Int?
     package var refused = 0
     /// Left out by the filter.
@@ -68,6 +71,7 @@ package struct ImportReport: Encodable, Sendable {
 struct ImportCounts {
     struct Count {
         var new = 0
+        var changed = 0
         var known = 0
         var refused = 0
     }
@@ -102,13 +106,15 @@ struct ImportCounts {
         func part(_ name: String, _ tally: ExportAccount.Tally, _ count: Count) -> ImportReport.Part {
             ImportReport.Part(
                 name: name, records: tally.count, new: isCounted ? count.new : nil,
-                known: isCounted ? count.known : nil, refused: count.refused,
+                changed: isCounted && !dryRun ? count.changed : nil, known: isCounted ? count.known : nil,
+                refused: count.refused,
                 from: tally.count > 0 ? utc.text(tally.first) : nil, to: tally.count > 0 ? utc.text(tally.last) : nil)
         }
         report.finished = finished
         report.exportDate = account.exportDate.map { utc.text($0) }
         (report.complete, report.fault) = (account.isComplete, account.fault)
         if isCounted { (report.new, report.known) = (all.new, all.known) }
+        if isCounted, !dryRun { report.changed = all.changed }
         report.refused = all.refused
         (report.records, report.filtered) = (account.records, account.filtered)
         let tallies = account.types.map(\.tally).filter { $0.count > 0 }

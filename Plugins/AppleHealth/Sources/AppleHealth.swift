@@ -38,7 +38,11 @@ struct AppleHealth: SourcePlugin {
     func run(_ hub: PluginContext) async throws {
         let importer = try await importer(hub)
         while !hub.isStopping {
-            try await importer.importNew()
+            do {
+                try await importer.importNew()
+            } catch let failure as PluginFailure where failure.exit == .unavailable {
+                await importer.wait(for: failure)
+            }
             try await Task.sleep(for: importer.settings.interval)
         }
     }

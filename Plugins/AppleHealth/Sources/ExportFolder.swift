@@ -14,6 +14,8 @@ struct ExportFolder {
     }
 
     struct Listing: Hashable, Sendable {
+        /// Which folder of the machine it is, whatever its path: another one is there where a disk is not mounted.
+        var folder: String
         var entries: [Entry]
         /// How many exports there are beyond those.
         var leftOut: Int
@@ -36,7 +38,7 @@ struct ExportFolder {
         }
         let names: [String]
         do { names = try Folder.names(in: path).sorted() } catch { throw PluginFailure(.unavailable, "\(error)") }
-        var listing = Listing(entries: [], leftOut: 0)
+        var listing = Listing(folder: "\(status.st_dev):\(status.st_ino)", entries: [], leftOut: 0)
         for name in names {
             guard let entry = entry(name) else { continue }
             if listing.entries.count < Self.maximumExports {

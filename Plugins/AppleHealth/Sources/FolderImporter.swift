@@ -44,7 +44,7 @@ actor FolderImporter {
     ///
     /// - Parameter settledFor: how long a file must not have been written to; one that is still being copied is not read.
     func importNew(settledFor quiet: Duration = .seconds(3)) async throws {
-        let listing = try ExportFolder(settings.folder).exports()
+        let listing = try await listing()
         if listing.leftOut > 0 {
             await say(
                 "",
@@ -74,10 +74,32 @@ actor FolderImporter {
         if let event = try? DeviceEvent("import-failed", isResolved: true) { await hub.event(event) }
     }
 
+    /// What is in the folder, where it is the one whose exports were read before, or has some.
+    ///
+    /// - Throws: ``PluginFailure`` `unavailable` where it is away: what nothing was read of is not known to be gone.
+    private func listing() async throws -> ExportFolder.Listing {
+        let listing = try ExportFolder(settings.folder).exports()
+        let known = try await hub.state.text("folder")
+        guard listing.entries.isEmpty else {
+            if known != listing.folder { try await hub.state.set("folder", to: .text(listing.folder)) }
+            return listing
+        }
+        guard let known, known != listing.folder else { return listing }
+        throw PluginFailure(
+            .unavailable,
+            "\(settings.folder) is empty, and not the folder that exports were read from before: if it is of a disk or "
+                + "share, mount that; if you have another now, put export.zip there")
+    }
+
+    /// The folder went away, such as a share: it is looked for until it is back.
+    func wait(for folder: PluginFailure) async { await say("", folder.message) }
+
     private func say(_ name: String, _ text: String) async {
         guard said.updateValue(text, forKey: name) != text else { return }
         mayBeTold = true
-        hub.logger.error("an export cannot be read", metadata: ["export.error": "\(text)"])
+        hub.logger.error(
+            name.isEmpty ? "the folder cannot be read" : "an export cannot be read",
+            metadata: ["export.error": "\(text)"])
         await tell("import-failed", .error, text)
     }
 
@@ -144,6 +166,7 @@ actor FolderImporter {
     private func told(_ report: ImportReport, _ entry: ExportFolder.Entry) async {
         let sentence =
             "\(entry.name): \(report.new ?? 0) of \(report.records) records were new"
+            + (report.changed.map { $0 > 0 ? ", \($0) were changed" : "" } ?? "")
             + (report.refused > 0 ? ", \(report.refused) were refused" : "")
             + (report.complete ? "" : "; the file ends before its end")
             + (report.fault.map { "; \($0)" } ?? "")

@@ -78,6 +78,31 @@ import Testing
         #expect(try await scene.records().count == 8_001)
     }
 
+    @Test
+    func `A folder that goes away is told and waited for, is not taken for empty, and is read again when it is back`()
+        async throws
+    {
+        let scene = try Scene(plugin: "")
+        try scene.write(steps(0..<10), as: "first.xml")
+        try await scene.start()
+        while try await scene.records().count < 11 { try await Task.sleep(for: .milliseconds(50)) }
+        let tap = try ChildProcess(
+            "hub", ["tap", "device/apple-health/import-failed/", "--json"],
+            environment: ["HUB_CONF": scene.host.configuration])
+        let files = FileManager.default
+        try files.moveItem(atPath: scene.exports, toPath: scene.exports + "-away")
+        try await tap.line { $0.contains("there is no such folder") }
+        // What is there where a disk is not mounted.
+        try files.createDirectory(atPath: scene.exports, withIntermediateDirectories: false)
+        try await tap.line { $0.contains("is empty, and not the folder") }
+        try files.removeItem(atPath: scene.exports)
+        try files.moveItem(atPath: scene.exports + "-away", toPath: scene.exports)
+        try scene.write(steps(10..<20), as: "second.xml")
+        while try await scene.records().count < 21 { try await Task.sleep(for: .milliseconds(50)) }
+        try await tap.line { $0.contains(#""resolved":true"#) }
+        await tap.killAndWait()
+    }
+
     @Test func `Two people's exports need a section for each, which the log says`() async throws {
         let scene = try Scene(plugin: "", persons: "[person.anna]")
         try scene.write(steps(0..<10), as: "export.xml")

@@ -42,6 +42,19 @@ import Testing
         #expect(try await scene.json(["import", older])["new"] as? Int == 0)
     }
 
+    @Test func `What the hub has otherwise is told as changed, and not as new`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        let file = try scene.write(steps(0..<10), as: "export.xml")
+        #expect(try await scene.json(["import", file])["new"] as? Int == 11)
+        // Where the person lives is a part of each record.
+        let report = try await scene.json(["import", file, "--zone", "Europe/Berlin"])
+        #expect(report["new"] as? Int == 0 && report["changed"] as? Int == 11 && report["known"] as? Int == 0)
+        #expect(try await scene.records().count == 11)
+        let words = try await scene.host.command("import", file, "--zone", "Asia/Tokyo")
+        #expect(words.lines.first?.contains("0 new, 11 changed, 0 there already") == true, "\(words.lines)")
+    }
+
     @Test func `Only what is asked for is stored: by type, by source and by time`() async throws {
         let scene = try Scene()
         try await scene.start()

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import JSON
 import Samples
 
@@ -8,7 +9,9 @@ extension ExportReader {
     func readFiles() throws(ExportError) {
         readOtherRoutes()
         let unnamed = package.names(in: "clinical-records").count { !namedFiles.contains($0) }
-        if unnamed > 0 { account.note(.otherFile, count: unnamed) }
+        // Where documents are not asked for, what they name is not looked at.
+        let isAsked = options.filter.types?.contains(.clinicalDocument) ?? true
+        if unnamed > 0, isAsked { account.note(.otherFile, count: unnamed) }
         guard options.filter.types?.contains(.electrocardiogram) ?? true else { return }
         for name in package.names(in: "electrocardiograms") where name.hasSuffix(".csv") {
             guard let bytes = document(name) else { continue }
@@ -22,18 +25,27 @@ extension ExportReader {
     }
 
     /// A file of the export, whole; `nil` where it is not there or cannot be read, which the account tells.
-    private func document(_ name: String) -> [UInt8]? {
+    ///
+    /// - Parameters:
+    ///   - most: bytes that it may have.
+    ///   - isPart: of another, which is good without it.
+    private func document(_ name: String, upTo most: Int = maximumDocument, isPart: Bool = false) -> [UInt8]? {
         do throws(ExportError) {
             guard let source = try package.open(name) else {
                 account.note(.missingFile)
                 return nil
             }
-            let bytes = try source.readAll(upTo: Self.maximumDocument)
+            guard fileBytes < mostFileBytes else {
+                account.note(.leftOut)
+                return nil
+            }
+            let bytes = try source.readAll(upTo: most)
+            fileBytes += Int64(bytes.count)
             if source.hasWrongSum { account.note(.damagedFile) }
             return bytes
         } catch {
-            account.note(.damagedFile)
-            if account.fault == nil { account.fault = "\(name): \(error.message)" }
+            account.note(error.code == .tooLarge && isPart ? .leftOut : .damagedFile)
+            if account.fault == nil, !isPart { account.fault = "\(name): \(error.message)" }
             return nil
         }
     }
@@ -125,7 +137,7 @@ extension ExportReader {
 
     // MARK: - Clinical documents
 
-    /// `ClinicalRecord`: what it says, and the document that it names, whole.
+    /// `ClinicalRecord`: what it says, the document that it names, whole, and the files that the document names in turn.
     func readClinicalRecord() throws(ExportError) {
         let (texts, offset) = (tokenizer.texts, tokenizer.offset)
         if token == .open { try skipChildren(of: "ClinicalRecord") }
@@ -146,12 +158,42 @@ extension ExportReader {
         keys.add(text("sourceURL") ?? "")
         keys.add(text("identifier") ?? "")
         _ = keys.end(at: start, to: &key)
-        let pieces = name.flatMap { document($0) }.map { Self.pieces(of: $0) } ?? [""]
+        var writer = DocumentWriter(type: type, source: source, start: start, group: key)
+        for member in ["type", "identifier", "sourceURL", "fhirVersion"] {
+            if let text = text(member) { writer.facts.append((member, text)) }
+        }
+        let document = name.flatMap { self.document($0) }
+        give(Self.pieces(of: document ?? []), of: name, key, writer)
+        // A document names few, and what it has becomes records at once: a hundred, and as much as one document.
+        var room = Self.maximumDocument
+        for (number, file) in attachments(of: document ?? []).enumerated() {
+            namedFiles.insert(file)
+            guard number < 100 else {
+                account.note(.leftOut, at: offset)
+                continue
+            }
+            guard let bytes = self.document(file, upTo: room, isPart: true) else { continue }
+            room -= bytes.count
+            writer.facts = [("identifier", text("identifier") ?? ""), ("encoding", "base64")]
+            give(Self.packed(bytes), of: file, key + " a\(number + 1)".utf8, writer)
+        }
+    }
+
+    /// What the records of a document have in common.
+    private struct DocumentWriter {
+        let type: TypeEntry
+        let source: SourceEntry
+        let start: Int64
+        let group: [UInt8]
+        var facts: [(name: String, text: String)] = []
+    }
+
+    /// A file in records, of which each has a piece.
+    private func give(_ pieces: [String], of name: String?, _ key: [UInt8], _ writer: DocumentWriter) {
+        let (type, source, start) = (writer.type, writer.source, writer.start)
         for (part, piece) in pieces.enumerated() {
             var metadata = Draft()
-            for member in ["type", "identifier", "sourceURL", "fhirVersion"] {
-                if let text = text(member) { _ = metadata.add(member, text: text) }
-            }
+            for fact in writer.facts { _ = metadata.add(fact.name, text: fact.text) }
             if let name { _ = metadata.add("file", text: name) }
             if pieces.count > 1 {
                 _ = metadata.add("part", json: Array("\(part + 1)".utf8))
@@ -164,12 +206,40 @@ extension ExportReader {
             record += zoneJSON + source.json
             record += Array(#","key":""#.utf8) + key
             if part > 0 { record += " \(part + 1)".utf8 }
-            record += Array(#"","group":""#.utf8) + key
+            record += Array(#"","group":""#.utf8) + writer.group
             record.append(0x22)
             record = appendingMetadata(of: metadata, source, to: record)
             let kind = ExportBatch.Mark(type: type.index, source: source.index)
             tally(kind.type, kind.source, start, start)
             if !isSilent { batch.append(record, kind) }
+        }
+    }
+
+    /// The files of the export that a document names as `url`, such as those of FHIR's Attachment, each once.
+    private func attachments(of document: [UInt8]) -> [String] {
+        var found: [String] = []
+        let mark: StaticString = "\"url\""
+        document.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return }
+            var place = 0
+            while let next = ByteSearch.find(mark, in: start + place, bytes.count - place) {
+                place += next + mark.utf8CodeUnitCount
+                // Between the name and the text a colon, and white space.
+                while place < bytes.count, [0x20, 0x09, 0x0A, 0x0D, 0x3A].contains(bytes[place]) { place += 1 }
+                guard place < bytes.count, bytes[place] == 0x22 else { continue }
+                let text = bytes[(place + 1)...].prefix { $0 != 0x22 }
+                guard text.count <= 4_096, let last = text.split(separator: 0x2F).last else { continue }
+                let name = "clinical-records/" + String(decoding: last, as: UTF8.self).replacing("\\", with: "")
+                if package.has(name), !found.contains(name), found.count <= 100 { found.append(name) }
+            }
+        }
+        return found
+    }
+
+    /// Bytes as base64, in pieces that have room in a record.
+    private static func packed(_ bytes: [UInt8]) -> [String] {
+        stride(from: 0, to: bytes.count, by: 30_000).map {
+            Data(bytes[$0..<min($0 + 30_000, bytes.count)]).base64EncodedString()
         }
     }
 

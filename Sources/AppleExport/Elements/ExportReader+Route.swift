@@ -3,19 +3,19 @@ import Samples
 
 /// `WorkoutRoute`, and the GPX files that it names.
 extension ExportReader {
-    func readRoute(_ routes: inout [RouteDraft]) throws(ExportError) {
+    func readRoute(_ routes: inout Routes) throws(ExportError) {
         let outer = draft
         readAttributes()
         var route = RouteDraft(draft: Draft())
         _ = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
-            if reader.tokenizer.isNamed("Location") { return try reader.readLocation(&route) }
+            if reader.tokenizer.isNamed("Location") { return try reader.readLocation(&route, &routes) }
             guard reader.tokenizer.isNamed("FileReference"), let path = reader.tokenizer.value(of: "path") else {
                 return try reader.passOver()
             }
             let text = XMLText.decoded(path).text
             let name = text.hasPrefix("/") ? String(text.dropFirst()) : text
-            if route.files.count < 1_000, name.utf8.count <= 4_096 {
+            if routes.take(file: name) {
                 route.files.append(name)
             } else {
                 reader.account.note(.leftOut, at: reader.tokenizer.offset)
@@ -26,17 +26,19 @@ extension ExportReader {
         }
         route.draft = draft
         draft = outer
-        guard routes.count < 1_000 else { return account.note(.leftOut, at: route.draft.offset) }
-        routes.append(route)
+        guard routes.all.count < 1_000 else { return account.note(.leftOut, at: route.draft.offset) }
+        routes.all.append(route)
     }
 
     /// A point of very old files, which have no GPX.
-    func readLocation(_ routes: inout [RouteDraft]) throws(ExportError) {
-        if routes.last.map({ $0.points.isEmpty }) ?? true { routes.append(RouteDraft(draft: draft)) }
-        try readLocation(&routes[routes.count - 1])
+    func readLocation(_ routes: inout Routes) throws(ExportError) {
+        if routes.all.last.map({ $0.points.isEmpty }) ?? true { routes.all.append(RouteDraft(draft: draft)) }
+        var route = routes.all.removeLast()
+        try readLocation(&route, &routes)
+        routes.all.append(route)
     }
 
-    private func readLocation(_ route: inout RouteDraft) throws(ExportError) {
+    private func readLocation(_ route: inout RouteDraft, _ routes: inout Routes) throws(ExportError) {
         let offset = tokenizer.offset
         let texts = Dictionary(tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         try skipChildren(of: "Location")
@@ -47,7 +49,7 @@ extension ExportReader {
             if let text = texts[name] { Array(text.utf8).withUnsafeBytes { point.take(name, $0) } }
         }
         guard let made = point.made() else { return account.note(.unreadValue, at: offset) }
-        guard route.points.count < 100_000 else { return account.note(.leftOut, at: offset) }
+        guard routes.take(made) else { return account.note(.leftOut, at: offset) }
         route.points.append(made)
     }
 
@@ -66,7 +68,9 @@ extension ExportReader {
     private func readRouteFile(_ name: String, _ writer: inout RouteWriter) {
         do throws(ExportError) {
             guard let source = try package.open(name) else { return account.note(.missingFile) }
-            try RouteFile.read(source) {
+            // The same file may be named by each workout, and lie in a zip under as many names as there are.
+            guard fileBytes < mostFileBytes else { return account.note(.leftOut) }
+            fileBytes += try RouteFile.read(source) {
                 writer.add($0)
             } unread: {
                 account.note(.unreadValue, count: $0)

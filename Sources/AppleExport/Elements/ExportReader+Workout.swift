@@ -96,7 +96,7 @@ extension ExportReader {
             output.removeAll(keepingCapacity: true)
             let (keyStart, keyEnd, _) = appendKey(of: type, named, source, start, end)
             let key = Array(output[keyStart..<keyEnd])
-            for (number, route) in workout.routes.enumerated() { give(route, number + 1, key, source) }
+            for (number, route) in workout.routes.all.enumerated() { give(route, number + 1, key, source) }
             return
         }
         if activity == nil {
@@ -128,7 +128,7 @@ extension ExportReader {
         if !isSilent { batch.append(Array(output), kind) }
         for member in workout.members { giveMember(member, in: key, owner: mark) }
         for (number, part) in rest.enumerated() { giveRest(part, number + 1, key, source, start, end) }
-        for (number, route) in workout.routes.enumerated() { give(route, number + 1, key, source) }
+        for (number, route) in workout.routes.all.enumerated() { give(route, number + 1, key, source) }
     }
 
     /// The source and the key of a workout.

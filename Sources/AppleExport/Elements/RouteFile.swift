@@ -4,9 +4,11 @@ import Samples
 /// A GPX file (1.1) as Apple Health writes it: `trkpt` with `ele`, `time`, and in `extensions` `speed`, `course`, `hAcc`, `vAcc`.
 public enum RouteFile {
     /// Calls `point` for each in the order of the file, and `unread` with how many have no place or time.
+    ///
+    /// - Returns: how many bytes it has, unpacked.
     static func read(
         _ source: any ByteSource, _ point: (RoutePointText) -> Void, unread: (Int) -> Void
-    ) throws(ExportError) {
+    ) throws(ExportError) -> Int64 {
         var tokenizer = XMLTokenizer(source)
         var (current, faults): (RoutePointReader?, Int) = (nil, 0)
         while true {
@@ -14,7 +16,7 @@ public enum RouteFile {
             case .end:
                 faults += tokenizer.malformedTags + (tokenizer.endsInTag || current != nil ? 1 : 0)
                 if faults > 0 { unread(faults) }
-                return
+                return tokenizer.endOffset
             case .open, .empty:
                 guard tokenizer.isNamed("trkpt") else { continue }
                 if current != nil { faults += 1 }

@@ -64,7 +64,7 @@ struct WorkoutDraft {
     var events = Parts()
     var activities = Parts()
     var zones = Parts()
-    var routes: [RouteDraft] = []
+    var routes = Routes()
     var members: [MadeRecord] = []
     var memberBytes = 0
 }
@@ -74,6 +74,26 @@ struct RouteDraft {
     var draft: Draft
     var files: [String] = []
     var points: [RoutePointText] = []
+}
+
+/// The routes of a workout, which wait for its end: as many as there is memory for.
+struct Routes {
+    var all: [RouteDraft] = []
+    private var (files, points, bytes) = (0, 0, 0)
+
+    /// - Returns: false where there is no room.
+    mutating func take(file name: String) -> Bool {
+        guard files < 1_000, name.utf8.count <= 4_096 else { return false }
+        files += 1
+        return true
+    }
+
+    /// - Returns: false where there is no room.
+    mutating func take(_ point: RoutePointText) -> Bool {
+        guard points < 100_000, bytes + point.json.count < 2 * ExportReader.partsBound else { return false }
+        (points, bytes) = (points + 1, bytes + point.json.count)
+        return true
+    }
 }
 
 /// A point of a route as JSON, and when it was.

@@ -119,7 +119,8 @@ struct AppleExportRun {
                 return Failure(
                     .notWell,
                     "\(NumberText.count(report.refused, "record")) refused; "
-                        + ((report.new ?? 0) + (report.known ?? 0) > 0 ? "all else is stored" : "nothing was stored"))
+                        + ((report.new ?? 0) + (report.changed ?? 0) + (report.known ?? 0) > 0
+                            ? "all else is stored" : "nothing was stored"))
             }
             guard report.complete, report.fault == nil else {
                 return Failure(

@@ -37,6 +37,7 @@ enum AppleImportText {
         if let date = report.exportDate { line += ", exported \(date.prefix(10))" }
         if let new = report.new {
             line += "; \(NumberText.grouped(new)) \(report.dryRun ? "would be new" : "new")"
+            if let changed = report.changed, changed > 0 { line += ", \(NumberText.grouped(changed)) changed" }
             line += ", \(NumberText.grouped(report.known ?? 0)) there already"
             if report.refused > 0 { line += ", \(NumberText.grouped(report.refused)) refused" }
         }
