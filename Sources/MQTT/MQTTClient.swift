@@ -28,6 +28,10 @@ public final class MQTTClient: @unchecked Sendable {
         public var payload: [UInt8]
         /// What the broker keeps of a topic, and gives to each new subscriber.
         public var isRetained: Bool
+
+        public init(topic: String, payload: [UInt8], isRetained: Bool) {
+            (self.topic, self.payload, self.isRetained) = (topic, payload, isRetained)
+        }
     }
 
     public struct Settings: Sendable {

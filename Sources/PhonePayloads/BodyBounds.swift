@@ -4,8 +4,10 @@ import JSON
 enum BodyBounds {
     /// Members of an object at most: no app has more than some dozens.
     static let maximumMembers = 10_000
+    /// Bytes of a member's name, as it is written: it stands in the place of everything below it, which an answer may tell a hundred times.
+    static let maximumName = 1_024
 
-    /// Counts the elements of all arrays, and the members of each object.
+    /// Counts the elements of all arrays, and the members of each object, and measures their names.
     ///
     /// - Parameter root: what was scanned before, so that nothing is checked again.
     /// - Throws: ``PhoneError`` where there are more than a body may have.
@@ -24,8 +26,15 @@ enum BodyBounds {
             }
             switch byte {
             case UInt8(ascii: "\""):
+                let start = position
                 while bytes[position] != UInt8(ascii: "\"") { position += bytes[position] == 0x5C ? 2 : 1 }
+                let length = position - start
                 position += 1
+                guard length > maximumName else { continue }
+                while position < root.end, bytes[position] <= 0x20 { position += 1 }
+                guard position >= root.end || bytes[position] != UInt8(ascii: ":") else {
+                    throw PhoneError(.size, "a member has a name of more than \(maximumName) bytes")
+                }
             case UInt8(ascii: "["):
                 open.append(-1)
                 isFirst = true

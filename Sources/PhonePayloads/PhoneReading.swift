@@ -50,6 +50,10 @@ public struct PhoneContext: Sendable {
     public var isFresh = true
     /// Whether values that an app computes from a person's profile are taken, too.
     public var takesComputed = false
+    /// From when on apps that Health Connect names are sources of their own, in microseconds since 1970; `nil`: never.
+    ///
+    /// What began before may be stored under the one source that all of them were, and would come a second time.
+    public var appsSince: Int64?
 
     public init(
         plugin: String, device: String, person: String? = nil, zone: String = "UTC", arrival: Int64,
@@ -79,6 +83,19 @@ public enum PhonePlace: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension PhonePlace {
+    /// As it is told.
+    fileprivate var told: PhonePlace { if case .pointer(let text) = self { .pointer(text.told) } else { self } }
+}
+
+extension String {
+    /// Not more than anyone reads: some of it is what was sent, and an answer tells of two hundred items.
+    fileprivate var told: String {
+        // By scalars: one character may have any number of them.
+        utf8.count <= 500 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(240))) + "…"
+    }
+}
+
 /// A record for the hub, and where it came from.
 public struct PhoneRecord: Sendable {
     public var record: Record
@@ -96,7 +113,7 @@ public struct PhoneRejection: Hashable, Sendable {
     public var reason: String
 
     public init(_ place: PhonePlace, _ code: String, _ reason: String) {
-        (self.place, self.code, self.reason) = (place, code, reason)
+        (self.place, self.code, self.reason) = (place.told, code, reason.told)
     }
 }
 
@@ -109,7 +126,7 @@ public struct PhoneOmission: Hashable, Sendable {
     public var why: String
 
     public init(_ place: PhonePlace, _ why: String, name: String? = nil, points: Int? = nil) {
-        (self.place, self.why, self.name, self.points) = (place, why, name, points)
+        (self.place, self.why, self.name, self.points) = (place.told, why.told, name?.told, points)
     }
 }
 

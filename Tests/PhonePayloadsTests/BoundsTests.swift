@@ -17,6 +17,21 @@ import Testing
         #expect(reading.verdicts() == [])
     }
 
+    @Test func `What is told of an item is short, however long what was sent is`() throws {
+        let mark = String(repeating: "\u{301}", count: 30_000)
+        let name = String(repeating: "n", count: 1_000)
+        let reading = try Reading(
+            #"{"timestamp":"2026-02-10T10:00:00Z","\#(name)":["\#(Self.long)\#(Self.long)"],"steps":[{"count":1}]}"#,
+            .healthConnectWebhook)
+        let plain = try Reading(#"{"type":"e\#(mark)","value":1}"#, .plain)
+        let rejected = reading.rejected + plain.rejected
+        #expect(rejected.count == 3)
+        #expect(rejected.allSatisfy { "\($0.place)".utf8.count <= 1_000 && $0.reason.utf8.count <= 1_000 })
+        #expect(reading.ignored.allSatisfy { "\($0.place)".utf8.count <= 1_000 })
+        let longer = #"{"timestamp":"2026-02-10T10:00:00Z","\#(name)\#(name)" :[1]}"#
+        #expect(#expect(throws: PhoneError.self) { try Reading(longer, .healthConnectWebhook) }?.code == .size)
+    }
+
     @Test func `A text that no record has room for is rejected by its place, and the others are there`() throws {
         let start = #""start":"2026-02-10 06:00:00 +0100""#
         let entries = try Reading(

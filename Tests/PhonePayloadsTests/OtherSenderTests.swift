@@ -158,6 +158,34 @@ import Testing
         #expect(none.samples.map(\.type) == [.weight])
     }
 
+    @Test
+    func `What apps count is of a source for each, but what began while they had one together, and what is no sum`()
+        throws
+    {
+        func steps(_ start: String, _ app: String) -> String {
+            #"{"count":9,"start_time":"2026-02-10T\#(start):02Z","end_time":"2026-02-10T\#(start):50Z","metadata":{"data_origin":"\#(app)"}}"#
+        }
+        let list = [
+            ("07:59", "com.band"), ("08:00", "com.band"), ("08:00", "com.phone"), ("08:00", "sums"), ("08:01", ""),
+        ]
+        let body =
+            #"{"timestamp":"2026-02-10T10:00:00Z","steps":[\#(list.map(steps).joined(separator: ","))],"heart_rate":[{"bpm":60,"time":"2026-02-10T08:00:02Z","metadata":{"data_origin":"com.band"}}]}"#
+        let since = try Timestamp(parsing: "2026-02-10T08:00:00Z").microseconds
+        let reading = try Reading(body, .healthConnectWebhook, Reading.context { $0.appsSince = since })
+        let accounts = reading.samples.map { $0.source.account ?? "" }
+        #expect(
+            accounts.prefix(3) == ["health-connect", "health-connect com.band", "health-connect com.phone"]
+                && accounts[3] != "health-connect sums" && Set(accounts[1...3]).count == 3)
+        #expect(accounts.suffix(2) == ["health-connect", "health-connect"] && reading.verdicts() == [])
+        // As it was: identities of what is stored do not change.
+        let before = try Reading(body, .healthConnectWebhook)
+        #expect(before.samples.allSatisfy { $0.source.account == "health-connect" } && before.keys == reading.keys)
+        let gateway = try Reading(
+            #"{"data":{"startTime":"2026-02-10T08:00:00Z","endTime":"2026-02-10T09:00:00Z","count":7,"metadata":{"id":"3f1d2c1a-8f0e-3b6c-9a44-0c5b8f6d0002","dataOrigin":"com.band"}}}"#,
+            .healthConnectGateway(type: "Steps"), Reading.context { $0.appsSince = 0 })
+        #expect(gateway.samples.map(\.source.account) == ["health-connect com.band"])
+    }
+
     @Test func `Records of Health Connect of every form are taken by the hub`() throws {
         let body = #"""
             {"timestamp":"2026-02-10T10:00:00Z","nutrition":[{"calories":300,"protein_grams":12,"name":"Ham Sandwich","start_time":"2026-02-10T08:00:00Z","end_time":"2026-02-10T08:10:00Z"},{"calories":80,"start_time":"2026-02-10T09:00:00Z","end_time":"2026-02-10T09:10:00Z"}],

@@ -64,6 +64,7 @@ struct HTTPIngest: SourcePlugin {
 
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
+        try await parts.intake.begin()
         let listening = parts.settings.listening
         let door = HTTPDoor(
             listening, hub: hub, responder: parts.desk, patience: limits.connection, connections: 32)
@@ -88,7 +89,8 @@ struct HTTPIngest: SourcePlugin {
                 }
             }
             if let broker = parts.settings.broker {
-                group.addTask { try await Listener(broker: broker, intake: parts.intake).run() }
+                let messages = BrokerMessages(topics: broker.topics, intake: parts.intake)
+                group.addTask { try await Listener(hub: hub, broker: broker, messages: messages).run() }
             }
             group.addTask { await hub.untilStopped() }
             try await group.next()
@@ -113,19 +115,6 @@ struct HTTPIngest: SourcePlugin {
         return
             "Phones come to \(settings.listening.address), with a certificate until \(CertificateFiles.date(end)); \(next)."
     }
-}
-
-/// How long is waited for what.
-struct IngestLimits: Sendable {
-    var connection = PatienceLimits()
-    /// For the hub, once a post is there: phones have about 30 seconds for everything.
-    var post = Duration.seconds(20)
-    /// The same for those who forget what is not taken at once.
-    var forgotten = Duration.seconds(6)
-    /// For an earlier post of the same phone.
-    var turn = Duration.seconds(8)
-    /// For the answers of what is under way when the plugin is to stop; a part of the five seconds that it has.
-    var farewell = Duration.milliseconds(1_500)
 }
 
 /// What the parts of a running plugin share.

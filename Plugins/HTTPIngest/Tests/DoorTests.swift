@@ -40,6 +40,21 @@ import Testing
         }
     }
 
+    @Test func `A body that is no JSON by its type is refused with what to do`() async throws {
+        let scene = try await Scene()
+        let bodies = [
+            ("bad-multipart.txt", "/ingest/hae", "multipart/form-data; boundary=b", "choose JSON as export format"),
+            ("plain-bad-type.txt", "/ingest/plain", "application/x-www-form-urlencoded", "send JSON"),
+        ]
+        try await scene.run { () async throws in
+            for (name, path, type, words) in bodies {
+                let answer = try await scene.post(fixture: name, to: path, fields: ["Content-Type": type])
+                #expect(answer.status == 415 && answer.body.contains(words), "\(name): \(answer)")
+            }
+            #expect(await scene.hub.held.count == 0)
+        }
+    }
+
     @Test func `Nothing is answered with success before the hub has stored it, and then each item has its result`()
         async throws
     {
@@ -185,6 +200,11 @@ import Testing
             let less = try await scene.post("/ingest/hc-webhook", steps(7_000))
             #expect(less.count("stored") == 0 && less.json?["ignored"]?.list?.count == 1)
             #expect(try await scene.post("/ingest/hc-webhook", steps(9_000)).count("stored") == 1)
+            // What the hub has refused it does not have.
+            await scene.hub.change { $0.rejects = { _ in (.limit, "too many steps") } }
+            #expect(try await scene.post("/ingest/hc-webhook", steps(90_000)).json?["rejected"]?.list?.count == 1)
+            await scene.hub.change { $0.rejects = { _ in nil } }
+            #expect(try await scene.post("/ingest/hc-webhook", steps(10_000)).count("stored") == 1)
         }
     }
 

@@ -159,7 +159,8 @@ import Testing
         arguments: [
             ("multipart/form-data; boundary=b", nil, 415), ("text/csv", nil, 415),
             ("application/x-www-form-urlencoded", nil, 415), ("application/json", "br", 415), ("text/html", nil, 415),
-            ("application/json; charset=utf-8", nil, 200), ("Application/JSON", "identity", 200),
+            ("application/json; charset=utf-8", nil, 200), ("application/json ; charset=utf-8", nil, 200),
+            ("Application/JSON", "identity", 200),
         ] as [(String, String?, Int)])
     func `Bodies of another kind are told to be sent as JSON`(type: String, encoding: String?, status: Int) async throws
     {

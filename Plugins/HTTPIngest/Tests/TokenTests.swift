@@ -3,6 +3,7 @@ import Foundation
 import HubProcess
 import HubSettings
 import JSON
+import PhonePayloads
 import PluginKit
 import PluginState
 import PluginTesting
@@ -41,6 +42,43 @@ import Testing
         #expect(try await store.isGood(token) == false)
         await #expect(throws: CommandFailure.self) { try await store.revoke("anna-iphone") }
         try state.close()
+    }
+
+    @Test func `Apps are sources of their own from the beginning, but where tokens were before that was known`()
+        async throws
+    {
+        for hadTokens in [false, true] {
+            let place = try TestPlace()
+            let state = try PluginState(directory: place.state)
+            let store = TokenStore(state, declared: [])
+            if hadTokens { _ = try await store.add(name: "a", person: nil, formats: [], at: 0) }
+            let memory = IntakeMemory(state)
+            try await memory.begin(hasTokens: hadTokens, now: 5)
+            // Once and for all.
+            try await IntakeMemory(state).begin(hasTokens: true, now: 7)
+            #expect(try await memory.appsSince == (hadTokens ? 5 : 0))
+            try state.close()
+        }
+    }
+
+    @Test func `What openScale has had is kept also where it is decades of it, and what is taken away is away`()
+        async throws
+    {
+        let place = try TestPlace()
+        let memory = IntakeMemory(try PluginState(directory: place.state))
+        let token = PhoneToken(name: "a", id: "0badcafe", hash: [], person: nil, made: 0)
+        var ledger = OpenScaleLedger()
+        for number in 0..<25_000 {
+            ledger.apply(
+                .has(user: "1", time: "T\(number)", types: ["weight", "bodyFatPercentage", "hc.boneMass", "x"]))
+        }
+        #expect(ledger.text.utf8.count > 1 << 20)
+        try await memory.keep(ledger, of: token)
+        #expect(try await memory.ledger(of: token) == ledger)
+        ledger.apply(.cleared(user: "1"))
+        ledger.apply(.has(user: "1", time: "T1", types: ["weight"]))
+        try await memory.keep(ledger, of: token)
+        #expect(try await memory.ledger(of: token) == ledger)
     }
 
     @Test func `Tokens are all different, and each proves itself alone`() {

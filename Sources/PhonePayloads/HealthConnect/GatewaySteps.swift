@@ -69,7 +69,7 @@ struct GatewaySteps: PayloadSteps {
         let item = HealthConnectItem(
             maker: maker, at: at, start: shown(start, members, ["zoneOffset", "startZoneOffset"]),
             end: end.map { shown($0, members, ["endZoneOffset", "startZoneOffset"]) }, metadata: metadata(own),
-            id: id, version: version)
+            origin: own?.text("dataOrigin") ?? "", id: id, version: version)
         read(members, element, item, &batch)
     }
 

@@ -15,22 +15,24 @@ struct HealthConnectItem {
     var version: Int64?
     /// Keys are `T <id>`, without a type: the id alone tells records apart.
     let isKnownByID: Bool
+    /// The app that has written it, as Health Connect names it; empty where it is not said.
+    let origin: String
 
     /// Known by its app.
     init(
         maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, origin: String
     ) {
         (self.maker, self.at, self.start, self.end, self.metadata) = (maker, at, start, end, metadata)
-        (suffix, isKnownByID) = (PhoneKeys.hash(origin), false)
+        (suffix, isKnownByID, self.origin) = (PhoneKeys.hash(origin), false, origin)
     }
 
     /// Known by its id.
     init(
-        maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, id: String,
-        version: Int64?
+        maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, origin: String,
+        id: String, version: Int64?
     ) {
         (self.maker, self.at, self.start, self.end, self.metadata) = (maker, at, start, end, metadata)
-        (suffix, self.version, isKnownByID) = (id, version, true)
+        (suffix, self.version, isKnownByID, self.origin) = (id, version, true, origin)
     }
 
     /// A device, as metadata has one.
@@ -66,10 +68,25 @@ struct HealthConnectItem {
         guard let id = try? TypeID(type.type) else { return }
         let sum = isBucket ? PhoneNumbers.rounded(value) : value
         let key = isBucket ? "\(time) \(type.type) b" : key(type.type)
-        let maker =
-            isBucket && type.registered?.aggregation == .cumulative
-            ? SampleMaker(context: maker.context, account: "\(maker.account) sums") : maker
+        var maker = maker
+        if type.registered?.aggregation == .cumulative {
+            maker = SampleMaker(context: maker.context, account: isBucket ? "\(maker.account) sums" : accountOfApp)
+        }
         add([maker.quantity(id, sum, type.unit, key, start, end, metadata)], &batch)
+    }
+
+    /// The account of what is added up: steps that a phone and a band have counted are of two apps, and count once.
+    private var accountOfApp: String {
+        guard let since = maker.context.appsSince, start.microseconds >= since, !origin.isEmpty else {
+            return maker.account
+        }
+        // Packages are short and plain; an app that is called sums gives none.
+        let isPlain =
+            origin.utf8.count <= 128 && origin != "sums"
+            && origin.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || $0 == 0x2E || $0 == 0x5F
+            }
+        return "\(maker.account) \(isPlain ? origin : PhoneKeys.hash(origin))"
     }
 
     /// A mean of several, with the least and the greatest.

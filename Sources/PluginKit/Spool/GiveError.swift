@@ -37,7 +37,11 @@ public struct GiveError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    init(_ code: Code, _ message: String) {
+    /// PluginKit makes it; tests of plugins make their own.
+    /// - Parameters:
+    ///   - code: what kind of failure it is.
+    ///   - message: for a person, without a record, a value or a key in it.
+    public init(_ code: Code, _ message: String) {
         (self.code, self.message) = (code, message)
     }
 }

@@ -25,7 +25,7 @@ struct Desk: HTTPResponder {
         }
     }
 
-    private var hub: PluginContext { intake.hub }
+    private var hub: any IngestHub { intake.hub }
 
     func respond(to request: Request, context: Visit) async throws -> Response {
         let answer = await answer(request, context)
@@ -82,8 +82,7 @@ struct Desk: HTTPResponder {
         if let token = try await intake.tokens.owner(of: text, at: hub.clock.now()) { return token }
         hub.logger.warning(
             "a post without a token that is known", metadata: ["peer": "\(visit.address)", "empty": "\(text.isEmpty)"])
-        // Who guesses does not guess often.
-        try await Task.sleep(for: .milliseconds(500))
+        try await Task.sleep(for: limits.guess)
         return nil
     }
 
@@ -149,7 +148,7 @@ struct Desk: HTTPResponder {
 
     private func contentFault(_ request: Request) -> IngestAnswer? {
         guard let type = request.headers[.contentType] else { return nil }
-        let plain = type.prefix { $0 != ";" }.trimmingPrefix(" ").lowercased()
+        let plain = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
         if plain.hasPrefix("multipart/") || plain == "text/csv" {
             return .error(.unsupportedMediaType, "choose JSON as export format", isLast: true)
         }

@@ -6,11 +6,11 @@ import Synchronization
 ///
 /// Apps on phones do not show what was refused; the people of the hub read it there.
 final class Complaints: Sendable {
-    private let hub: PluginContext
+    private let hub: any IngestHub
     /// Of whom the hub knows nothing bad from this process or the one before it.
     private let settled = Mutex<Set<String>>([])
 
-    init(_ hub: PluginContext) { self.hub = hub }
+    init(_ hub: any IngestHub) { self.hub = hub }
 
     func tell(_ report: IngestReport, of token: String) async {
         guard let first = report.rejected.first else { return await settle(token) }

@@ -5,7 +5,7 @@ import PluginState
 
 /// From the bytes of a post to records that the hub has stored.
 struct Intake: Sendable {
-    let hub: PluginContext
+    let hub: any IngestHub
     let settings: IngestSettings
     let memory: IntakeMemory
     let tokens: TokenStore
@@ -35,13 +35,18 @@ struct Intake: Sendable {
         var isForgotten: Bool { format == .bleScaleSync || format == .plain }
     }
 
+    /// Before anything is taken, at each start.
+    func begin() async throws {
+        try await memory.begin(hasTokens: !tokens.list().isEmpty, now: hub.clock.now())
+    }
+
     /// Reads, stores and reports; returns when the hub has answered every record.
     ///
     /// Posts of one token come one after the other: which version of a record is the later one, only their order says.
     func take(_ post: Post) async throws -> IngestReport {
         let bytes = try post.body.bytes()
         let now = hub.clock.now()
-        var context = context(of: post, arrival: now)
+        var context = try await context(of: post, arrival: now)
         var arrival: IntakeMemory.Arrival?
         if post.isForgotten, post.isFresh {
             // A body that is not JSON is not remembered.
@@ -61,12 +66,16 @@ struct Intake: Sendable {
         return report
     }
 
-    private func context(of post: Post, arrival: Int64) -> PhoneContext {
+    private func context(of post: Post, arrival: Int64) async throws -> PhoneContext {
         var context = PhoneContext(
             plugin: hub.kind, device: post.token.name, person: post.token.person, zone: zone(of: post.token.person),
             arrival: arrival, grouping: post.grouping)
         (context.percent, context.workoutNames) = (settings.percent, settings.workoutNames)
         (context.takesComputed, context.isFresh) = (settings.takesComputed, post.isFresh)
+        switch post.format {
+        case .healthConnectWebhook, .healthConnectGateway: context.appsSince = try await memory.appsSince
+        default: break
+        }
         return context
     }
 
@@ -105,32 +114,35 @@ struct Intake: Sendable {
             }
         default: break
         }
-        if !records.isEmpty { try await store(records, &report) }
-        if case .healthConnectWebhook = post.format { try await memory.noteDays(records, of: post.token) }
+        let taken = records.isEmpty ? [] : try await store(records, &report)
+        if case .healthConnectWebhook = post.format { try await memory.noteDays(taken, of: post.token) }
         if !piece.scaleSteps.isEmpty { try await follow(piece.scaleSteps, post, &report) }
     }
 
     /// Records with their groups, in calls that each are a batch or some; a large group comes in several.
-    private func store(_ records: [PhoneRecord], _ report: inout IngestReport) async throws {
-        var part: [PhoneRecord] = []
+    ///
+    /// - Returns: what the hub has of them.
+    private func store(_ records: [PhoneRecord], _ report: inout IngestReport) async throws -> [PhoneRecord] {
+        var (part, taken): ([PhoneRecord], [PhoneRecord]) = ([], [])
         var size = 0
         for record in records {
             let bytes = record.estimatedBytes
             if size + bytes > Self.callBytes, part.last.map(record.mayFollow) ?? false {
-                try await send(part, &report)
+                taken += try await send(part, &report)
                 (part, size) = ([], 0)
             }
             part.append(record)
             size += bytes
         }
-        try await send(part, &report)
+        return taken + (try await send(part, &report))
     }
 
     /// Less than what a hub takes in one frame.
     private static let callBytes = 800_000
 
-    private func send(_ records: [PhoneRecord], _ report: inout IngestReport) async throws {
-        guard !records.isEmpty else { return }
+    private func send(_ records: [PhoneRecord], _ report: inout IngestReport) async throws -> [PhoneRecord] {
+        guard !records.isEmpty else { return [] }
+        var taken: [PhoneRecord] = []
         let old = hub.clock.now() - 48 * 3_600_000_000
         // A first post of a year shall not flood those who listen.
         let isHistory = records.allSatisfy { $0.record.end.map { $0 < old } ?? true }
@@ -140,8 +152,11 @@ struct Intake: Sendable {
             case .duplicate: report.duplicate += 1
             case .rejected(let code, let reason):
                 report.add(PhoneRejection(record.place, code.rawValue, reason))
+                continue
             }
+            taken.append(record)
         }
+        return taken
     }
 
     /// A call that is refused as a whole is given in halves, so that it costs only the group that it was refused for.
@@ -167,7 +182,7 @@ struct Intake: Sendable {
         var ledger = try await memory.ledger(of: post.token)
         for step in steps {
             let gone = ledger.gone(by: step).compactMap { RecordKey($0) }
-            let source = hub.source(device: post.token.name, account: "openscale")
+            let source = Source(plugin: hub.kind, device: post.token.name, account: "openscale")
             for first in stride(from: 0, to: gone.count, by: 500) {
                 let keys = Array(gone[first..<min(gone.count, first + 500)])
                 for result in try await hub.retract(keys, of: source, reason: "taken away in openScale") {
@@ -192,10 +207,10 @@ struct Intake: Sendable {
         guard post.isForgotten else { return nil }
         let bytes = try post.body.bytes()
         // A body that is not JSON is not remembered.
-        _ = try Self.body(bytes, post.format, context(of: post, arrival: 0))
+        _ = try Self.body(bytes, post.format, await context(of: post, arrival: 0))
         let digest = IntakeMemory.digest(bytes, post.repeats)
         let arrival = try await memory.arrival(of: digest, by: post.token, now: hub.clock.now())
-        var body = try Self.body(bytes, post.format, context(of: post, arrival: arrival.time))
+        var body = try Self.body(bytes, post.format, await context(of: post, arrival: arrival.time))
         var (records, report): ([Record], IngestReport) = ([], IngestReport())
         while let piece = body.next() {
             report.note(piece)

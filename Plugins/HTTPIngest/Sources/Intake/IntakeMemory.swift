@@ -10,6 +10,26 @@ actor IntakeMemory {
 
     init(_ state: PluginState) { self.state = state }
 
+    // MARK: - Apps of Health Connect
+
+    private static let appsKey = "apps-since"
+
+    /// Whoever has had a token may have sent what is stored under the one source of all apps: what began before keeps it.
+    func begin(hasTokens: Bool, now: Int64) async throws {
+        try await state.transaction { transaction in
+            guard try transaction.value(Self.appsKey) == nil else { return }
+            let isNew = try !hasTokens && transaction.keys(prefix: "").isEmpty
+            try transaction.set(Self.appsKey, to: .integer(isNew ? 0 : now))
+        }
+    }
+
+    /// From when on they are sources of their own.
+    var appsSince: Int64? {
+        get async throws {
+            try await state.integer(Self.appsKey)
+        }
+    }
+
     // MARK: - Clocks
 
     /// Gives times the offsets that they were first seen with; what is new is on the disk when it returns.
@@ -108,11 +128,42 @@ actor IntakeMemory {
     // MARK: - openScale
 
     func ledger(of token: PhoneToken) async throws -> OpenScaleLedger {
-        OpenScaleLedger(try await state.text("openscale/\(token.name)") ?? "")
+        let text = try await state.transaction { transaction in
+            var (text, part) = ("", 0)
+            while let piece = try transaction.text(Self.ledgerKey(token, part)) {
+                (text, part) = (text + piece, part + 1)
+            }
+            return text
+        }
+        return OpenScaleLedger(text)
     }
 
+    /// In parts: the state has values of a mebibyte, and decades of weighings may be more.
     func keep(_ ledger: OpenScaleLedger, of token: PhoneToken) async throws {
-        try await state.set("openscale/\(token.name)", to: .text(ledger.text))
+        var parts: [String] = []
+        var rest = Array(ledger.text.utf8)[...]
+        while !rest.isEmpty {
+            let most = rest.prefix(PluginState.Transaction.maximumValueBytes)
+            let piece =
+                most.count == rest.count ? most : most.prefix(through: most.lastIndex(of: 0x0A) ?? most.endIndex - 1)
+            parts.append(String(decoding: piece, as: UTF8.self))
+            rest = rest[piece.endIndex...]
+        }
+        let pieces = parts.isEmpty ? [""] : parts
+        try await state.transaction { transaction in
+            for (part, piece) in pieces.enumerated() {
+                try transaction.set(Self.ledgerKey(token, part), to: .text(piece))
+            }
+            var part = pieces.count
+            while try transaction.value(Self.ledgerKey(token, part)) != nil {
+                try transaction.set(Self.ledgerKey(token, part), to: nil)
+                part += 1
+            }
+        }
+    }
+
+    private static func ledgerKey(_ token: PhoneToken, _ part: Int) -> String {
+        part == 0 ? "openscale/\(token.name)" : "openscale/\(token.name)/\(part + 1)"
     }
 
     // MARK: - Days of Health Connect
