@@ -7,7 +7,7 @@
 # make format  the one formatting
 # make docs    the documentation of the libraries PluginKit, Samples and DaySeries, as pages in .build/docs/site
 # make pictures  Docs/Pictures: the page of the demo as Chromium shows it
-# make fuzz    coverage-guided fuzzing of the record codec, of the scales and of exports      (SECONDS=300, for each)
+# make fuzz    coverage-guided fuzzing of the record codec, scales, exports and phones        (SECONDS=300, for each)
 # make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
@@ -80,7 +80,7 @@ pictures: setup-test
 
 fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
-	for part in records frames decoders lines sig hs3 hs4 hs5 hsl tags export zip phones; do \
+	for part in records frames decoders lines sig hs3 hs4 hs5 hsl tags export zip phones door; do \
 		mkdir -p Tests/Fuzz/.build/corpus-$$part; \
 		Tests/Fuzz/corpus unpack Tests/Fuzz/Corpora/$$part.txt Tests/Fuzz/.build/seeds-$$part && \
 		SWIFT_BACKTRACE=enable=no Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \

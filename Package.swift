@@ -119,6 +119,8 @@ let package = Package(
         .library(name: "PluginKit", targets: ["PluginKit"]),
         .library(name: "CloudClient", targets: ["CloudClient"]),
         .library(name: "PhonePayloads", targets: ["PhonePayloads"]),
+        // The parts of hub-http-ingest, for Tests/Fuzz.
+        .library(name: "HTTPServing", targets: ["Compression", "Digests", "Files", "HTTPServing", "MQTT"]),
         .library(name: "ScaleProtocols", targets: ["ScaleProtocols"]),
         .library(name: "ScaleStandIns", targets: ["ScaleStandIns"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),

@@ -1,7 +1,7 @@
 import AppleExport
 import Glibc
 
-/// One input of libFuzzer: a zip, in a file without a name.
+/// One input of libFuzzer: a zip, in a file without a name, in memory: a disk would be what is waited for.
 ///
 /// What its entries unpack to is never more than its directory says.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -22,6 +22,8 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 private let file: CInt = {
-    let file = tmpfile()
-    return fileno(file)
+    var path = Array("/dev/shm/fuzz-zip-XXXXXX".utf8CString)
+    let file = mkstemp(&path)
+    unlink(path)
+    return file
 }()

@@ -1,0 +1,161 @@
+import Compression
+import HTTPTypes
+import Hummingbird
+import JSON
+import MQTT
+import NIOCore
+import PhonePayloads
+import PluginKit
+
+/// Whether what was answered is what Docs/Phones.md says.
+struct Judge {
+    struct Answer {
+        var status: Int
+        var fields: HTTPFields
+        var body: [UInt8]
+        /// Bytes of the body that were read for it.
+        var read: Int
+    }
+
+    let input: Input
+    let head: HTTPRequest?
+    let sent: [UInt8]
+    let clock: HubClock
+
+    private static let statuses: Set<Int> = [200, 201, 204, 400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 503]
+    /// A hundred refusals, a hundred omissions, and what stands around them.
+    private static let mostAnswer = 200 * 1_024
+
+    func check(_ answer: Answer, _ hub: StandInHub.Counts, turn: Int) {
+        guard let head else { return }
+        demand(Self.statuses.contains(answer.status), "the status \(answer.status)")
+        demand(answer.body.count <= Self.mostAnswer, "an answer of \(answer.body.count) bytes")
+        demand(
+            answer.fields[.cacheControl] == "no-store" && answer.fields[.xContentTypeOptions] == "nosniff",
+            "an answer that may be kept")
+        demand(head.method != .head || answer.body.isEmpty, "a body to HEAD")
+        demand(answer.status != 204 || answer.body.isEmpty, "a body with 204")
+        demand(![429, 503].contains(answer.status) || answer.fields[.retryAfter] != nil, "no Retry-After")
+        demand(answer.status != 405 || answer.fields[.allow] != nil, "no Allow")
+        for event in hub.events { demand(!event.contains(Scene.secret), "a token in an event") }
+        let place = Place(Request.path(of: head))
+        let isLogIn = if case .login? = place { [200, 201].contains(answer.status) } else { false }
+        demand(isLogIn || !answer.body.contains(Scene.secret), "a token in an answer")
+        let isPage = answer.fields[.contentType]?.hasPrefix("text/html") ?? false
+        let tree = JSONTree(answer.body)
+        demand(isPage || answer.body.isEmpty || tree != nil, "an answer that is not JSON")
+        // Refused by its head: nothing of the body is read.
+        if [401, 404, 405].contains(answer.status) { demand(answer.read == 0, "\(answer.status) after reading") }
+        demand(answer.read <= max(Scene.mostBytes + input.piece, 4_096 + input.piece), "read beyond the limit")
+        demand(
+            (200...204).contains(answer.status) || [422, 503].contains(answer.status) || hub.stored == 0,
+            "stored, and answered \(answer.status)")
+        let report = tree.flatMap { $0["report"] ?? $0 }
+        guard answer.status == 200 || answer.status == 422, !isPage, case .ingest? = place, let report else { return }
+        check(report, hub, answer, place!, turn)
+    }
+
+    /// Success: all that the body makes is with the hub, or told.
+    private func check(_ report: JSONTree, _ hub: StandInHub.Counts, _ answer: Answer, _ place: Place, _ turn: Int) {
+        let body = unpacked
+        func count(_ name: String) -> Int {
+            if case .number(let digits)? = report[name] { Int(digits) ?? -1 } else { -1 }
+        }
+        let told = (report["rejected"]?.list?.count ?? -1) + (report["ignored"]?.list?.count ?? -1) + count("more")
+        demand(!input.isCut && body.count <= Scene.mostBytes, "success for a body that did not come")
+        demand(count("stored") == hub.stored, "what is called stored is not what the hub has stored")
+        let made = Self.made(body, place.format, head?.headerFields[.grouping], self)
+        demand(
+            made.records == hub.stored + hub.duplicate + hub.rejected + made.falling(hub, told),
+            "a record is not with the hub")
+        demand(told >= made.told + hub.rejected, "a refusal is not told")
+        // Of two that Health Connect does not tell apart the later stands.
+        if turn > 0, input.hub == .stores, !made.hasTwins { demand(hub.stored == 0, "the same again is stored again") }
+        if answer.status == 422 { demand(hub.stored == 0 && told > 0, "in vain, and not told") }
+    }
+
+    private var unpacked: [UInt8] {
+        let coding = head?.headerFields[.contentEncoding]
+        guard BodyCoding(coding) == .gzip else { return sent }
+        let inflater = Inflater(.gzip)
+        var room = [UInt8](repeating: 0, count: 65_536)
+        let (_, given) = sent.withUnsafeBytes { bytes in
+            room.withUnsafeMutableBytes { inflater.inflate(bytes, into: $0) }
+        }
+        return Array(room[..<given])
+    }
+
+    /// What a body makes, read once more.
+    struct Made {
+        var records = 0
+        var told = 0
+        /// Whether two have one identity.
+        var hasTwins = false
+
+        /// Days of the past that would fall are told, and not given.
+        func falling(_ hub: StandInHub.Counts, _ told: Int) -> Int {
+            max(0, min(records - hub.stored - hub.duplicate - hub.rejected, told - self.told - hub.rejected))
+        }
+    }
+
+    static func made(
+        _ body: [UInt8], _ format: PhoneFormat, _ grouping: String?, _ judge: Judge, isFresh: Bool = true
+    ) -> Made {
+        var context = PhoneContext(
+            plugin: "http-ingest", device: "phone", person: "me", zone: "Europe/Berlin", arrival: judge.clock.now(),
+            grouping: grouping)
+        context.workoutNames = ["laufen": WorkoutActivity.activity(named: "running")!]
+        (context.takesComputed, context.isFresh) = (judge.input.takesComputed, isFresh)
+        var made = Made()
+        var identities: Set<StandInHub.Key> = []
+        body.withUnsafeBytes { bytes in
+            guard var reader = try? PhoneBody(bytes, format: format, context: context) else {
+                fatalError("success for a body that cannot be read")
+            }
+            while let piece = reader.next() {
+                made.records += piece.records.count + piece.kept.count
+                for record in piece.records + piece.kept
+                where !identities.insert(StandInHub.key(record.record)).inserted {
+                    made.hasTwins = true
+                }
+                made.told += piece.rejected.count + piece.ignored.count
+            }
+        }
+        return made
+    }
+
+    // MARK: - MQTT
+
+    func check(
+        _ isDone: Bool, _ topic: BrokerSettings.Topic?, _ message: MQTTClient.Message, _ hub: StandInHub.Counts,
+        turn: Int
+    ) {
+        for event in hub.events { demand(event.utf8.count <= 8_192, "an event without a bound") }
+        let isHealthy = ![.stopsMeanwhile, .isStopping].contains(input.hub)
+        demand(isDone || !isHealthy, "a message comes again and again")
+        guard isDone, let topic, ["hae", "plain"].contains(topic.format), !message.payload.isEmpty else { return }
+        let isSilent = hub.stored + hub.duplicate + hub.rejected == 0 && hub.events.allSatisfy(\.isEmpty)
+        guard isSilent else { return }
+        // Nothing came of it, and nothing was said: then there was nothing in it.
+        let format: PhoneFormat = topic.format == "hae" ? .healthAutoExport : .plain
+        demand(
+            Self.made(message.payload, format, nil, self, isFresh: false).records == 0, "a message is lost in silence")
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(_ text: String) -> Bool {
+        String(decoding: self, as: UTF8.self).contains(text)
+    }
+}
+
+extension Request {
+    fileprivate static func path(of head: HTTPRequest) -> String {
+        Request(head: head, body: RequestBody(buffer: ByteBuffer())).uri.path
+    }
+}
+
+/// Ends the process with what is wrong, also in a release build.
+func demand(_ holds: Bool, _ fault: @autoclosure () -> String) {
+    if !holds { fatalError(fault()) }
+}
