@@ -37,14 +37,17 @@ LAYOUT = """
     return faults;
 """
 
-# Each step with Tab leads on, in the order of the page, to something that shows that it has the focus.
+# Each step with Tab leads on, in the order of the page, to something that shows that it has the focus: all of them are written down.
 FOCUS = """
-    const one = document.activeElement, style = getComputedStyle(one), box = one.getBoundingClientRect();
-    // Of a date the part that has the focus is marked, in the browser's own way.
-    const ring = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 || /^(date|time)/.test(one.type);
-    return {isBody: one === document.body, ring: ring, name: one.outerHTML.slice(0, 120),
-        outside: box.bottom < 0 || box.right < 0 || box.top > innerHeight || box.left > innerWidth,
-        place: [...document.querySelectorAll('*')].indexOf(one)};
+    window.stops = [];
+    document.addEventListener('focusin', event => {
+        const one = event.target, style = getComputedStyle(one), box = one.getBoundingClientRect();
+        // Of a date the part that has the focus is marked, in the browser's own way.
+        const ring = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 || /^(date|time)/.test(one.type);
+        window.stops.push({ring: ring, name: one.outerHTML.slice(0, 120), place: [...document.querySelectorAll('*')].indexOf(one),
+            outside: box.bottom < 0 || box.right < 0 || box.top > innerHeight || box.left > innerWidth});
+    });
+    document.activeElement.blur();
 """
 
 
@@ -74,17 +77,20 @@ def faults(browser, brief=False):
 
 def focus_faults(browser, keys, most=40):
     browser.show(SIZES[1], SCHEMES[0])
+    browser.value(FOCUS)
+    browser.press(*[keys.TAB] * most)
     found, places = [], []
-    for _ in range(most):
-        browser.press(keys.TAB)
-        at = browser.value(FOCUS)
-        if at["isBody"] or at["place"] in places:
+    for stop in browser.value("return window.stops"):
+        # A date has several stops; after the last of the page comes its first again.
+        if places and stop["place"] == places[-1]:
+            continue
+        if stop["place"] in places:
             break
-        if places and at["place"] < places[-1]:
-            found.append(f"Tab leads back, not on: {at['name']}")
-        places.append(at["place"])
-        if not at["ring"]:
-            found.append(f"the focus does not show: {at['name']}")
-        if at["outside"]:
-            found.append(f"what has the focus is not in view: {at['name']}")
-    return found
+        if places and stop["place"] < places[-1]:
+            found.append(f"Tab leads back, not on: {stop['name']}")
+        places.append(stop["place"])
+        if not stop["ring"]:
+            found.append(f"the focus does not show: {stop['name']}")
+        if stop["outside"]:
+            found.append(f"what has the focus is not in view: {stop['name']}")
+    return found if places else ["nothing on the page takes the focus"]

@@ -18,6 +18,20 @@ TABLES = """
 """
 
 
+# A page with one fault of each kind, each of which must be found: checks that find nothing say nothing.
+FAULTY = """
+    document.body.insertAdjacentHTML('beforeend', `<h1>Another</h1><button>i</button><input id="a"><input id="a"><table><tr><td>1</td></tr></table>
+        <svg width="20" height="20"></svg><p class="pale">pale</p><div class="far">far</div><a href="/login" class="bare">bare</a>`);
+    const set = (name, styles) => Object.assign(document.querySelector(name).style, styles);
+    set('main ~ button', {minWidth: '0', width: '12px', height: '12px', minHeight: '0', padding: '0'});
+    set('.pale', {color: '#999', background: '#aaa'});
+    set('.far', {width: '5000px'});
+    set('.bare', {outline: 'none'});
+"""
+FOUND = ["2 h1", "smaller than 24 px", "two elements with the id a", "a table without a caption", "a picture without a title", "color-contrast",
+         "scrolls sideways", "label", "style within the page", "the focus does not show"]
+
+
 def main(programs, verbose):
     found, begin = [], time.monotonic()
     home = household(programs)
@@ -41,6 +55,11 @@ def main(programs, verbose):
         browser.open(path)
         wrong = faults(browser) + browser.complaints(wrong_status_is_meant=True)
         found.extend(f"{path}: {fault}" for fault in wrong)
+    browser.open("/login")
+    browser.value(FAULTY)
+    caught = "\n".join(faults(browser) + focus_faults(browser, Keys))
+    found += [f"the checks do not find: {fault}" for fault in FOUND if fault not in caught]
+    browser.complaints()
     browser.open(home.link())
     found.extend(f"the log-in: {fault}" for fault in faults(browser) + focus_faults(browser, Keys) + browser.complaints())
     browser.driver.find_element("css selector", "main button").click()
