@@ -4,6 +4,10 @@ extension [UInt8] {
         append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// As `+=`, without counting who holds the other array: for text that is put together from many small parts.
+    @inline(__always)
+    package mutating func append(bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append(contentsOf: $0) } }
+
     /// Appends text that is JSON already.
     package mutating func append(json text: String) { append(contentsOf: text.utf8) }
 

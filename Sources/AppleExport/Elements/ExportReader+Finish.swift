@@ -77,17 +77,21 @@ extension ExportReader {
         beginKey(type, source, start, end)
         switch content {
         case .quantity(let unit, let number):
-            output += type.head
+            output.append(bytes: type.head)
             output.append(literal: #","value":"#)
-            if number.isJSON { output += draft.value } else { NumberWriter.append(number.value, to: &output) }
-            output += unit.json
+            if number.isJSON {
+                output.append(bytes: draft.value)
+            } else {
+                NumberWriter.append(number.value, to: &output)
+            }
+            output.append(bytes: unit.json)
             if !hasOwnIdentity { keys.addFourDigits(unit.canonical(number.value)) }
         case .category(let value):
-            output += type.head
-            output += value.json
+            output.append(bytes: type.head)
+            output.append(bytes: value.json)
             if !isSynchronized { keys.add(value.name ?? "") }
         case .text(let isDeclared):
-            output += type.head
+            output.append(bytes: type.head)
             if !isDeclared { output.append(literal: #","kind":"other""#) }
             let text = draft.value.withUnsafeBytes { XMLText.decoded($0).text }
             if draft.hasValue {
@@ -98,7 +102,7 @@ extension ExportReader {
             if let unit = draft.unit { _ = draft.add("unit", text: unit.text) }
         case .element:
             entry = elementType
-            output += entry.head
+            output.append(bytes: entry.head)
             output.append(literal: #","value":"#)
             output.append(quoted: name)
             addAttributes(type)
@@ -176,7 +180,7 @@ extension ExportReader {
 
     /// The source and the key.
     func appendKey(_ source: SourceEntry, _ start: Int64) -> (Int, Int, UInt64) {
-        output += source.json
+        output.append(bytes: source.json)
         output.append(literal: #","key":""#)
         let keyStart = output.count
         let mark = keys.end(at: isSynchronized ? nil : start, to: &output)
@@ -204,7 +208,7 @@ extension ExportReader {
             guard json.count < room else { return false }
             room -= json.count + 1
             separate()
-            output += json
+            output.append(bytes: json)
             return true
         }
         var isWhole = add(draft.metadata)

@@ -1,4 +1,4 @@
-import Glibc
+import Samples
 
 /// What was made of some bytes, found again when the same bytes come: an export says the names of its sources, devices and types millions of times.
 ///
@@ -22,16 +22,10 @@ struct ByteCache<Value: AnyObject> {
     mutating func value(
         of bytes: UnsafeRawBufferPointer, _ make: (UnsafeRawBufferPointer) -> Value
     ) -> Value {
-        if let lastValue, lastBytes.count == bytes.count,
-            lastBytes.withUnsafeBytes({
-                memcmp($0.baseAddress ?? bytes.baseAddress!, bytes.baseAddress ?? $0.baseAddress!, bytes.count) == 0
-            })
-        {
-            return lastValue
-        }
+        if let lastValue, Self.same(lastBytes, bytes) { return lastValue }
         guard bytes.count <= longest else { return make(bytes) }
         let hash = Self.hash(bytes)
-        if let found = entries[hash]?.first(where: { $0.bytes.elementsEqual(bytes) }) {
+        if let found = entries[hash]?.first(where: { Self.same($0.bytes, bytes) }) {
             (lastBytes, lastValue) = (found.bytes, found.value)
             return found.value
         }
@@ -41,6 +35,10 @@ struct ByteCache<Value: AnyObject> {
         count += 1
         (lastBytes, lastValue) = (entry.bytes, entry.value)
         return entry.value
+    }
+
+    private static func same(_ known: [UInt8], _ bytes: UnsafeRawBufferPointer) -> Bool {
+        known.withUnsafeBytes { $0.hasSameBytes(as: bytes) }
     }
 
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {

@@ -22,7 +22,7 @@ struct ExportKeys {
 
     mutating func add(_ bytes: [UInt8]) {
         message.append(0x1F)
-        message.append(contentsOf: bytes)
+        message.append(bytes: bytes)
     }
 
     mutating func add(_ number: Int64) {

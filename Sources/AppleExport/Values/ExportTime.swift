@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Reads the times of an export, `2026-02-10 06:31:00 +0100`, as instants: the offset is that of the day of the export, and says
@@ -67,38 +68,28 @@ extension Timestamp {
 /// Writes instants in UTC: RFC 3339 with `Z`, and the short form that begins a key.
 public struct UTCWriter {
     private var lastDay = Int64.min
-    private var date: (year: [UInt8], month: [UInt8], day: [UInt8]) = ([], [], [])
+    /// Of which an export's next record mostly changes the time alone.
+    private var long = Array("0000-00-00T00:00:00Z".utf8)
+    private var short = Array("00000000T000000Z".utf8)
 
     public init() {}
 
     /// As in `2026-02-10T05:31:00Z`.
     public mutating func append(_ seconds: Int64, to output: inout [UInt8]) {
         let rest = prepare(seconds)
-        output.append(contentsOf: date.year)
-        output.append(0x2D)
-        output.append(contentsOf: date.month)
-        output.append(0x2D)
-        output.append(contentsOf: date.day)
-        output.append(0x54)
-        append(two: rest / 3_600, to: &output)
-        output.append(0x3A)
-        append(two: rest / 60 % 60, to: &output)
-        output.append(0x3A)
-        append(two: rest % 60, to: &output)
-        output.append(0x5A)
+        Self.put(rest / 3_600, 2, at: 11, of: &long)
+        Self.put(rest / 60 % 60, 2, at: 14, of: &long)
+        Self.put(rest % 60, 2, at: 17, of: &long)
+        output.append(bytes: long)
     }
 
     /// As in `20260210T053100Z`.
     public mutating func appendShort(_ seconds: Int64, to output: inout [UInt8]) {
         let rest = prepare(seconds)
-        output.append(contentsOf: date.year)
-        output.append(contentsOf: date.month)
-        output.append(contentsOf: date.day)
-        output.append(0x54)
-        append(two: rest / 3_600, to: &output)
-        append(two: rest / 60 % 60, to: &output)
-        append(two: rest % 60, to: &output)
-        output.append(0x5A)
+        Self.put(rest / 3_600, 2, at: 9, of: &short)
+        Self.put(rest / 60 % 60, 2, at: 11, of: &short)
+        Self.put(rest % 60, 2, at: 13, of: &short)
+        output.append(bytes: short)
     }
 
     public mutating func text(_ seconds: Int64) -> String {
@@ -107,28 +98,30 @@ public struct UTCWriter {
         return String(decoding: output, as: UTF8.self)
     }
 
+    /// Writes the date where it is another than before.
+    ///
+    /// - Returns: the seconds of the day.
     private mutating func prepare(_ seconds: Int64) -> Int {
         let day = seconds.flooredDivision(by: 86_400)
         if day != lastDay {
-            let found = LocalDate(daysSinceEpoch: Int(day))
-            date = (Self.digits(found.year, 4), Self.digits(found.month, 2), Self.digits(found.day, 2))
+            let date = LocalDate(daysSinceEpoch: Int(day))
+            for (value, count, place) in [(date.year, 4, 0), (date.month, 2, 5), (date.day, 2, 8)] {
+                Self.put(value, count, at: place, of: &long)
+            }
+            for (value, count, place) in [(date.year, 4, 0), (date.month, 2, 4), (date.day, 2, 6)] {
+                Self.put(value, count, at: place, of: &short)
+            }
             lastDay = day
         }
         return Int(seconds - day * 86_400)
     }
 
-    private static func digits(_ value: Int, _ count: Int) -> [UInt8] {
-        var (digits, rest) = ([UInt8](repeating: 0x30, count: count), value)
-        for place in digits.indices.reversed() {
-            digits[place] = UInt8(0x30 + rest % 10)
+    @inline(__always)
+    private static func put(_ value: Int, _ count: Int, at start: Int, of text: inout [UInt8]) {
+        var rest = value
+        for place in (start..<start + count).reversed() {
+            text[place] = UInt8(truncatingIfNeeded: 0x30 + rest % 10)
             rest /= 10
         }
-        return digits
-    }
-
-    @inline(__always)
-    private func append(two value: Int, to output: inout [UInt8]) {
-        output.append(UInt8(truncatingIfNeeded: 0x30 + value / 10))
-        output.append(UInt8(truncatingIfNeeded: 0x30 + value % 10))
     }
 }

@@ -142,7 +142,7 @@ final class MetadataMembers {
     }
 
     private static func find(_ name: String, _ members: [(name: String, value: JSONValue)]) -> JSONValue? {
-        members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
+        members.last { $0.name.hasSameBytes(as: name) }?.value
     }
 
     func has(_ name: String) -> Bool { Self.find(name, members) != nil }

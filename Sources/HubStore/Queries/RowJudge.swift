@@ -53,7 +53,7 @@ final class RowJudge {
             let numbers = Set(numbers)
             return { row in numbers.contains(row.number) }
         case .keys(let keys):
-            return { row in row.key.map { key in keys.contains { $0.utf8.elementsEqual(key.utf8) } } ?? false }
+            return { row in row.key.map { key in keys.contains { $0.hasSameBytes(as: key) } } ?? false }
         case .source(let matches):
             return { row in
                 let source = try row.source
@@ -183,7 +183,7 @@ extension PropertyMatch {
     fileprivate func fits(_ found: String?) -> Bool {
         switch (value, found) {
         case (nil, nil): true
-        case (let value?, let found?): value.utf8.elementsEqual(found.utf8)
+        case (let value?, let found?): value.hasSameBytes(as: found)
         default: false
         }
     }

@@ -95,7 +95,7 @@ struct WriterCaches {
     /// The id of a word, stored when it is new.
     mutating func term(_ text: String, _ use: TermUse, in db: Database) throws -> Int64 {
         let last = lastTerms[use.rawValue]
-        if last.id != 0, ExactText.same(last.text, text) { return last.id }
+        if last.id != 0, last.text.hasSameBytes(as: text) { return last.id }
         let id = try term(text, isCharged: use != .own, in: db)
         lastTerms[use.rawValue] = (text, id)
         return id

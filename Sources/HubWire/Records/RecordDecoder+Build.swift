@@ -49,7 +49,7 @@ extension RecordDecoder {
         )
         let end = try scan.time(.end) ?? start
         guard end.microseconds >= start.microseconds else { throw RecordRejection(.time, "end: is before start") }
-        let metadata = try scan.metadata()
+        let metadata = try metadata()
         let identity = try identity(in: metadata, of: type.id)
         let hasParts = kind == .workout || type.id == .workoutRoute || type.id == .activitySummary
         let sample = Sample(
@@ -203,15 +203,24 @@ extension RecordDecoder {
     private mutating func source() throws(RecordRejection) -> Source {
         guard let value = scan.value(.source) else { return Source(plugin: plugin) }
         let text = UnsafeRawBufferPointer(rebasing: scan.bytes[value.start..<value.end])
-        if let known = memory.source(as: text) { return known }
+        if let known = memory.source.value(of: text) { return known }
         let sent = try scan.source(value)
         guard sent.plugin == nil || sent.plugin == plugin else {
             throw RecordRejection(
                 .source, "source.plugin: expected \"\(plugin)\", which is this session's; or leave it out")
         }
         let source = Source(plugin: plugin, device: sent.device, account: sent.account)
-        memory.remember(source, as: text)
+        memory.source.remember(source, of: text)
         return source
+    }
+
+    private mutating func metadata() throws(RecordRejection) -> JSONObject? {
+        guard let value = scan.value(.metadata) else { return nil }
+        let text = UnsafeRawBufferPointer(rebasing: scan.bytes[value.start..<value.end])
+        if let known = memory.metadata.value(of: text) { return known }
+        let metadata = try scan.metadata()
+        if let metadata { memory.metadata.remember(metadata, of: text) }
+        return metadata
     }
 
     private mutating func type() throws(RecordRejection) -> (id: TypeID, entry: HealthType?) {
@@ -219,7 +228,7 @@ extension RecordDecoder {
             throw scan.rejection(.type, .type, expected: "the id of a type, such as weight")
         }
         let text = UnsafeRawBufferPointer(rebasing: scan.bytes[value.start..<value.end])
-        if let known = memory.type(as: text) { return known }
+        if let known = memory.type.value(of: text) { return known }
         let name = try scan.text(.type, .type) ?? ""
         let found: (id: TypeID, entry: HealthType?)
         if let entry = validation.registry.resolve(name) {
@@ -236,7 +245,7 @@ extension RecordDecoder {
                         + (nearest.map { "; did you mean \"\($0)\"?" } ?? ""))
             }
         }
-        memory.remember(found, as: text)
+        memory.type.remember(found, of: text)
         return found
     }
 }

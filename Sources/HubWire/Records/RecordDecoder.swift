@@ -92,12 +92,30 @@ public struct RecordDecoder {
 
 /// What a decoder remembers between records, since those of a batch are much alike.
 struct DecoderMemory {
-    /// The `source` last read, as it was written.
-    private var sourceText: [UInt8] = []
-    private var source: Source?
-    /// The type last read, as it was written.
-    private var typeText: [UInt8] = []
-    private var type: (id: TypeID, entry: HealthType?)?
+    /// What was last made of a member, and the member as it was written.
+    struct Last<Value> {
+        private var text: [UInt8] = []
+        private var value: Value?
+        /// A longer text is not kept.
+        private let most: Int
+
+        init(most: Int) { self.most = most }
+
+        func value(of bytes: UnsafeRawBufferPointer) -> Value? {
+            text.withUnsafeBytes { $0.hasSameBytes(as: bytes) } ? value : nil
+        }
+
+        mutating func remember(_ value: Value, of bytes: UnsafeRawBufferPointer) {
+            guard bytes.count <= most else { return }
+            text.removeAll(keepingCapacity: true)
+            text.append(contentsOf: bytes)
+            self.value = value
+        }
+    }
+
+    var source = Last<Source>(most: 1_024)
+    var type = Last<(id: TypeID, entry: HealthType?)>(most: 1_024)
+    var metadata = Last<JSONObject>(most: JSONObject.maximumBytes)
     /// The metadata last judged, in which nothing is wrong and no identity, and of which type they were.
     private var plainMetadata: (object: JSONObject?, type: TypeID)?
     /// Nearest ids of unknown types.
@@ -105,23 +123,6 @@ struct DecoderMemory {
     /// Looking for one takes about a millisecond, so that a session gets only a few.
     private var suggestions: [String: TypeID?] = [:]
     private static let maximumSuggestions = 16
-
-    func source(as bytes: UnsafeRawBufferPointer) -> Source? { sourceText.elementsEqual(bytes) ? source : nil }
-
-    mutating func remember(_ source: Source, as bytes: UnsafeRawBufferPointer) {
-        guard bytes.count <= 1_024 else { return }
-        sourceText = Array(bytes)
-        self.source = source
-    }
-
-    func type(as bytes: UnsafeRawBufferPointer) -> (id: TypeID, entry: HealthType?)? {
-        typeText.elementsEqual(bytes) ? type : nil
-    }
-
-    mutating func remember(_ type: (id: TypeID, entry: HealthType?), as bytes: UnsafeRawBufferPointer) {
-        typeText = Array(bytes)
-        self.type = type
-    }
 
     /// Whether these metadata of this type are known to be right, and without an identity.
     func isPlain(_ metadata: JSONObject?, of type: TypeID) -> Bool {

@@ -136,11 +136,11 @@ public struct StoredRecordDecoder {
     private mutating func source() throws(RecordRejection) -> Source {
         guard let value = scan.value(.source) else { throw scan.rejection(.source, .source, expected: "an object") }
         let text = UnsafeRawBufferPointer(rebasing: scan.bytes[value.start..<value.end])
-        if let known = memory.source(as: text) { return known }
+        if let known = memory.source.value(of: text) { return known }
         let sent = try scan.source(value)
         guard let plugin = sent.plugin else { throw RecordRejection(.source, "source.plugin: missing") }
         let source = Source(plugin: plugin, device: sent.device, account: sent.account)
-        memory.remember(source, as: text)
+        memory.source.remember(source, of: text)
         return source
     }
 

@@ -62,7 +62,7 @@ public enum MetadataValue: Hashable, Sendable {
     fileprivate func order(to other: MetadataValue) -> Int? {
         switch (self, other) {
         case (.text(let left), .text(let right)):
-            if left.utf8.elementsEqual(right.utf8) {
+            if left.hasSameBytes(as: right) {
                 0
             } else {
                 left.utf8.lexicographicallyPrecedes(right.utf8) ? -1 : 1

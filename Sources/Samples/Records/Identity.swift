@@ -71,24 +71,6 @@ public struct RecordKey: Hashable, Sendable {
     public static func == (left: RecordKey, right: RecordKey) -> Bool { left.text.hasSameBytes(as: right.text) }
 }
 
-extension String {
-    /// Whether both are the same bytes of UTF-8.
-    ///
-    /// `==` also calls `é` and `e` with a combining accent the same, which are different facts of a source.
-    func hasSameBytes(as other: String) -> Bool { utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) }
-}
-
-extension String? {
-    /// Whether both are absent, or the same bytes.
-    func hasSameBytes(as other: String?) -> Bool {
-        switch (self, other) {
-        case (let left?, let right?): left.hasSameBytes(as: right)
-        case (nil, nil): true
-        default: false
-        }
-    }
-}
-
 /// What makes a repeat harmless: the same identity again is a duplicate or a new version, never a second record.
 public enum RecordIdentity: Hashable, Sendable {
     /// One reading of a source.
