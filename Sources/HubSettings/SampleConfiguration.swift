@@ -71,7 +71,8 @@ public enum SampleConfiguration {
         return (name.first?.isNumber == true ? "_" : "") + String(name)
     }
 
-    private static func toml(_ value: SettingValue) -> String {
+    /// A value as it stands behind `=`; a secret only as its placeholder.
+    static func toml(_ value: SettingValue) -> String {
         switch value {
         case .string(let text): quoted(text)
         case .integer(let number): String(number)

@@ -7,8 +7,8 @@ public struct SectionEditor {
         public init(description: String) { self.description = description }
     }
 
-    public private(set) var text: String
-    private let instance: String
+    public internal(set) var text: String
+    let instance: String
 
     /// - Throws: where the text is not TOML.
     public init(_ text: String, of instance: String) throws(Refusal) {
@@ -18,9 +18,9 @@ public struct SectionEditor {
         }
     }
 
-    private var header: String { "[plugin.\(bareOrQuoted(instance))]" }
+    var header: String { "[plugin.\(bareOrQuoted(instance))]" }
 
-    private var section: Entry? { Self.plugins(text).first { $0.name == instance }?.entry }
+    var section: Entry? { Self.plugins(text).first { $0.name == instance }?.entry }
 
     private static func plugins(_ text: String) -> [Field] {
         guard case .table(let fields)? = TOMLDocument(text).fields.first(where: { $0.name == "plugin" })?.entry.node
@@ -114,7 +114,7 @@ public struct SectionEditor {
     private var others: [String] { Self.plugins(text).map(\.name).filter { $0 != instance } }
 
     /// The lines at which tables begin.
-    private static func places(of fields: [Field]) -> [Int] {
+    static func places(of fields: [Field]) -> [Int] {
         fields.flatMap { field -> [Int] in
             guard field.entry.range == nil else { return [] }
             switch field.entry.node {
