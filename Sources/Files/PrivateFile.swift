@@ -50,6 +50,27 @@ public enum PrivateFile {
         return true
     }
 
+    /// Puts other bytes in the place of those that were read, whole or not at all; mode and owner stay, and a link stays one.
+    ///
+    /// - Returns: false where the file has other bytes by now, or is gone.
+    public static func replace(
+        _ old: some Collection<UInt8>, with bytes: some Collection<UInt8>, in path: String
+    ) throws(FileError) -> Bool {
+        guard let resolved = realpath(path, nil) else { return false }
+        let path = String(cString: resolved)
+        free(resolved)
+        let present: [UInt8]?
+        do throws(FileError) { present = try read(path, upTo: old.count) } catch {
+            // It is longer.
+            guard error.code == EFBIG else { throw error }
+            return false
+        }
+        guard let present, present.elementsEqual(old) else { return false }
+        var status = stat()
+        let mode = stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o600
+        return try write(Array(bytes), to: path, mode: mode, forOwnerOf: path)
+    }
+
     /// A process that was killed while it wrote has left its draft.
     static func removeLeftDrafts(of path: String) {
         let folder = Folder.parent(of: path)

@@ -66,15 +66,10 @@ package enum ConfigurationFile {
     ///
     /// - Throws: ``HubExit/tryAgain`` where the file has another text by now; ``HubExit/system``.
     package static func replace(_ old: String, with text: String, in path: String) throws(Failure) {
-        // A link stays one.
-        let path = URL(filePath: path).resolvingSymlinksInPath().path
-        guard try self.text(path) == old else { throw Failure(.tryAgain, "\(path) was changed meanwhile; try again") }
-        var status = stat()
-        let mode = stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o600
-        do throws(FileError) {
-            try PrivateFile.write(Array(text.utf8), to: path, mode: mode, forOwnerOf: path)
-        } catch {
+        let isWritten: Bool
+        do throws(FileError) { isWritten = try PrivateFile.replace(old.utf8, with: text.utf8, in: path) } catch {
             throw Failure(.system, error.description)
         }
+        guard isWritten else { throw Failure(.tryAgain, "\(path) was changed meanwhile; try again") }
     }
 }

@@ -66,7 +66,8 @@ struct RootCommand: ParsableCommand {
         version: HubProgram.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
-            ApplyCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self,
+            ApplyCommand.self, ConfigureCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self,
+            DeviceCommand.self,
             PermissionsCommand.self, DoCommand.self, IngestCommand.self, WebCommand.self,
             RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
             SamplesCommand.self, SourcesCommand.self, DaysCommand.self, StatsCommand.self, ActivityCommand.self,

@@ -17,8 +17,8 @@ public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
     /// To command plugins whatever their manifests declare.
     case commands
     /// To command the hub: a word for each of its own commands.
-    case apply, assign, edit, erase, forgetSink = "forget-sink", log, logout, release, reloadKeys = "reload-keys",
-        replay, restart, retention, retract, stop
+    case apply, assign, configure, edit, erase, forgetSink = "forget-sink", log, logout, release
+    case reloadKeys = "reload-keys", replay, restart, retention, retract, stop
 
     /// Those that let it command something.
     public static let ofCommands = Set(allCases).subtracting([.status, .plugins, .persons, .accounts, .trace, .logs])

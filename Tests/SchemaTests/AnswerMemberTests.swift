@@ -99,6 +99,11 @@ import Testing
         #expect(
             try SourceMembers("HubSettings/SettingsProblem.swift").keys(of: "SettingsProblem")
                 == Set(try Documents.members("commands/apply.json#/$defs/problem")))
+        let configure = try SourceMembers("HubCore/Configuration/ConfigureReport.swift")
+        #expect(
+            configure.keys(of: "ConfigureReport") == Set(try Documents.members("commands/configure.json#/$defs/result"))
+        )
+        #expect(configure.keys(of: "Change") == Set(try Documents.members("commands/configure.json#/$defs/change")))
         let manual = try SourceMembers("HubCore/Commands/ManualReport.swift").keys(of: "Entry")
         for name in ["log", "edit", "retract"] {
             let members = try Documents.members("commands/\(name).json#/$defs/result/properties/records/items")

@@ -112,6 +112,8 @@ private final class Transcript {
             ("erase", #"{"numbers":[5]}"#, false), ("retention", "{}", true), ("apply", "{}", true),
             ("logout", #"{"instance":"lines"}"#, true), ("reload-keys", "{}", false),
             ("release", #"{"instance":"lines"}"#, false),
+            ("configure", #"{"instance":"lines","enabled":false,"set":["path=\"other\""]}"#, true),
+            ("configure", #"{"instance":"lines","set":["path=\"more\""],"unset":["rotate"]}"#, false),
             ("fly", "{}", false), ("stop", "{}", true),
         ]
         for (index, (name, args, isDryRun)) in commands.enumerated() {
@@ -125,7 +127,8 @@ private final class Transcript {
         }
         let known = Set(transcript.questions.map(\.schema))
         for name in [
-            "log", "edit", "retract", "assign", "erase", "retention", "apply", "logout", "reload-keys", "stop",
+            "log", "edit", "retract", "assign", "erase", "retention", "apply", "logout", "reload-keys", "configure",
+            "stop",
         ] {
             #expect(known.contains("commands/\(name).json#/$defs/result"), "\(name) gave no result")
         }

@@ -79,7 +79,8 @@ struct PluginCall: Sendable {
         case .integer: Int64(text).map(SettingValue.integer) ?? .string(text)
         case .number: Double(text).map(SettingValue.number) ?? .string(text)
         case .boolean: Bool(text).map(SettingValue.boolean) ?? .string(text)
-        case .path: .string(text.hasPrefix("/") ? text : "\(directory)/\(text)")
+        // What stands for the home directory, or elsewhere, is whole already.
+        case .path: .string(["/", "~", "${"].contains { text.hasPrefix($0) } ? text : "\(directory)/\(text)")
         default: .string(text)
         }
     }

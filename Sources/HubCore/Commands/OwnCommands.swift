@@ -4,9 +4,9 @@ import HubWire
 /// The table of the hub's own commands.
 enum OwnCommands {
     static let all: [any OwnCommand.Type] = [
-        ApplyConfiguration.self, Assign.self, Edit.self, Erase.self, ForgetSink.self, Log.self, LogOut.self,
-        ReleasePlugin.self,
-        ReloadKeys.self, ReplayToSink.self, RestartPlugin.self, Retain.self, Retract.self, StopHub.self,
+        ApplyConfiguration.self, Assign.self, ConfigurePlugin.self, Edit.self, Erase.self, ForgetSink.self, Log.self,
+        LogOut.self, ReleasePlugin.self, ReloadKeys.self, ReplayToSink.self, RestartPlugin.self, Retain.self,
+        Retract.self, StopHub.self,
     ]
 
     /// - Throws: ``CommandFailure`` with the name that was probably meant.

@@ -38,7 +38,9 @@ actor ConfigurationKeeper {
     var settledAt: Int64?
     var lookAgainAt: Int64
     var lookPause: Int64
-    private var isBusy = false
+    private(set) var isBusy = false
+    /// Makes of a text of `hub.conf` what it is known by.
+    let revisionKey = (0..<32).map { _ in UInt8.random(in: 0...255) }
     private var waiting: [CheckedContinuation<Void, Never>] = []
     /// What went wrong with instances, in order: judged one after the other, while the supervisor goes on.
     nonisolated let relapses: AsyncStream<(instance: String, fault: Fault)>
@@ -119,14 +121,16 @@ extension ConfigurationKeeper {
         }
     }
 
-    private func follow(_ wanted: CheckedConfiguration, isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
+    func follow(_ wanted: CheckedConfiguration, isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
         var report = ApplyReport(
             file: wanted.file, applied: false, dryRun: isDryRun, problems: wanted.loaded.problems,
             faults: wanted.faults, needsRestart: [], persons: [], retention: [], instances: [])
         guard let next = wanted.loaded.configuration, ApplyPlan.blocking(wanted, running: configuration).isEmpty else {
-            parts.logger.error(
-                "hub.conf has errors and was not applied; hub check lists them",
-                metadata: ["problems": "\(wanted.loaded.problems.count)", "file": "\(wanted.file)"])
+            if !isDryRun {
+                parts.logger.error(
+                    "hub.conf has errors and was not applied; hub check lists them",
+                    metadata: ["problems": "\(wanted.loaded.problems.count)", "file": "\(wanted.file)"])
+            }
             return report
         }
         let plan = ApplyPlan(from: checked, configuration, to: wanted, next, replaced: await supervisor.replaced)

@@ -1,0 +1,163 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import HubWire
+
+struct ConfigureCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "configure",
+        abstract: "Change a plugin's settings in hub.conf, and have the hub follow.",
+        discussion: """
+            Writes into the section of one plugin; comments and all else of the file stay
+            as they are. Only settings that the plugin declares (hub plugins NAME), and
+            whether it is enabled: grants are hub permissions', and the other keys yours
+            to write by hand. What is wrong is said, and then nothing is written; the
+            plugin's program is asked, too. A file with changes that the hub does not
+            follow yet is left alone: hub apply first.
+
+            A list is key=a,b or key=a key=b. Secrets are not shown, also not what was
+            there before; they are better not typed here but named:
+            key='${file:/run/secrets/token}'.
+
+            Examples:
+              hub configure exist poll_every=5min --dry-run   what it would restart
+              hub configure exist poll_every=5min
+              hub configure exist --unset poll_every          the default again
+              hub configure json-lines --disable
+              hub configure json-lines --json --enable | jq .changes
+
+            Exit codes: 0 the hub follows (or would); 64 no such plugin or setting; 65 a
+            value is wrong, or hub.conf has errors, and nothing was changed; 69 no hub
+            answers; 71 the file cannot be written, or not without losing something; 75 a
+            change is under way, or hub.conf has changes that are not applied.
+            """)
+
+    @Argument(help: "The instance, as hub.conf names it.")
+    var name: String
+    @Argument(help: ArgumentHelp("Settings; hub plugins NAME lists them.", valueName: "key=value"))
+    var settings: [String] = []
+    @Option(help: ArgumentHelp("A setting that is to have its default again; may be repeated.", valueName: "key"))
+    var unset: [String] = []
+    @Flag(help: "It is to run.")
+    var enable = false
+    @Flag(help: "It is not to run.")
+    var disable = false
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "Change nothing; show what would be written and done.")
+    var dryRun = false
+    @Flag(help: "One JSON document: {\"instance\",\"applied\",\"changes\",\"revision\",\"plan\",…}.")
+    var json = false
+
+    private struct Arguments: Encodable {
+        let instance: String
+        let enabled: Bool?
+        let set, unset: [String]
+    }
+
+    func validate() throws {
+        guard !(enable && disable) else { throw ValidationError("--enable and --disable exclude each other.") }
+        guard enable || disable || !settings.isEmpty || !unset.isEmpty else {
+            throw ValidationError("Name what to change: key=value, --unset, --enable or --disable.")
+        }
+    }
+
+    func run() throws {
+        // Programs are asked what they are, and one that hangs has ten seconds.
+        let door = try DoorClient(
+            endpoint: try options.endpoints().door, command: "configure", patience: .seconds(60))
+        let declarations = try PluginText.named(name, door).declarations ?? []
+        let arguments = Arguments(
+            instance: name, enabled: enable ? true : disable ? false : nil,
+            set: try Self.assignments(settings, declarations), unset: unset)
+        let request = CommandRequest(
+            id: 0, instance: "hub", command: "configure",
+            arguments: RawJSON(trusted: Array(try JSON.line(arguments).utf8)), isDryRun: dryRun)
+        let answer = try Self.answer(try door.call(request))
+        let report = try JSON.answer(ConfigureReport.self, answer)
+        if json {
+            try Output.json(answer.text)
+        } else {
+            let text = ConfigureText(report)
+            for line in text.lines { try Output.print(line) }
+            for line in text.advice { Terminal.say(line) }
+        }
+        if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
+    }
+
+    /// Each `NAME=VALUE`, VALUE in JSON, as its declaration wants it; the hub judges them.
+    private static func assignments(
+        _ words: [String], _ declarations: [SettingDeclaration]
+    ) throws -> [String] {
+        let values = try JSON.answer(
+            [String: SettingValue].self, try PluginCall.arguments(words, declarations))
+        return try values.sorted { $0.key < $1.key }.map { "\($0.key)=\(try JSON.line($0.value))" }
+    }
+
+    private static func answer(_ outcome: CommandOutcome.Content) throws(Failure) -> RawJSON {
+        switch outcome {
+        case .done(let result?): return result
+        case .failed("changed", let reason): throw Failure(.tryAgain, "configure: \(reason)")
+        case .failed("file", let reason): throw Failure(.system, "configure: \(reason)")
+        case .failed(let code, let reason): throw DoorClient.failure("configure", code: code, reason)
+        case .done, .ask, .cancelled: throw Failure(.dialogue, "configure: the hub did not say what it has done")
+        }
+    }
+}
+
+/// `hub configure` for people.
+struct ConfigureText {
+    let report: ConfigureReport
+
+    init(_ report: ConfigureReport) { self.report = report }
+
+    /// What is wrong, or what was written and what happens then.
+    var lines: [String] {
+        guard report.applied else {
+            return report.plan.problems.map(\.description) + ["nothing was changed"]
+        }
+        return report.changes.map(line) + (report.changes.isEmpty ? [] : ApplyText(report.plan).lines)
+    }
+
+    private func line(_ change: ConfigureReport.Change) -> String {
+        let verb = report.dryRun ? "would be" : "is"
+        if change.secret == true {
+            return
+                "\(report.instance): \(change.name) \(verb) changed; it was \(change.wasSet == true ? "" : "not ")set"
+        }
+        func shown(_ value: SettingValue?) -> String { value.map(PluginText.text) ?? "not written" }
+        return "\(report.instance): \(change.name) \(verb) \(shown(change.after)); it was \(shown(change.before))"
+    }
+
+    /// What to say next.
+    var advice: [String] {
+        guard report.applied else { return [] }
+        if report.changes.isEmpty { return ["it is so already; nothing was changed"] }
+        if report.dryRun { return ["nothing was changed"] }
+        let words = report.changes.compactMap(undo)
+        guard words.count == report.changes.count else {
+            return ["a former value is not shown here, and cannot be set back by this"]
+        }
+        return ["hub configure \(report.instance) \(words.joined(separator: " ")) takes it back"]
+    }
+
+    private func undo(_ change: ConfigureReport.Change) -> String? {
+        guard change.secret != true || change.wasSet == false else { return nil }
+        guard let before = change.before else {
+            return "--unset \(change.name)"
+        }
+        if change.name == "enabled" { return before.boolean == true ? "--enable" : "--disable" }
+        // A comma divides, in a list.
+        if before.list?.contains(where: { PluginText.text($0).contains(",") }) == true { return nil }
+        let texts = before.list.map { $0.map(PluginText.text).joined(separator: ",") }
+        return "\(change.name)=\(texts ?? PluginText.text(before))".quotedForShell
+    }
+}
+
+extension String {
+    /// As a word of a shell's line.
+    fileprivate var quotedForShell: String {
+        wholeMatch(of: /[A-Za-z0-9_.\/:,=@%+\-]+/) == nil ? "'\(replacing("'", with: "'\\''"))'" : self
+    }
+}

@@ -1,0 +1,154 @@
+import FoundationEssentials
+import HubSettings
+import HubWire
+
+/// What is to be written into the section of one instance, and what of it may be: settings that its manifest declares, and `enabled`.
+struct ConfigurationEdit: Sendable {
+    let instance: String
+    let enabled: Bool?
+    private let written: [(name: String, value: SettingValue)]
+    private let removed: [String]
+    /// The plugin that asks; `nil`: the owner.
+    let asker: String?
+
+    /// Settings of one command.
+    private static let most = 200
+
+    /// - Parameters:
+    ///   - set: each `NAME=VALUE`, VALUE in JSON.
+    ///   - unset: names.
+    /// - Throws: `command`, with all that is wrong; what was given for a value is not repeated, for it may be a secret.
+    init(instance: String, enabled: Bool?, set: [String], unset: [String], asker: String?) throws(CommandFailure) {
+        (self.instance, self.enabled, removed, self.asker) = (instance, enabled, unset, asker)
+        var (read, problems): ([(name: String, value: SettingValue)], [String]) = ([], [])
+        for text in set {
+            guard let split = text.utf8.firstIndex(of: UInt8(ascii: "=")), split != text.startIndex else {
+                problems.append("set: expected NAME=VALUE, VALUE in JSON, such as poll_every=\"5min\"")
+                continue
+            }
+            let name = String(text[..<split])
+            guard let value = Self.value(text[text.utf8.index(after: split)...]) else {
+                problems.append(
+                    "set: \(name.prefix(64)): expected text in quotation marks, a number, true, false or a list of these, in JSON"
+                )
+                continue
+            }
+            read.append((name, value))
+        }
+        written = read
+        let names = read.map(\.name) + unset
+        for name in Set(names).sorted() where names.count(where: { $0 == name }) > 1 {
+            problems.append("\(name.prefix(64)): it is named twice")
+        }
+        if names.count > Self.most { problems.append("set, unset: at most \(Self.most) settings at a time") }
+        if names.isEmpty, enabled == nil { problems.append("name what to change: enabled, set or unset") }
+        guard problems.isEmpty else { throw CommandFailure(problems: Array(problems.prefix(20))) }
+    }
+
+    private static func value(_ text: Substring) -> SettingValue? {
+        let values = try? JSONDecoder().decode([SettingValue].self, from: Data("[\(text)]".utf8))
+        return values?.count == 1 ? values?.first : nil
+    }
+
+    private var names: [String] { written.map(\.name) + removed }
+
+    /// What is refused whatever the file says.
+    ///
+    /// - Parameters:
+    ///   - declarations: of the program's manifest; `nil` where it is not known.
+    ///   - isConfined: whether its program is kept to what it needs.
+    /// - Throws: `command` for what is no setting of it; `forbidden` for what a plugin may not change.
+    func judge(_ declarations: [SettingDeclaration]?, isConfined: Bool) throws(CommandFailure) {
+        if let asker {
+            guard asker != instance else {
+                throw CommandFailure(
+                    "forbidden",
+                    "\(asker) cannot change its own section; hub configure \(asker) does, and hub.conf itself")
+            }
+            guard isConfined else {
+                throw CommandFailure(
+                    "forbidden",
+                    "[plugin.\(instance)] has confine = false: its program may do all that the hub's user may, and only you change what it does (hub configure)"
+                )
+            }
+        }
+        guard !names.isEmpty else { return }
+        guard let declarations else {
+            throw CommandFailure(
+                "absent",
+                "what settings \(instance) takes is not known, for its program does not say; hub status says why")
+        }
+        let known = declarations.map(\.name)
+        var problems: [String] = []
+        for name in names where !known.contains(name) || SettingDeclaration.reservedNames.contains(name) {
+            let isHubs = SettingDeclaration.reservedNames.contains(name)
+            let hint = nearestName(to: name, among: known).map { "did you mean \($0)?" }
+            problems.append(
+                isHubs
+                    ? "\(name): is not the program's setting but the owner's to write, in hub.conf itself"
+                    : "\(name.prefix(64)): \(instance) has no such setting; \(hint ?? (known.isEmpty ? "it has none" : "it has \(known.sorted().joined(separator: ", "))"))"
+            )
+        }
+        guard problems.isEmpty else { throw CommandFailure(problems: Array(problems.prefix(20))) }
+    }
+
+    /// Writes it into the text of `hub.conf`.
+    ///
+    /// - Throws: `command` without such a section; `file` for what must be done by hand; `forbidden` for what a plugin may not change.
+    func apply(
+        to text: String, _ declarations: [SettingDeclaration], known instances: [String]
+    ) throws(CommandFailure) -> (text: String, changes: [ConfigureReport.Change]) {
+        do {
+            var editor = try SectionEditor(text, of: instance)
+            guard editor.hasSection else {
+                let hint = nearestName(to: instance, among: instances).map { "; did you mean \($0)?" }
+                throw CommandFailure(
+                    "command",
+                    "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists them")"
+                )
+            }
+            var changes: [ConfigureReport.Change] = []
+            if let enabled, editor.isEnabled != enabled {
+                changes.append(.init("enabled", from: .boolean(!enabled), to: .boolean(enabled)))
+                try editor.setEnabled(enabled)
+            }
+            for (name, value) in written.map({ ($0.name, Optional($0.value)) }) + removed.map({ ($0, nil) }) {
+                guard let declaration = declarations.first(where: { $0.name == name }) else { continue }
+                let before = editor.text
+                if asker != nil { try mayChange(declaration, from: editor, to: value) }
+                let (was, wasThere) = (editor.written(name), editor.has(name))
+                if let value { try editor.set(name, to: value) } else { try editor.unset(name) }
+                guard editor.text != before else { continue }
+                changes.append(
+                    declaration.isSecret
+                        ? .init(secret: name, wasSet: wasThere)
+                        : .init(name, from: was, to: value))
+            }
+            return (editor.text, changes)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure("file", "hub.conf: \(error)")
+        }
+    }
+
+    /// - Throws: `forbidden` for what would let a program reach another place, or name what stands elsewhere.
+    private func mayChange(
+        _ declaration: SettingDeclaration, from editor: SectionEditor, to value: SettingValue?
+    ) throws(CommandFailure) {
+        let name = declaration.name
+        let byHand = "change it with hub configure \(instance), or in hub.conf"
+        if value?.hasReference == true {
+            throw CommandFailure(
+                "forbidden", "\(name): \"${\" begins what stands elsewhere, which only the owner names; \(byHand)")
+        }
+        if editor.isReference(name) {
+            throw CommandFailure("forbidden", "\(name): hub.conf takes it from elsewhere (\"${…}\"); \(byHand)")
+        }
+        let values = [value, editor.written(name), declaration.defaultValue].compactMap(\.self)
+        if values.contains(where: { !declaration.places(in: $0).isEmpty }) {
+            throw CommandFailure(
+                "forbidden", "\(name): names a place of this machine that its program may reach; \(byHand)")
+        }
+    }
+}

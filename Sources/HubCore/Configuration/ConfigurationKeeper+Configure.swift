@@ -1,0 +1,98 @@
+import Digests
+import Files
+import Glibc
+import HubSettings
+import HubWire
+import Logging
+
+/// Changes of `hub.conf` that the hub itself writes.
+extension ConfigurationKeeper {
+    /// What ``SettingsEnvironment`` reads of a file.
+    private static let mostBytes = 65_536
+
+    /// Writes an edit into `hub.conf` and follows it; a file that the hub would not follow is not written.
+    ///
+    /// - Parameter revision: of the file that the asker knows; another is not changed.
+    /// - Throws: `CommandFailure`: `changed` where the file has another text than the asker or the hub knows, `file` where it cannot be
+    ///   written, and those of ``apply(isDryRun:)`` and ``ConfigurationEdit``; `CancellationError` before anything is written.
+    func configure(_ edit: ConfigurationEdit, at revision: String?, isDryRun: Bool) async throws -> ConfigureReport {
+        guard let reload else { throw CommandFailure("unsupported", "this hub was started without a hub.conf") }
+        guard !isBusy else {
+            throw CommandFailure("busy", "the configuration is being changed already; try again in a moment")
+        }
+        await enter()
+        defer { leave() }
+        let text = try current(revision)
+        var manifest = checked.manifests[edit.instance]
+        if manifest == nil { manifest = await reload(text).manifests[edit.instance] }
+        let declarations = manifest?.settings
+        try edit.judge(
+            declarations, isConfined: checked.loaded.confinements[edit.instance]?.isOn ?? true)
+        let (changed, changes) = try edit.apply(
+            to: text, declarations ?? [], known: configuration.plugins.map(\.name) + checked.loaded.refusedInstances)
+        guard changed.utf8.count <= Self.mostBytes else {
+            throw CommandFailure(
+                "file", "hub.conf would have more than \(Self.mostBytes) bytes, which is all that is read of it")
+        }
+        let wanted = await reload(changed)
+        try Task.checkCancellation()
+        guard wanted.manifests[edit.instance]?.settings == declarations else {
+            throw CommandFailure(
+                "changed",
+                "the program of \(edit.instance) says something else of its settings now; hub apply, then try again")
+        }
+        let isWriting = !isDryRun && !changes.isEmpty
+        var plan = try await follow(wanted, isDryRun: true)
+        if isWriting, plan.applied {
+            try replace(text, with: changed)
+            do {
+                plan = try await follow(wanted, isDryRun: false)
+            } catch {
+                try? replace(changed, with: text)
+                throw error
+            }
+            parts.logger.notice(
+                "hub.conf was changed",
+                metadata: [
+                    "plugin": "\(edit.instance)", "settings": "\(changes.map(\.name).joined(separator: ", "))",
+                    "by": "\(edit.asker ?? "the owner")",
+                ])
+        }
+        plan.dryRun = isDryRun
+        if changes.isEmpty { plan.instances = [] }
+        return ConfigureReport(
+            instance: edit.instance, dryRun: isDryRun, applied: plan.applied, changes: changes,
+            revision: mark(isWriting && plan.applied ? changed : text), plan: plan)
+    }
+
+    /// The text of the file, which is the one that the hub follows and the asker knows.
+    private func current(_ revision: String?) throws(CommandFailure) -> String {
+        let bytes: [UInt8]?
+        do throws(FileError) { bytes = try PrivateFile.read(checked.file, upTo: Self.mostBytes) } catch {
+            throw CommandFailure("file", "hub.conf: \(error.description)")
+        }
+        guard let bytes, let followed = checked.text, followed.utf8.elementsEqual(bytes) else {
+            throw CommandFailure(
+                "changed", "hub.conf has changes that the hub does not follow yet: hub apply first, or undo them there")
+        }
+        guard revision == nil || revision == mark(followed) else {
+            throw CommandFailure("changed", "hub.conf was changed meanwhile; look at it again, then try again")
+        }
+        return followed
+    }
+
+    /// By which a text is known again, and nothing of it guessed.
+    private func mark(_ text: String) -> String {
+        String(Digests.sha256(revisionKey + Array(text.utf8)).hexadecimal.prefix(32))
+    }
+
+    private func replace(_ old: String, with text: String) throws(CommandFailure) {
+        let isWritten: Bool
+        do throws(FileError) {
+            isWritten = try PrivateFile.replace(old.utf8, with: text.utf8, in: checked.file)
+        } catch {
+            throw CommandFailure("file", "hub.conf: \(error.description)")
+        }
+        guard isWritten else { throw CommandFailure("changed", "hub.conf was changed meanwhile; try again") }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import HubClient
+import HubProcess
+import Testing
+
+@testable import HubCommand
+
+/// `hub configure`: settings of a plugin, changed in `hub.conf`.
+@Suite struct ConfigureCommandTests {
+    private static let manifest =
+        #"{"name":"probe","summary":"s","version":"1","settings":[{"name":"poll_every","type":"duration","help":"How often.","default":"1h"},{"name":"names","type":"list","items":{"type":"string"},"help":"Names."},{"name":"token","type":"string","secret":true,"help":"A token."}]}"#
+
+    private static func hub() async throws -> TestHub {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/hub-probe"
+        let script = "#!/bin/sh\n[ \"$1\" = --describe ] || exit 78\necho '\(manifest)'\n"
+        try Data(script.utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        return try await TestHub(
+            "[person.me]\n\n# the probe\n[plugin.probe] # here\nexecutable = \"\(path)\"\n", in: folder)
+    }
+
+    private static func text(_ hub: TestHub) throws -> String {
+        try String(contentsOfFile: hub.configuration, encoding: .utf8)
+    }
+
+    @Test func `settings are changed, told and taken back as it is said, and comments stay`() async throws {
+        let hub = try await Self.hub()
+        let before = try Self.text(hub)
+        let dry = try await hub.run(["configure", "probe", "poll_every=5min", "--dry-run"])
+        #expect(dry.code == 0 && dry.output.contains("poll_every would be 5min; it was not written"), "\(dry)")
+        #expect(dry.output.contains("restart probe: its section has changed"), "\(dry)")
+        #expect(try Self.text(hub) == before)
+        let done = try await hub.run(["configure", "probe", "poll_every=5min", "names=a", "names=b"])
+        #expect(done.code == 0, "\(done)")
+        #expect(
+            done.errors.contains("hub configure probe --unset names --unset poll_every takes it back"), "\(done.errors)"
+        )
+        #expect(try Self.text(hub).contains("# the probe\n[plugin.probe] # here\n"))
+        #expect(try Self.text(hub).contains("names = [\"a\", \"b\"]\n"))
+        let more = try await hub.run(["configure", "probe", "names=it's", "--disable"])
+        #expect(more.errors.contains("hub configure probe --enable names=a,b takes it back"), "\(more)")
+        #expect(try await hub.run(["configure", "probe", "--enable", "names=a,b"]).code == 0)
+        let same = try await hub.run(["configure", "probe", "names=a,b"])
+        #expect(same.code == 0 && same.errors.contains("it is so already"), "\(same)")
+        let secret = try await hub.run(["configure", "probe", "token=geheim", "--json"])
+        #expect(secret.code == 0 && secret.output.contains(#""secret":true"#), "\(secret)")
+        #expect(!secret.output.contains("geheim"))
+        _ = try await hub.run(["configure", "probe", "--unset", "names", "--unset", "poll_every", "--unset", "token"])
+        #expect(try Self.text(hub).replacing("enabled = true\n", with: "") == before)
+        #expect(try await hub.stop() == 0)
+    }
+
+    @Test func `what is wrong is said with its place and exit code, and nothing is written`() async throws {
+        let hub = try await Self.hub()
+        let before = try Self.text(hub)
+        for (arguments, code, reason) in [
+            (["probe", "poll_every=never"], 65, "poll_every"),
+            (["probe", "pol_every=5min"], 64, "did you mean poll_every?"),
+            (["probe", "executable=/bin/sh"], 64, "the owner's to write"), (["prob", "--enable"], 64, "probe"),
+            (["probe", "--enable", "--disable"], 64, "exclude each other"), (["probe"], 64, "Name what to change"),
+        ] {
+            let wrong = try await hub.run(["configure"] + arguments)
+            #expect(wrong.code == code && (wrong.output + wrong.errors).contains(reason), "\(arguments): \(wrong)")
+            #expect(try Self.text(hub) == before)
+        }
+        let changed = before + "# more\n"
+        try changed.write(toFile: hub.configuration, atomically: true, encoding: .utf8)
+        let refused = try await hub.run(["configure", "probe", "poll_every=5min"])
+        #expect(refused.code == 75 && refused.errors.contains("hub apply first"), "\(refused)")
+        #expect(try Self.text(hub) == changed)
+        #expect(try await hub.stop() == 0)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `R8.182 a hub that is killed while it writes leaves a whole file, the old or the new`()
+        async throws
+    {
+        let hub = try await Self.hub()
+        var (old, seen) = (try Self.text(hub), [Bool]())
+        for round in 0..<10 {
+            let call = try hub.start(["configure", "probe", "poll_every=\(round + 2)min"])
+            // It takes about as long as its programs: the end comes a little later each time.
+            try await Task.sleep(for: .milliseconds(60 * round))
+            hub.signal(SIGKILL)
+            await hub.waitForEnd()
+            _ = await call.result()
+            let now = try Self.text(hub)
+            let new = now.contains("poll_every = \"\(round + 2)min\"")
+            #expect(now == old || new, "\(now)")
+            #expect(now.replacing(/poll_every = .*\n/, with: "") == old.replacing(/poll_every = .*\n/, with: ""))
+            seen.append(new)
+            old = now
+            try await hub.restart()
+            #expect(try await hub.run(["check"]).code == 0)
+        }
+        #expect(try await hub.run(["configure", "probe", "poll_every=30min"]).code == 0, "\(seen)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: hub.folder.path).filter {
+            $0.hasSuffix(".draft")
+        }
+        #expect(left.isEmpty, "\(left)")
+        #expect(try await hub.stop() == 0)
+    }
+}

@@ -1,0 +1,269 @@
+import Foundation
+import HubProcess
+import HubSettings
+import Testing
+
+@testable import HubCore
+
+/// Settings that the hub itself writes into `hub.conf` (Protocol §8.2.1).
+@Suite struct ConfigureTests {
+    private static let settings = #"""
+        {"name":"mode","type":"string","help":"h","default":"ok"},{"name":"count","type":"integer","minimum":1,"maximum":9,"help":"h"},{"name":"many","type":"list","items":{"type":"string"},"help":"h"},{"name":"token","type":"string","secret":true,"help":"h"},{"name":"folder","type":"path","help":"h"},{"name":"word","type":"path","access":"none","help":"h"},{"name":"link","type":"string","access":"link","help":"h"}
+        """#
+
+    /// A plugin whose session the test opens; it objects to one value.
+    private static let program = """
+        if [ "$1" = --describe ]; then
+          echo '{"name":"page","summary":"s","version":"1","reads":[],"writes":[],"settings":[\(settings)],"commands":[],"checksSettings":true,"owner":["configure","plugins","apply"]}'
+          exit 0
+        fi
+        if [ "$1" = --check-settings ]; then
+          grep -q '"mode":"bad"' && echo '{"objections":[{"setting":"mode","reason":"it is bad"}]}' || echo '{"objections":[]}'
+          exit 0
+        fi
+        read token
+        printf %s "$token" > "$HUB_STATE/token.part"; mv "$HUB_STATE/token.part" "$HUB_STATE/token"
+        cat > /dev/null
+        """
+
+    /// A hub with an instance `probe`, one that is not confined, and `web`, which may or may not configure.
+    private struct Ground {
+        let folder: Folder
+        let path: String
+        let text: String
+        let hub: RunningHub
+        let owner: Peer
+
+        init(granted: String = #"["configure", "plugins"]"#) async throws {
+            folder = try Folder()
+            path = folder.path + "/hub.conf"
+            let script = try folder.script("hub-page", ConfigureTests.program)
+            text = """
+                # mine: "${NOT}" [plugin.no]
+                [hub]
+                data = "\(folder.data)"
+                run = "\(folder.run)"
+                [person.me]
+
+                # of the probe
+                [plugin.probe]   # here
+                executable = "\(script)"
+                ## How it is.
+                # mode = "ok"
+                count = 3   # three
+                token = 'geheim'
+                folder = "/tmp"
+                grants = { read = [] }   # nothing
+
+                [plugin.free]
+                executable = "\(script)"
+                confine = false
+                mode = "free"
+
+                [plugin.web]
+                executable = "\(script)"
+                mode = "web"
+                grants = { owner = \(granted) }
+                # the end
+
+                """
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            chmod(path, 0o640)
+            let loader = ConfigurationLoader(
+                path: path, environment: .process(), programPath: folder.path + "/hub", patience: .seconds(60),
+                launcherFolder: Programs.folder)
+            hub = try await RunningHub(
+                await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
+                lifePolicy: LifePolicy(), in: folder)
+            owner = try await hub.client("phone")
+        }
+
+        var now: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+
+        /// A session of the page.
+        func web() async throws -> Peer {
+            let peer = try await Peer.dealer(
+                hub.hub.endpoints.pluginDoor, .init(user: "web", password: try await hub.token(of: "web")))
+            try await peer.hello("web", plugin: "page")
+            return peer
+        }
+    }
+
+    private static func configure(
+        _ peer: Peer, _ args: String, of instance: String = "probe", dryRun: Bool = false
+    ) async throws -> JSON {
+        try await peer.command("configure", #"{"instance":"\#(instance)",\#(args)}"#, dryRun: dryRun).body
+    }
+
+    @Test func `R8.182 R8.33 a setting is changed and set back, and all else stays byte for byte`() async throws {
+        let ground = try await Ground()
+        let args = #""set":["mode=\"new\"","count=5","many=[\"a\",\"b\"]"]"#
+        let dry = try await Self.configure(ground.owner, args, dryRun: true)["result"]
+        #expect(dry["applied"].truth == true && dry["dryRun"].truth == true && dry["plan"]["dryRun"].truth == true)
+        #expect(ground.now == ground.text)
+        let done = try await Self.configure(
+            ground.owner, args + #","revision":"\#(dry["revision"].string ?? "")""#)["result"]
+        #expect(done["changes"] == dry["changes"] && done["changes"].array.count == 3, "\(done)")
+        #expect(done["changes"][1]["name"].string == "count" && done["changes"][1]["before"].int == 3)
+        let steps = done["plan"]["instances"].array.filter { $0["action"].string != "leave" }
+        #expect(steps.count == 1 && steps.first?["instance"].string == "probe", "\(steps)")
+        #expect(
+            ground.now
+                == ground.text.replacing("count = 3", with: "count = 5")
+                .replacing("# mode = \"ok\"\n", with: "# mode = \"ok\"\nmode = \"new\"\n")
+                .replacing("[plugin.probe]   # here\n", with: "[plugin.probe]   # here\nmany = [\"a\", \"b\"]\n"))
+        let mode = try FileManager.default.attributesOfItem(atPath: ground.path)[.posixPermissions] as? Int
+        #expect(mode == 0o640)
+        let again = try await Self.configure(ground.owner, args)["result"]
+        #expect(again["changes"].array.isEmpty && again["plan"]["instances"].array.isEmpty, "\(again)")
+        let back = try await Self.configure(ground.owner, #""set":["count=3"],"unset":["mode","many"]"#)["result"]
+        #expect(back["applied"].truth == true && ground.now == ground.text, "\(ground.now)")
+        let off = try await Self.configure(ground.owner, #""enabled":false"#)["result"]
+        #expect(off["changes"][0]["before"].truth == true && ground.now.contains("enabled = false"), "\(off)")
+        try await eventually("it is ended") {
+            try await ground.owner.status()["plugins"].array.contains { $0["state"].string == "disabled" }
+        }
+        try await ground.hub.stop()
+    }
+
+    @Test func `R8.181 R8.183 what is wrong is told at its setting, nothing is written, and no secret is told`()
+        async throws
+    {
+        let ground = try await Ground()
+        for (args, key, reason) in [
+            (#""set":["count=10"]"#, "count", "from 1 to 9"), (#""set":["count=\"x\""]"#, "count", "whole number"),
+            (#""set":["mode=\"bad\""]"#, "mode", "it is bad"), (#""set":["token=[\"new-secret\"]"]"#, "token", "text"),
+        ] {
+            for isDry in [true, false] {
+                let result = try await Self.configure(ground.owner, args, dryRun: isDry)["result"]
+                #expect(result["applied"].truth == false, "\(args): \(result)")
+                let problem = result["plan"]["problems"].array.first { $0["key"].string == key }
+                #expect(problem?["message"].string?.contains(reason) == true, "\(args): \(result)")
+                #expect(!result.description.contains("new-secret"))
+                #expect(ground.now == ground.text)
+            }
+        }
+        let secret = try await Self.configure(ground.owner, #""set":["token=\"new-secret\""]"#)
+        #expect(secret["result"]["applied"].truth == true && ground.now.contains("token = \"new-secret\""))
+        #expect(secret["result"]["changes"][0]["secret"].truth == true)
+        #expect(!secret.description.contains("new-secret") && !secret.description.contains("geheim"), "\(secret)")
+        let out = try await Self.configure(ground.owner, #""unset":["token"]"#)
+        #expect(!out.description.contains("new-secret") && !ground.now.contains("token ="))
+        #expect(!ground.hub.log.lines.contains { $0.contains("new-secret") || $0.contains("geheim") })
+        try await ground.hub.stop()
+    }
+
+    @Test func `R8.180 what is no setting of the program is refused to everyone, and what gives rights above all`()
+        async throws
+    {
+        let ground = try await Ground()
+        let web = try await ground.web()
+        for peer in [ground.owner, web] {
+            for name in [
+                "executable", "kind", "grants", "persons", "confine", "readable", "run", "remote", "keep_raw",
+                "memory_limit", "feed_port", "limit_factor", "enabled", "mod", "grants.owner", "mode]\n[plugin.x",
+                "\"mode\"", "", " mode", "hub.data",
+            ] {
+                let encoded = name.replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+                for args in [#""set":["\#(encoded)=\"/bin/sh\""]"#, #""unset":["\#(encoded)"]"#] {
+                    let refused = try await Self.configure(peer, args)
+                    #expect(refused["code"].string == "command", "\(args): \(refused)")
+                    #expect(refused["reason"].string?.contains("/bin/sh") == false)
+                }
+            }
+            for args in [
+                #""set":["mode"]"#, #""set":["mode={}"]"#, #""set":["mode=null"]"#, #""set":["mode=\"a\",\"b\""]"#,
+                #""set":["mode=\"a\"","mode=\"b\""]"#, #""set":["mode=\"a\""],"unset":["mode"]"#, #""set":[]"#,
+                #""fly":true"#,
+            ] {
+                #expect(try await Self.configure(peer, args)["code"].string == "command", "\(args)")
+            }
+            let unknown = try await Self.configure(peer, #""enabled":true"#, of: "prob")
+            #expect(unknown["reason"].string?.contains("did you mean probe?") == true, "\(unknown)")
+        }
+        #expect(ground.now == ground.text)
+        try await ground.hub.stop()
+    }
+
+    @Test func `R8.184 a plugin changes neither its own section nor what reaches a place or stands elsewhere`()
+        async throws
+    {
+        let ground = try await Ground()
+        let web = try await ground.web()
+        for (args, instance) in [
+            (#""set":["mode=\"x\""]"#, "web"), (#""enabled":false"#, "web"), (#""enabled":false"#, "free"),
+            (#""set":["mode=\"x\""]"#, "free"), (#""set":["folder=\"/etc\""]"#, "probe"),
+            (#""unset":["folder"]"#, "probe"), (#""set":["mode=\"${file:/etc/passwd}\""]"#, "probe"),
+            (#""set":["many=[\"a\",\"${HOME}\"]"]"#, "probe"), (#""set":["token=\"${HOME}\""]"#, "probe"),
+            (#""set":["link=\"hid:///dev/hidraw0\""]"#, "probe"),
+        ] {
+            let refused = try await Self.configure(web, args, of: instance)
+            #expect(refused["code"].string == "forbidden", "\(instance) \(args): \(refused)")
+            #expect(refused["reason"].string?.contains("hub configure") == true, "\(refused)")
+        }
+        #expect(ground.now == ground.text)
+        let own = try await Self.configure(ground.owner, #""set":["mode=\"${HOME}\"","folder=\"/etc\""]"#)
+        #expect(own["result"]["applied"].truth == true && ground.now.contains("mode = \"${HOME}\""), "\(own)")
+        let elsewhere = try await Self.configure(web, #""unset":["mode"]"#)
+        #expect(elsewhere["code"].string == "forbidden", "\(elsewhere)")
+        let may = try await Self.configure(
+            web, #""enabled":false,"set":["word=\"/etc\"","link=\"tcp://127.0.0.1:1\"","token=\"t\""]"#)
+        #expect(may["result"]["applied"].truth == true, "\(may)")
+        #expect(ground.hub.log.lines.contains { $0.contains("hub.conf was changed") && $0.contains("by=web") })
+        try await ground.hub.stop()
+    }
+
+    @Test func `R12.10 a plugin that is not granted the word is refused, and the line that grants it is told`()
+        async throws
+    {
+        let ground = try await Ground(granted: #"["plugins", "apply"]"#)
+        let web = try await ground.web()
+        let refused = try await web.command("configure", #"{"instance":"probe","enabled":false}"#)
+        #expect(refused.code == "forbidden", "\(refused)")
+        #expect(refused.body["reason"].string?.contains("configure") == true, "\(refused)")
+        #expect(ground.now == ground.text)
+        try await ground.hub.stop()
+    }
+
+    @Test func `R8.182 a file that someone else has changed is left alone`() async throws {
+        let ground = try await Ground()
+        let args = #""set":["mode=\"x\""]"#
+        let revision = try await Self.configure(ground.owner, args, dryRun: true)["result"]["revision"].string ?? ""
+        _ = try await Self.configure(ground.owner, #""set":["count=4"]"#)
+        let late = try await Self.configure(ground.owner, args + #","revision":"\#(revision)""#)
+        #expect(late["code"].string == "changed", "\(late)")
+        let other = ground.now.replacing("# the end", with: "# the very end")
+        try other.write(toFile: ground.path, atomically: true, encoding: .utf8)
+        let refused = try await Self.configure(ground.owner, args)
+        #expect(refused["code"].string == "changed" && refused["reason"].string?.contains("hub apply") == true)
+        #expect(ground.now == other)
+        _ = try await ground.owner.command("apply")
+        #expect(try await Self.configure(ground.owner, args)["result"]["applied"].truth == true)
+        try FileManager.default.removeItem(atPath: ground.path)
+        #expect(try await Self.configure(ground.owner, args)["code"].string == "changed")
+        try await ground.hub.stop()
+    }
+
+    @Test func `whatever a value has in it, the hub reads it back as that value and nothing else has changed`()
+        async throws
+    {
+        let ground = try await Ground()
+        for text in [
+            #"\""#, #"\"\"\""#, #"a\nb\r\nc"#, #"x\"\n[plugin.web.grants]\nowner = [\"*\"]\n"#, #"\\"#, #"# no"#,
+            #"'''"#,
+            #"\u007f\u0001\u2028"#,
+        ] {
+            let done = try await Self.configure(
+                ground.owner,
+                #""set":["mode=\#("\"\(text)\"".replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))"]"#)
+            #expect(done["result"]["applied"].truth == true, "\(text): \(done)")
+            let known = try await ground.owner.query("", want: "plugins").body["plugins"].array
+            let probe = known.first { $0["name"].string == "probe" }
+            #expect(probe?["settings"]["mode"].description == done["result"]["changes"][0]["after"].description)
+            #expect(known.count == 3 && !ground.now.contains("\n[plugin.web.grants]"))
+        }
+        _ = try await Self.configure(ground.owner, #""unset":["mode"]"#)
+        #expect(ground.now == ground.text)
+        try await ground.hub.stop()
+    }
+}
