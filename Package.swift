@@ -101,9 +101,12 @@ let plugins = [
         ],
         embeds: [
             .embedInCode("Assets/page.css"), .embedInCode("Assets/charts.css"), .embedInCode("Assets/charts.js"),
-            .embedInCode("Assets/live.js"), .embedInCode("Assets/icon.svg"),
+            .embedInCode("Assets/live.js"), .embedInCode("Assets/logs.js"), .embedInCode("Assets/icon.svg"),
         ],
-        tests: ["GapFiller", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginState", "hub-confine"]),
+        tests: [
+            "Exist", "GapFiller", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSONLines", "PluginState",
+            "hub-confine",
+        ]),
 ].flatMap { $0 }
 
 let package = Package(

@@ -20,6 +20,7 @@ struct Site: Sendable {
     private var areas: [any SiteArea] {
         [
             ReadingArea(parts: parts),
+            PluginsArea(parts: parts),
             SystemArea(parts: parts),
         ]
     }

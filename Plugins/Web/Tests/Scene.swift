@@ -9,7 +9,10 @@ final class Scene: Sendable {
     private let hub: ChildProcess
     let port: Int
 
-    init(settings: String = "") async throws {
+    /// - Parameters:
+    ///   - settings: of the page, and sections behind it.
+    ///   - owner: what of the owner's it may.
+    init(settings: String = "", owner: String = #"["status"]"#) async throws {
         port = try FreePort.next()
         host = try HubHost(
             plugins: """
@@ -17,7 +20,7 @@ final class Scene: Sendable {
 
                 [plugin.web]
                 listen = "127.0.0.1:\(port)"
-                grants = { owner = ["status"] }
+                grants = { owner = \(owner) }
                 \(settings)
                 """)
         hub = try await host.start()
@@ -29,6 +32,9 @@ final class Scene: Sendable {
         try #require(result.status == 0, "\(arguments): \(result.errors) \(result.lines)")
         return result.lines
     }
+
+    /// The text of `hub.conf`, as it is now.
+    var configuration: String { get throws { try String(contentsOfFile: host.configuration, encoding: .utf8) } }
 
     /// A file in a folder of the scene's own.
     func write(_ text: String, to name: String) throws -> String { try host.folder.write(text, to: name) }

@@ -98,6 +98,8 @@ struct ErrorPages: RouterMiddleware {
             response = page(refusal)
         } catch let error as AskError {
             response = page(Refusal(.badGateway, "The hub does not answer this", error.message))
+        } catch let failure as CommandFailure {
+            response = page(Refusal(.conflict, "The hub did not do this", failure.message))
         } catch let error as any HTTPResponseError {
             response = page(Refusal(error.status, error.status.reasonPhrase, "The request is not one of this page."))
         } catch {

@@ -41,6 +41,9 @@ struct WebForm: Sendable {
         fields[name].flatMap { text in text.contains { !$0.isWhitespace } ? text : nil }
     }
 
+    /// Whether there is such a field, with or without something in it.
+    func has(_ name: String) -> Bool { fields[name] != nil }
+
     /// - Throws: ``Refusal`` that names the field.
     func text(_ name: String) throws -> String {
         guard let text = self[name] else { throw Self.missing(name) }

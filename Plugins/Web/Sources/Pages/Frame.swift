@@ -10,6 +10,7 @@ struct Frame: Sendable {
 
     private static let places = [
         Place(name: "Today", path: "/", isOwners: false), Place(name: "All data", path: "/data", isOwners: false),
+        Place(name: "Plugins", path: "/plugins", isOwners: true),
         Place(name: "System", path: "/system", isOwners: true),
     ]
 

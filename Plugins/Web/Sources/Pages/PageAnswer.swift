@@ -38,7 +38,7 @@ struct Asset: Sendable {
     private let bytes: [UInt8]
 
     init(_ name: String, _ ending: String, type: String, _ bytes: [UInt8]) {
-        path = "/assets/\(name)-\(Digests.sha256(bytes).hexadecimal.prefix(16)).\(ending)"
+        path = "/assets/\(name)-\(Self.sum(bytes)).\(ending)"
         (self.type, self.bytes) = (type, bytes)
     }
 
@@ -49,8 +49,17 @@ struct Asset: Sendable {
     static let charts = Asset("charts", "js", type: script, PackageResources.charts_js)
     /// Shows the value that moves while someone stands on a scale.
     static let live = Asset("live", "js", type: script, PackageResources.live_js)
-    static let all = [style, chartStyle, icon, charts, live]
+    /// Shows the lines of a log as they come.
+    static let logs = Asset("logs", "js", type: script, PackageResources.logs_js)
+    static let all = [style, chartStyle, icon, charts, live, logs]
     private static let script = "text/javascript; charset=utf-8"
+
+    private static func sum(_ bytes: some Sequence<UInt8>) -> String {
+        String(Digests.sha256(bytes).hexadecimal.prefix(16))
+    }
+
+    /// By which a browser says that it has a text already.
+    static func tag(of text: String) -> String { "\"\(sum(text.utf8))\"" }
 
     var response: Response {
         Response(

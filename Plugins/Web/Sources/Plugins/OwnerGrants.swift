@@ -1,0 +1,26 @@
+import HTMLText
+import PluginKit
+
+/// What of the owner's `hub.conf` lets this page do, and the line that would let it do more.
+struct OwnerGrants: Sendable {
+    private let rights: Set<OwnerRight>
+    private let instance: String
+
+    init(_ hub: PluginContext) { (rights, instance) = (hub.ownerRights, hub.instance) }
+
+    func have(_ right: OwnerRight) -> Bool { rights.contains(right) }
+
+    /// What is shown where the page may, and else the line of `hub.conf` that grants it.
+    func shown(_ right: OwnerRight, to what: HTML, _ content: () -> HTML) -> HTML {
+        have(right) ? content() : "<p class=\"faint\">\(advice(right, to: what))</p>"
+    }
+
+    /// What to write so that it may.
+    func advice(_ right: OwnerRight, to what: HTML) -> HTML {
+        let all = OwnerRight.allCases.filter { rights.contains($0) || $0 == right }.map(\.rawValue)
+        return """
+            \(what) is not granted to this page. Write <code>\(OwnerRight.line(all, of: instance))</code>, and type \
+            <code>hub apply</code>.
+            """
+    }
+}

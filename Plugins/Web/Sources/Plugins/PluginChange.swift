@@ -1,0 +1,164 @@
+import Foundation
+import HTMLText
+import PluginKit
+import Synchronization
+
+/// What is to be written into the section of an instance: arguments of the hub's command `configure`.
+struct PluginChange: Sendable {
+    let instance: String
+    var enabled: Bool?
+    var set: [String: SettingValue] = [:]
+    var unset: [String] = []
+    /// Of the `hub.conf` that a person has seen.
+    var revision: String?
+
+    var isEmpty: Bool { enabled == nil && set.isEmpty && unset.isEmpty }
+
+    func arguments() throws -> [String: SettingValue] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        var arguments: [String: SettingValue] = ["instance": .string(instance)]
+        if let enabled { arguments["enabled"] = .boolean(enabled) }
+        if let revision { arguments["revision"] = .string(revision) }
+        if !unset.isEmpty { arguments["unset"] = .list(unset.map { .string($0) }) }
+        if !set.isEmpty {
+            arguments["set"] = .list(
+                try set.sorted { $0.key < $1.key }.map { name, value in
+                    .string("\(name)=\(String(decoding: try encoder.encode(value), as: UTF8.self))")
+                })
+        }
+        return arguments
+    }
+}
+
+/// What the hub answers to `configure`, and in `plan` to `apply`.
+struct ConfigureAnswer: Decodable, Sendable {
+    struct Change: Decodable, Sendable {
+        var name: String
+        var before, after: SettingValue?
+        var secret, wasSet: Bool?
+    }
+    struct Plan: Decodable, Sendable {
+        struct Problem: Decodable, Sendable {
+            var severity, message: String
+            var line: Int
+            var table, key, found, suggestion: String?
+        }
+        struct Step: Decodable, Sendable {
+            var instance, action: String
+            var why: String?
+        }
+        var applied: Bool
+        var problems: [Problem]
+        var needsRestart, persons: [String]
+        var instances: [Step]
+    }
+    var instance: String
+    var applied: Bool
+    var changes: [Change]
+    var revision: String
+    var plan: Plan
+
+    /// What takes it back, and the names of what cannot be taken back so.
+    var reversed: (change: PluginChange, lost: [String]) {
+        var (change, lost) = (PluginChange(instance: instance, revision: revision), [String]())
+        for part in changes {
+            if part.name == "enabled" {
+                change.enabled = part.before?.boolean
+            } else if part.secret == true, part.wasSet == true {
+                lost.append(part.name)
+            } else if let before = part.before {
+                change.set[part.name] = before
+            } else {
+                change.unset.append(part.name)
+            }
+        }
+        return (change, lost)
+    }
+}
+
+/// Changes that a person has been shown and may have done: in memory, for secrets are among them.
+final class ChangeBook: Sendable {
+    private struct Entry: Sendable {
+        let id: String
+        let session: String
+        let change: PluginChange
+        let until: ContinuousClock.Instant
+    }
+    private let entries = Mutex<[Entry]>([])
+    private static let (most, time) = (200, Duration.seconds(1_800))
+
+    /// - Returns: what it is known by, to this session alone.
+    func put(_ change: PluginChange, for viewer: Viewer) -> String {
+        let id = AccessKey().text
+        entries.withLock { entries in
+            entries.removeAll { $0.until < .now }
+            if entries.count >= Self.most { entries.removeFirst() }
+            entries.append(Entry(id: id, session: viewer.session.hash, change: change, until: .now + Self.time))
+        }
+        return id
+    }
+
+    func take(_ id: String?, of viewer: Viewer) -> PluginChange? {
+        entries.withLock { entries in
+            entries.removeAll { $0.until < .now }
+            guard let place = entries.firstIndex(where: { $0.id == id && $0.session == viewer.session.hash }) else {
+                return nil
+            }
+            return entries.remove(at: place).change
+        }
+    }
+}
+
+/// What the hub would do, or does, in words.
+enum PlanText {
+    static func changes(_ changes: [ConfigureAnswer.Change]) -> HTML {
+        "<ul>\(HTML.each(changes) { "<li>\(change($0))</li>" })</ul>"
+    }
+
+    static func change(_ change: ConfigureAnswer.Change) -> HTML {
+        func shown(_ value: SettingValue?) -> HTML {
+            guard let value else { return "not set" }
+            return "<code>\(SettingField.text(value).replacing("\n", with: ", "))</code>"
+        }
+        if change.name == "enabled" { return "\(change.after?.boolean == true ? "enabled" : "disabled")" }
+        if change.secret == true {
+            return
+                "<code>\(change.name)</code>: another one, which is not shown; it was \(change.wasSet == true ? "" : "not ")set"
+        }
+        return "<code>\(change.name)</code>: \(shown(change.after)); it was \(shown(change.before))"
+    }
+
+    /// What happens to instances; those that stay as they are are left out.
+    static func steps(_ plan: ConfigureAnswer.Plan) -> HTML {
+        var lines = plan.instances.filter { $0.action != "leave" }.map { step -> HTML in
+            let deed =
+                switch step.action {
+                case "start": "is started"
+                case "stop": "is ended"
+                case "restart": "is ended and started again"
+                default: "goes on, and greets the hub again"
+                }
+            return "<li>\(step.instance) \(deed)\(step.why.map { ": \($0)" } ?? "")</li>"
+        }
+        if !plan.persons.isEmpty { lines.append("<li>persons change: \(plan.persons.joined(separator: ", "))</li>") }
+        if !plan.needsRestart.isEmpty {
+            lines.append(
+                "<li>\(plan.needsRestart.joined(separator: ", ")) of [hub]: when the hub is started again</li>")
+        }
+        if lines.isEmpty { lines = ["<li>No plugin notices it.</li>"] }
+        return "<ul>\(HTML.joined(lines, by: ""))</ul>"
+    }
+
+    static func problems(_ problems: [ConfigureAnswer.Plan.Problem]) -> HTML {
+        guard !problems.isEmpty else { return HTML() }
+        return
+            "<ul>\(HTML.each(problems) { "<li class=\"\($0.severity == "error" ? "bad" : "faint")\">\(problem($0))</li>" })</ul>"
+    }
+
+    static func problem(_ problem: ConfigureAnswer.Plan.Problem) -> String {
+        let place = [problem.table.map { "[\($0)]" }, problem.key].compactMap(\.self).joined(separator: " ")
+        let suggestion = problem.suggestion.map { "; did you mean \($0)?" } ?? ""
+        return "line \(problem.line)\(place.isEmpty ? "" : ", \(place)"): \(problem.message)\(suggestion)"
+    }
+}

@@ -1,0 +1,146 @@
+import HTMLText
+import Hummingbird
+import PluginKit
+
+/// Log-ins at the services of plugins, led from a page: it shows what the plugin asks, and takes what a person pastes.
+struct PluginLogIns: Sendable {
+    let parts: WebParts
+    private let talks = LogInTalks()
+
+    init(parts: WebParts) { self.parts = parts }
+
+    private var hub: PluginContext { parts.hub }
+
+    /// Where it stands.
+    func response(_ name: String?, _ choice: Choice) async throws -> Response {
+        let facts = try await hub.pluginFacts(of: name)
+        guard facts.has("login") else { throw NoSuchPage() }
+        let frame = Frame(title: "Log in to \(facts.name)", choice: choice, path: NextPage.of(facts.name, "/login"))
+        let way: HTML = "<p><a href=\"\(url: NextPage.of(facts.name))\">\(facts.name)</a></p>"
+        guard let talk = talks.talk(of: facts.name) else {
+            return PageAnswer.page(frame.html("\(way)\(beginning(facts, choice.viewer))"))
+        }
+        guard talk.session == choice.viewer.session.hash else {
+            return PageAnswer.page(
+                frame.html("\(way)<p>Another browser is at it.</p>\(cancelling(facts.name, choice.viewer))"))
+        }
+        switch await talk.state {
+        case .ended: return end(talk, choice.viewer)
+        case .working:
+            return PageAnswer.page(
+                frame.html(
+                    """
+                    \(way)<p>The plugin is at it.</p><p><a class="button" href="\(url: NextPage.of(facts.name, "/login"))">Look \
+                    again</a></p>\(cancelling(facts.name, choice.viewer))
+                    """))
+        case .asking(let question, let number):
+            return PageAnswer.page(
+                frame.html("\(way)\(asking(question, number, facts.name, choice.viewer))"))
+        }
+    }
+
+    private func beginning(_ facts: PluginFacts, _ viewer: Viewer) -> HTML {
+        let declaration = facts.description?.commands?.first { $0.name == "login" }
+        let tokens = HTML.each(facts.condition.tokens ?? []) {
+            "<li>\($0.user ?? $0.account)\($0.advice.map { ": \($0)" } ?? ", logged in")</li>"
+        }
+        let form = OwnerGrants(hub).shown(.commands, to: "Logging in") {
+            """
+            <form class="fields" method="post" action="\(url: NextPage.of(facts.name, "/login"))">\(WebForm.token(of: viewer))
+            \(HTML.each(declaration?.arguments ?? []) { SettingField(argument: $0).html(isEnabled: true) })\
+            <button class="main">Begin</button></form>
+            """
+        }
+        return """
+            \(tokens.isEmpty ? HTML() : "<ul>\(tokens)</ul>")
+            <p>\(declaration?.help ?? "") It has ten minutes.</p>\(form)
+            """
+    }
+
+    private func asking(_ question: CommandQuestion, _ number: Int, _ name: String, _ viewer: Viewer) -> HTML {
+        let page: HTML =
+            question.url.map {
+                "<p><a class=\"button main\" href=\"\(url: $0)\" target=\"_blank\" rel=\"noreferrer noopener\">Open the page of the service</a></p>"
+            } ?? HTML()
+        let ending: HTML =
+            question.redirect.map { redirect in
+                """
+                <p>It ends on an address that begins with <code>\(redirect)</code> and may not load. Paste that whole address here, or the \
+                code that the page shows.</p>
+                """
+            } ?? HTML()
+        return """
+            <p>\(question.prompt)</p>\(page)\(ending)
+            <form class="fields" method="post" action="\(url: NextPage.of(name, "/login/answer"))">\(WebForm.token(of: viewer))
+            <input type="hidden" name="question" value="\(number)"><div class="field"><label for="answer">Your answer</label>\
+            <input id="answer" name="answer" type="\(question.isSecret ? "password" : "text")" required autocomplete="off" \
+            spellcheck="false" autocapitalize="off"></div>
+            <button class="main">Go on</button></form>
+            \(cancelling(name, viewer))
+            """
+    }
+
+    private func cancelling(_ name: String, _ viewer: Viewer) -> HTML {
+        """
+        <form method="post" action="\(url: NextPage.of(name, "/login/cancel"))">\(WebForm.token(of: viewer))\
+        <button>Give it up</button></form>
+        """
+    }
+
+    // MARK: - Forms
+
+    func begin(_ call: PluginCall) async throws -> Response {
+        let facts = try await hub.pluginFacts(of: call.instance)
+        guard let declaration = facts.description?.commands?.first(where: { $0.name == "login" }) else {
+            throw NoSuchPage()
+        }
+        let grants = OwnerGrants(hub)
+        guard grants.have(.commands) else {
+            parts.notices.put("<p>\(grants.advice(.commands, to: "Logging in"))</p>", for: call.viewer)
+            return NextPage.redirect(to: NextPage.of(call.instance, "/login"))
+        }
+        let fields = declaration.arguments.map { SettingField(argument: $0).filled(from: call.form) }
+        let arguments = Dictionary(
+            fields.compactMap { field in field.argument.map { (field.declaration.name, $0) } }
+        ) { $1 }
+        let talk = LogInTalk(instance: call.instance, session: call.viewer.session.hash)
+        guard talks.add(talk) else {
+            parts.notices.put(
+                "<p>Log-ins are under way already; finish or give up one of them first.</p>", for: call.viewer)
+            return NextPage.redirect(to: NextPage.of(call.instance, "/login"))
+        }
+        await talk.begin(hub, arguments)
+        return await next(talk, call)
+    }
+
+    func answer(_ call: PluginCall) async throws -> Response {
+        let again = NextPage.redirect(to: NextPage.of(call.instance, "/login"))
+        guard let talk = talks.talk(of: call.instance), talk.session == call.viewer.session.hash else {
+            parts.notices.put("<p>This log-in is over; begin another.</p>", for: call.viewer)
+            return again
+        }
+        guard let answer = call.form["answer"], let question = call.form["question"].flatMap({ Int($0) }),
+            await talk.answer(answer, to: question)
+        else { return again }
+        return await next(talk, call)
+    }
+
+    func cancel(_ call: PluginCall) async throws -> Response {
+        if let talk = talks.remove(call.instance) { await talk.cancel() }
+        parts.notices.put("<p>The log-in was given up.</p>", for: call.viewer)
+        return NextPage.redirect(to: NextPage.of(call.instance))
+    }
+
+    /// Waits a while for what comes next, so that a person seldom sees that nothing has come yet.
+    private func next(_ talk: LogInTalk, _ call: PluginCall) async -> Response {
+        await talk.change(within: .seconds(15))
+        if case .ended = await talk.state { return end(talk, call.viewer) }
+        return NextPage.redirect(to: NextPage.of(call.instance, "/login"))
+    }
+
+    private func end(_ talk: LogInTalk, _ viewer: Viewer) -> Response {
+        if let words = talk.words { parts.notices.put(words, for: viewer) }
+        talks.remove(talk.instance)
+        return NextPage.redirect(to: NextPage.of(talk.instance))
+    }
+}

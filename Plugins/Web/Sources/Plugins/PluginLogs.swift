@@ -1,0 +1,58 @@
+import HTMLText
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PluginKit
+
+/// The last lines of an instance's log; a browser with JavaScript asks for them again every two seconds, and is told when there are others.
+struct PluginLogs: Sendable {
+    let hub: PluginContext
+
+    private static let most = 200
+
+    func response(_ name: String?, _ choice: Choice) async throws -> Response {
+        guard let name, PeerName.isValid(name) else { throw NoSuchPage() }
+        let grants = OwnerGrants(hub)
+        let frame = Frame(
+            title: "Log of \(name)", choice: choice, path: NextPage.of(name, "/logs"), scripts: [Asset.logs])
+        guard grants.have(.logs) else {
+            return PageAnswer.page(frame.html("<p>\(grants.advice(.logs, to: "Reading logs"))</p>"))
+        }
+        let (text, hasMore) = try await lines(of: name)
+        let note: HTML = hasMore ? "<p class=\"faint\">Older ones: <code>hub logs \(name)</code>.</p>" : HTML()
+        return PageAnswer.page(
+            frame.html(
+                """
+                <p><a href="\(url: NextPage.of(name))">\(name)</a></p>\(note)
+                <p class="faint" id="log-state" role="status">Load the page again for newer lines.</p>
+                <pre class="log" id="log" tabindex="0" aria-label="Log of \(name)" \
+                data-lines="\(url: NextPage.of(name, "/logs/lines"))">\(text)</pre>
+                """))
+    }
+
+    /// The same lines as plain text; 304 where the browser has them.
+    func lines(_ name: String?, _ request: Request) async throws -> Response {
+        guard let name, PeerName.isValid(name) else { throw NoSuchPage() }
+        let text = try await lines(of: name).text
+        let tag = Asset.tag(of: text)
+        guard request.headers[.ifNoneMatch] != tag else {
+            return Response(status: .notModified, headers: [.eTag: tag])
+        }
+        return Response(
+            status: .ok, headers: [.contentType: "text/plain; charset=utf-8", .eTag: tag],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    private func lines(of name: String) async throws -> (text: String, hasMore: Bool) {
+        do {
+            let page = try await hub.logs(of: name, limit: Self.most)
+            let text = page.lines.map { line in
+                let from = line.from == .hub ? "hub " : ""
+                return "\(line.time.prefix(19).replacing("T", with: " ")) \(line.level) \(from)\(line.text)"
+            }
+            return (text.isEmpty ? "It has no lines yet." : text.joined(separator: "\n"), page.more)
+        } catch let error as AskError where error.error?.code == .field {
+            throw NoSuchPage()
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import HTMLText
+import HealthText
+import Hummingbird
+import PluginKit
+
+/// One instance: how it is, what it may, its settings as a form, and what it can be asked to do.
+struct PluginPage: Sendable {
+    let hub: PluginContext
+
+    func response(_ name: String?, _ choice: Choice) async throws -> Response {
+        let grants = OwnerGrants(hub)
+        guard grants.have(.status) else {
+            return PageAnswer.page(
+                Frame(title: "Plugins", choice: choice, path: "/plugins").html(
+                    "<p>\(grants.advice(.status, to: "How the plugins are"))</p>"))
+        }
+        return page(try await hub.pluginFacts(of: name), choice)
+    }
+
+    /// - Parameters:
+    ///   - fields: as a person has filled them in; `nil`: as they are.
+    ///   - refusal: what is wrong with them as a whole.
+    func page(
+        _ facts: PluginFacts, _ choice: Choice, fields: [SettingField]? = nil, refusal: HTML? = nil
+    ) -> Response {
+        let grants = OwnerGrants(hub)
+        let actions = PluginActions(grants: grants, viewer: choice.viewer)
+        let frame = Frame(title: facts.name, choice: choice, path: "/plugins/\(facts.name)")
+        let html = frame.html(
+            """
+            <p><a href="/plugins">All plugins</a></p>
+            \(refusal.map { "<div class=\"notice bad\" role=\"alert\">\($0)</div>" } ?? HTML())
+            <p class="state">\(PluginWords.state(facts.condition))</p>
+            \(PluginWords.trouble(facts.condition))
+            <div class="buttons">\(buttons(facts, actions))</div>
+            \(self.facts(facts))
+            \(settings(facts, fields, grants, choice.viewer))
+            \(commands(facts, grants, choice.viewer))
+            """)
+        return PageAnswer.page(html, refusal == nil ? .ok : .unprocessableContent)
+    }
+
+    private func buttons(_ facts: PluginFacts, _ actions: PluginActions) -> HTML {
+        var parts: [HTML] = []
+        if facts.has("login") {
+            parts.append("<a class=\"button\" href=\"\(url: NextPage.of(facts.name, "/login"))\">Log in</a>")
+        }
+        if facts.condition.enabled, facts.condition.remote != true {
+            let waits = ["quarantined", "failed", "finished", "restarting", "resting"].contains(facts.condition.state)
+            parts.append(
+                waits
+                    ? actions.button(facts.name, "release", "Start again", right: .release)
+                    : actions.button(facts.name, "restart", "Restart", right: .restart))
+        }
+        parts.append("<a class=\"button\" href=\"\(url: NextPage.of(facts.name, "/logs"))\">Log lines</a>")
+        return HTML.joined(parts, by: "")
+    }
+
+    private func facts(_ facts: PluginFacts) -> HTML {
+        let condition = facts.condition
+        var rows: [(String, String)] = [("Kind", condition.kind)]
+        if let description = facts.description {
+            if let summary = description.summary { rows.append(("What", summary)) }
+            if let version = description.version { rows.append(("Version", version)) }
+            rows.append(("Reads", PluginWords.types(description.grants.read)))
+            rows.append(("Shares", PluginWords.types(description.grants.write)))
+            rows.append(("Persons", description.persons?.joined(separator: ", ") ?? "all"))
+            if condition.remote != true {
+                let reached = description.reaches.map { $0.isEmpty ? "" : "; reaches \($0.joined(separator: ", "))" }
+                rows.append(
+                    (
+                        "Confined",
+                        description.isolation == nil
+                            ? "no: it may do all that the hub's user may" : "yes\(reached ?? "")"
+                    ))
+            }
+            if let tier = description.tier { rows.append(("Examined", tier.tier)) }
+            if let fault = description.fault { rows.append(("Fault", fault)) }
+        }
+        for logIn in condition.tokens ?? [] {
+            let until = Self.moment(logIn.expires).map { ", until \($0)" } ?? ""
+            rows.append(("Log-in", "\(logIn.user ?? logIn.account)\(logIn.advice.map { ": \($0)" } ?? until)"))
+        }
+        rows.append(("Records", "\(NumberText.grouped(condition.records)) since the hub was started"))
+        if let last = Self.moment(condition.lastRecord) {
+            rows.append(("Last record", last))
+        }
+        if condition.restarts > 0 { rows.append(("Restarts", NumberText.grouped(condition.restarts))) }
+        return "<dl>\(HTML.each(rows) { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" })</dl>"
+    }
+
+    private static func moment(_ text: String?) -> String? {
+        text.flatMap { try? Timestamp(parsing: $0) }.map { MomentText.moment($0) }
+    }
+
+    // MARK: - Settings
+
+    private func settings(
+        _ facts: PluginFacts, _ fields: [SettingField]?, _ grants: OwnerGrants, _ viewer: Viewer
+    ) -> HTML {
+        let action = NextPage.of(facts.name, "/change")
+        guard grants.have(.plugins) else {
+            return "<h2 id=\"settings\">Settings</h2><p>\(grants.advice(.plugins, to: "Its settings"))</p>"
+        }
+        guard let description = facts.description else {
+            return """
+                <h2 id="settings">Settings</h2><p>Its section of hub.conf has errors, or its program does not say what it is: \
+                <a href="/apply">hub.conf as the hub reads it</a> says what is wrong.</p>
+                """
+        }
+        let fields = fields ?? SettingField.all(of: description)
+        let mayChange = grants.have(.configure) && facts.name != hub.instance
+        let reason: HTML =
+            facts.name == hub.instance
+            ? "<p class=\"faint\">This is the page itself: <code>hub configure \(facts.name) key=value</code> changes it.</p>"
+            : grants.have(.configure)
+                ? HTML() : "<p class=\"faint\">\(grants.advice(.configure, to: "Changing settings"))</p>"
+        let toggle: HTML =
+            mayChange
+            ? """
+            <form method="post" action="\(url: action)">\(WebForm.token(of: viewer))\
+            <input type="hidden" name="enabled" value="\(facts.condition.enabled ? "false" : "true")">\
+            <button>\(facts.condition.enabled ? "Disable …" : "Enable …")</button></form>
+            """ : HTML()
+        guard !fields.isEmpty else {
+            return "<h2 id=\"settings\">Settings</h2><p>It has none.</p>\(reason)\(toggle)"
+        }
+        let inputs = HTML.each(fields) { $0.html(isEnabled: mayChange) }
+        let submit: HTML = mayChange ? "<button class=\"main\">Show what would change</button>" : HTML()
+        return """
+            <h2 id="settings">Settings</h2>\(reason)
+            <form class="fields" method="post" action="\(url: action)">\(WebForm.token(of: viewer))
+            \(inputs)\(submit)</form>
+            \(toggle)
+            """
+    }
+
+    // MARK: - Commands
+
+    private func commands(_ facts: PluginFacts, _ grants: OwnerGrants, _ viewer: Viewer) -> HTML {
+        let commands = (facts.description?.commands ?? []).filter { !["login", "logout"].contains($0.name) }
+        guard !commands.isEmpty else { return HTML() }
+        let forms = grants.shown(.commands, to: "Asking plugins to do something") {
+            HTML.each(commands) { command in
+                """
+                <details><summary>\(command.name): \(command.help)</summary>
+                <form class="fields" method="post" action="\(url: NextPage.of(facts.name, "/do/\(command.name)"))">\
+                \(WebForm.token(of: viewer))
+                \(HTML.each(command.arguments) { SettingField(argument: $0).html(isEnabled: true) })\
+                <button>Do it</button></form></details>
+
+                """
+            }
+        }
+        return "<h2>What it can be asked to do</h2>\(forms)"
+    }
+}

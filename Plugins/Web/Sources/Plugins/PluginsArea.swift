@@ -1,0 +1,104 @@
+import HTMLText
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PluginKit
+
+/// The page Plugins, a page for each instance, and what their forms do; for the owner alone.
+struct PluginsArea: SiteArea {
+    private let parts: WebParts
+    private let changes: PluginChanges
+    private let logIns: PluginLogIns
+
+    init(parts: WebParts) {
+        self.parts = parts
+        changes = PluginChanges(parts: parts)
+        logIns = PluginLogIns(parts: parts)
+    }
+
+    func add(to router: some RouterMethods<Visit>) {
+        let (parts, changes, logIns) = (parts, changes, logIns)
+        let deeds = PluginDeeds(parts: parts)
+        router.get("/plugins") { request, visit in
+            try await PluginsPage(hub: parts.hub).response(Self.choice(request, visit, parts))
+        }
+        router.get("/plugins/:instance") { request, visit in
+            try await PluginPage(hub: parts.hub).response(
+                visit.parameters.get("instance"), Self.choice(request, visit, parts))
+        }
+        let logs = PluginLogs(hub: parts.hub)
+        router.get("/plugins/:instance/logs") { request, visit in
+            try await logs.response(visit.parameters.get("instance"), Self.choice(request, visit, parts))
+        }
+        router.get("/plugins/:instance/logs/lines") { request, visit in
+            _ = try Self.owner(visit)
+            return try await logs.lines(visit.parameters.get("instance"), request)
+        }
+        router.get("/plugins/:instance/login") { request, visit in
+            try await logIns.response(visit.parameters.get("instance"), Self.choice(request, visit, parts))
+        }
+        post("login", router, logIns.begin)
+        post("login/answer", router, logIns.answer)
+        post("login/cancel", router, logIns.cancel)
+        post("restart", router, deeds.restart)
+        post("release", router, deeds.release)
+        post("do/:command", router, deeds.carryOut)
+        post("change", router, changes.plan)
+        post("save", router, changes.save)
+        router.get("/apply") { request, visit in
+            try await deeds.plan(Self.choice(request, visit, parts))
+        }
+        router.post("/apply") { request, visit in
+            _ = try Self.owner(visit)
+            return try await deeds.apply(try await WebForm.read(request, visit).1)
+        }
+    }
+
+    /// Adds what a form of an instance's page does.
+    private func post(
+        _ path: String, _ router: some RouterMethods<Visit>,
+        _ deed: @escaping @Sendable (PluginCall) async throws -> Response
+    ) {
+        let parts = parts
+        router.post(RouterPath("/plugins/:instance/\(path)")) { request, visit in
+            let choice = try Self.choice(request, visit, parts)
+            let (form, _) = try await WebForm.read(request, visit)
+            guard let instance = visit.parameters.get("instance"), PeerName.isValid(instance) else {
+                throw NoSuchPage()
+            }
+            return try await deed(
+                PluginCall(
+                    instance: instance, command: visit.parameters.get("command") ?? "", form: form, choice: choice))
+        }
+    }
+
+    /// - Throws: `NoSuchPage` for one who is not the owner, as if there were nothing here.
+    private static func owner(_ visit: Visit) throws -> Viewer {
+        guard let viewer = visit.viewer, viewer.isOwner else { throw NoSuchPage() }
+        return viewer
+    }
+
+    private static func choice(_ request: Request, _ visit: Visit, _ parts: WebParts) throws -> Choice {
+        _ = try owner(visit)
+        return try Choice(request, visit, parts)
+    }
+}
+
+/// A form of an instance's page that its owner has sent.
+struct PluginCall: Sendable {
+    let instance: String
+    /// Which of the plugin's own commands is meant, where it is about one.
+    let command: String
+    let form: WebForm
+    let choice: Choice
+    var viewer: Viewer { choice.viewer }
+}
+
+/// Where a browser goes when a form has done its work.
+enum NextPage {
+    static func redirect(to path: String) -> Response {
+        Response(status: .seeOther, headers: [.location: path])
+    }
+
+    static func of(_ instance: String, _ more: String = "") -> String { "/plugins/\(instance)\(more)" }
+}

@@ -1,0 +1,132 @@
+import HTMLText
+import HealthText
+import Hummingbird
+import PluginKit
+
+/// The page Plugins: how each instance is, and the button that mends what is wrong.
+struct PluginsPage: Sendable {
+    let hub: PluginContext
+
+    func response(_ choice: Choice) async throws -> Response {
+        let frame = Frame(title: "Plugins", choice: choice, path: "/plugins")
+        let grants = OwnerGrants(hub)
+        guard grants.have(.status) else {
+            return PageAnswer.page(frame.html("<p>\(grants.advice(.status, to: "How the plugins are"))</p>"))
+        }
+        let all = try await hub.pluginFacts()
+        guard !all.isEmpty else {
+            return PageAnswer.page(
+                frame.html(
+                    """
+                    <p>hub.conf has no plugin: <code>hub plugin search</code> finds those that there are, and \
+                    <code>hub plugin install</code> brings one.</p>
+                    """))
+        }
+        let wrong = all.filter { !$0.isWell }
+        let well = all.filter(\.isWell)
+        let head: HTML =
+            wrong.isEmpty
+            ? "<p class=\"good\">All \(all.count) plugins are well, or not enabled.</p>"
+            : "<p>\(NumberText.count(wrong.count, "plugin needs", "plugins need")) you, of \(all.count).</p>"
+        let actions = PluginActions(grants: grants, viewer: choice.viewer)
+        let cards = HTML.each(wrong + well) { card($0, actions) }
+        let note =
+            grants.have(.plugins)
+            ? HTML() : "<p class=\"faint\">\(grants.advice(.plugins, to: "What they read and share"))</p>"
+        return PageAnswer.page(
+            frame.html(
+                """
+                \(head)<ul class="plugins">\(cards)</ul>\(note)
+                <p><a href="/apply">What would change if the hub read hub.conf again</a></p>
+                """))
+    }
+
+    private func card(_ facts: PluginFacts, _ actions: PluginActions) -> HTML {
+        """
+        <li class="plugin"><h2><a href="\(url: NextPage.of(facts.name))">\(facts.name)</a></h2>
+        <p class="state">\(PluginWords.state(facts.condition))</p>
+        \(facts.description?.summary.map { "<p class=\"faint\">\($0)</p>" } ?? HTML())
+        \(PluginWords.trouble(facts.condition))
+        \(facts.description.map { "<p class=\"faint\">\(PluginWords.shares($0))</p>" } ?? HTML())
+        \(actions.repairs(facts))</li>
+
+        """
+    }
+}
+
+/// What is said of an instance, in words.
+enum PluginWords {
+    static func state(_ condition: PluginFacts.Condition) -> HTML {
+        let isGood = condition.advice == nil && (condition.alive || condition.state == "resting")
+        var words = [condition.state]
+        if let seconds = condition.restartIn { words.append("again in \(NumberText.duration(seconds: seconds))") }
+        if condition.fresh == false { words.append("no record for a day") }
+        if condition.delivering == false { words.append("deliveries wait") }
+        if condition.remote == true { words.append("on another machine") }
+        let text = words.joined(separator: ", ")
+        if condition.advice != nil { return "<span class=\"bad\">\(text)</span>" }
+        return isGood ? "<span class=\"good\">\(text)</span>" : "\(text)"
+    }
+
+    /// The last error and what to do.
+    static func trouble(_ condition: PluginFacts.Condition) -> HTML {
+        var lines: [HTML] = []
+        if let advice = condition.advice { lines.append("<p>\(condition.name) \(advice)</p>") }
+        if let error = condition.lastError, condition.advice?.contains(error) != true {
+            lines.append("<p class=\"faint\">Last error: \(error)</p>")
+        }
+        for logIn in condition.tokens ?? [] where condition.enabled {
+            if let advice = logIn.advice { lines.append("<p>\(logIn.user ?? logIn.account): \(advice)</p>") }
+        }
+        return HTML.joined(lines, by: "")
+    }
+
+    static func shares(_ description: PluginFacts.Description) -> HTML {
+        let parts = [("Reads", description.grants.read), ("shares", description.grants.write)].map { word, scope in
+            "\(word) \(types(scope))"
+        }
+        return "\(parts.joined(separator: "; "))."
+    }
+
+    static func types(_ scope: PluginFacts.Description.Scope) -> String {
+        func name(_ text: String) -> String { (try? TypeID(text)).map(TypeName.text) ?? text }
+        let denied = scope.denied.map { " but \($0.map(name).joined(separator: ", "))" } ?? ""
+        if scope.types == ["*"] { return "all types\(denied)" }
+        return scope.types.isEmpty ? "nothing" : scope.types.map(name).joined(separator: ", ")
+    }
+}
+
+/// Buttons that have the hub do something about an instance.
+struct PluginActions: Sendable {
+    let grants: OwnerGrants
+    let viewer: Viewer
+
+    /// Those that mend what is wrong, the likeliest first.
+    func repairs(_ facts: PluginFacts) -> HTML {
+        let condition = facts.condition
+        var parts: [HTML] = []
+        if facts.needsLogIn, facts.has("login") {
+            parts.append("<a class=\"button main\" href=\"\(url: NextPage.of(facts.name, "/login"))\">Log in</a>")
+        }
+        if ["quarantined", "failed", "finished", "restarting"].contains(condition.state) {
+            parts.append(button(facts.name, "release", "Start again", right: .release))
+        } else if condition.hasError == true || condition.state == "silent" {
+            parts.append(button(facts.name, "restart", "Restart", right: .restart))
+        }
+        if condition.isFallback == true || condition.state == "failed" {
+            parts.append("<a class=\"button\" href=\"\(url: NextPage.of(facts.name))#settings\">Settings</a>")
+        }
+        return parts.isEmpty ? HTML() : "<div class=\"buttons\">\(HTML.joined(parts, by: ""))</div>"
+    }
+
+    /// A form of one button; where the page may not, the line that grants it.
+    func button(_ instance: String, _ deed: String, _ label: String, right: OwnerRight) -> HTML {
+        guard grants.have(right) else {
+            return "<p class=\"faint\">\(grants.advice(right, to: "\(label)"))</p>"
+        }
+        return """
+            <form method="post" action="\(url: NextPage.of(instance, "/\(deed)"))">\(WebForm.token(of: viewer))\
+            <button>\(label)<span class="hidden"> \(instance)</span></button></form>
+            """
+    }
+}

@@ -1,0 +1,182 @@
+import HTMLText
+import PluginKit
+
+/// One setting of a plugin, or one argument of its commands, as a form has it.
+struct SettingField: Sendable {
+    let declaration: SettingDeclaration
+    /// What holds now, the default too; `nil`: nothing.
+    let value: SettingValue?
+    /// What stands in the form.
+    private(set) var text: String
+    /// Whether the secret that is there is to go.
+    private(set) var isRemoved = false
+    private var isArgument = false
+    /// What is wrong with it.
+    var fault: String?
+
+    init(_ declaration: SettingDeclaration, _ value: SettingValue?) {
+        (self.declaration, self.value) = (declaration, value)
+        text = declaration.isSecret || value == declaration.defaultValue ? "" : value.map(Self.text) ?? ""
+    }
+
+    /// An argument of a command: a path of it gives the program nothing to reach.
+    init(argument declaration: SettingDeclaration) {
+        self.init(declaration, nil)
+        isArgument = true
+    }
+
+    static func all(of description: PluginFacts.Description) -> [SettingField] {
+        (description.declarations ?? []).map { SettingField($0, description.settings[$0.name]) }
+    }
+
+    private var name: String { "set-\(declaration.name)" }
+
+    /// Whether it names a place of the machine that the program may reach: that only the owner changes (Protocol R8.184).
+    private var namesPlace: Bool {
+        if isArgument { return false }
+        if [value, declaration.defaultValue].contains(where: { $0.map { !declaration.places(in: $0).isEmpty } ?? false }
+        ) {
+            return true
+        }
+        switch declaration.type {
+        case .path, .list(of: .path): return declaration.access != SettingAccess.none
+        default: return false
+        }
+    }
+
+    // MARK: - From a form
+
+    /// The same with what a person has entered.
+    func filled(from form: WebForm) -> SettingField {
+        var field = self
+        guard !namesPlace, form.has(name) else { return field }
+        field.text = form[name] ?? ""
+        field.isRemoved = form["remove-\(declaration.name)"] != nil
+        return field
+    }
+
+    enum Change: Sendable, Equatable { case set(SettingValue), unset }
+
+    /// What is to be written; `nil`: all is so already.
+    var change: Change? {
+        if declaration.isSecret {
+            if !text.isEmpty { return .set(.string(text)) }
+            return isRemoved && value != nil ? .unset : nil
+        }
+        guard !text.isEmpty else { return value == declaration.defaultValue ? nil : .unset }
+        let entered = Self.value(text, declaration.type)
+        return entered == value ? nil : .set(entered)
+    }
+
+    /// As an argument of a command.
+    var argument: SettingValue? { text.isEmpty ? nil : Self.value(text, declaration.type) }
+
+    /// As its type wants it; a text of another kind stays one, which the hub refuses in words.
+    private static func value(_ text: String, _ type: SettingType) -> SettingValue {
+        switch type {
+        case .integer: Int64(text.trimmed).map(SettingValue.integer) ?? .string(text)
+        case .number:
+            Int64(text.trimmed).map(SettingValue.integer) ?? Double(text.trimmed).map(SettingValue.number)
+                ?? .string(text)
+        case .boolean: Bool(text).map(SettingValue.boolean) ?? .string(text)
+        case .list(let element):
+            .list(
+                text.split(whereSeparator: \.isNewline).map(\.trimmed).filter { !$0.isEmpty }.map { value($0, element) }
+            )
+        default: .string(text)
+        }
+    }
+
+    static func text(_ value: SettingValue) -> String {
+        switch value {
+        case .string(let text): text
+        case .integer(let number): String(number)
+        case .number(let number): String(number)
+        case .boolean(let truth): String(truth)
+        case .list(let values): values.map(text).joined(separator: "\n")
+        case .secret: "<secret>"
+        }
+    }
+
+    // MARK: - In a page
+
+    func html(isEnabled: Bool) -> HTML {
+        let help: HTML = "<span class=\"help\" id=\"\(name)-help\">\(helpText)</span>"
+        let error = fault.map { "<span class=\"bad\" id=\"\(name)-error\">\($0)</span>" as HTML } ?? HTML()
+        let label: HTML =
+            "<label for=\"\(name)\">\(declaration.name)\(declaration.isRequired ? " (needed)" : "")</label>"
+        guard isEnabled, !namesPlace else {
+            let shown = value.map { declaration.isSecret ? "set, and not shown" : Self.text($0) } ?? "not set"
+            let place: HTML =
+                namesPlace && isEnabled
+                ? " <span class=\"help\">It names a place of the hub's machine: only <code>hub configure</code> changes it.</span>"
+                : HTML()
+            return
+                "<div class=\"field\"><span class=\"label\">\(declaration.name)</span><code>\(shown)</code>\(help)\(place)\(error)</div>\n"
+        }
+        return "<div class=\"field\">\(label)\(input)\(removal)\(help)\(error)</div>\n"
+    }
+
+    private var helpText: String {
+        let standard = declaration.defaultValue.map { "; if it is empty: \(Self.text($0).replacing("\n", with: ", "))" }
+        let end = declaration.help.hasSuffix(".") ? "" : "."
+        return "\(declaration.help)\(end) Takes \(declaration.type.expected)\(standard ?? "")."
+    }
+
+    private var described: HTML {
+        fault == nil
+            ? "aria-describedby=\"\(name)-help\""
+            : "aria-describedby=\"\(name)-help \(name)-error\" aria-invalid=\"true\""
+    }
+
+    private var input: HTML {
+        switch declaration.type {
+        case .boolean: select([("true", "yes"), ("false", "no")])
+        case .choice(let choices): select(choices.map { ($0, $0) })
+        case .list:
+            "<textarea id=\"\(name)\" name=\"\(name)\" rows=\"3\" \(described)>\n\(text)</textarea><span class=\"help\">One a line.</span>"
+        case .integer: box("text", "inputmode=\"numeric\"")
+        case .number: box("text", "inputmode=\"decimal\"")
+        case .date: box("date", "")
+        case .timeOfDay: box("time", "")
+        case .url: box("text", "inputmode=\"url\"")
+        default: declaration.isSecret ? box("password", "autocomplete=\"new-password\"") : box("text", "")
+        }
+    }
+
+    private func box(_ type: String, _ more: HTML) -> HTML {
+        let place = declaration.isSecret && value != nil ? "set; stays if this is empty" : ""
+        return """
+            <input id="\(name)" name="\(name)" type="\(type)" value="\(declaration.isSecret ? "" : text)" \
+            placeholder="\(place)" spellcheck="false" autocapitalize="off" \(more) \(described)>
+            """
+    }
+
+    private func select(_ choices: [(value: String, label: String)]) -> HTML {
+        let standard = declaration.defaultValue.map { value in
+            let text = Self.text(value)
+            return "as usual: \(choices.first { $0.value == text }?.label ?? text)"
+        }
+        let options = HTML.each(choices) {
+            "<option value=\"\($0.value)\" \("selected", if: $0.value == text)>\($0.label)</option>"
+        }
+        return """
+            <select id="\(name)" name="\(name)" \(described)><option value="">\(standard ?? "not set")</option>\(options)</select>
+            """
+    }
+
+    private var removal: HTML {
+        guard declaration.isSecret, value != nil, !declaration.isRequired else { return HTML() }
+        return """
+            <label class="choice"><input type="checkbox" name="remove-\(declaration.name)" value="yes" \
+            \("checked", if: isRemoved)> take it out</label>
+            """
+    }
+}
+
+extension StringProtocol {
+    /// Without blanks around it.
+    fileprivate var trimmed: String {
+        String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+}

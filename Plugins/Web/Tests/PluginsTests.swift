@@ -1,0 +1,248 @@
+import Foundation
+import HubProcess
+import Testing
+
+@testable import Web
+
+/// The page Plugins: what it shows, what its forms do, and what they cannot do.
+@Suite(.timeLimit(.minutes(3)))
+struct PluginsTests {
+    private static let all = #"["*"]"#
+    /// A plugin of a service that is not there, and one that writes into a folder.
+    private static let sections = """
+
+        # what Exist gets
+        [plugin.exist]  # here
+        base = "http://127.0.0.1:9"
+        persons = ["me"]
+        client_id = "app"
+        client_secret = "very-secret"   # of the app
+        ## How many days back values are sent.
+        # days = 30
+
+        [plugin.files]
+        kind = "json-lines"
+        path = "lines"
+        """
+
+    private static func scene(_ owner: String = all) async throws -> Scene {
+        try await Scene(settings: sections, owner: owner)
+    }
+
+    /// Sends a form as a browser does that has the page.
+    private static func send(
+        _ scene: Scene, _ path: String, _ fields: String, from page: String? = nil, _ cookie: String
+    ) async throws -> Scene.Answer {
+        let page = page ?? path.split(separator: "/").prefix(2).map { "/\($0)" }.joined()
+        let shown = try await scene.get(page, cookie: cookie)
+        let token = try #require(value(of: "token", in: shown.body), "\(page): \(shown)")
+        return try await scene.post(path, "token=\(token)&\(fields)", cookie: cookie)
+    }
+
+    private static func value(of name: String, in body: String) -> String? {
+        guard let start = body.range(of: "name=\"\(name)\" value=\"") else { return nil }
+        return String(body[start.upperBound...].prefix { $0 != "\"" })
+    }
+
+    /// The fields of exist's form, as they stand there.
+    private static let fields =
+        "set-base=http%3A%2F%2F127.0.0.1%3A9&set-client_id=app&set-client_secret=&set-attributes=&set-days="
+
+    @Test func `the owner sees each plugin, how it is and what it shares; secrets are not there`() async throws {
+        let scene = try await Self.scene()
+        let owner = try await scene.logIn()
+        let list = try await scene.get("/plugins", cookie: owner)
+        #expect(list.status == 200, "\(list)")
+        for word in ["exist", "files", "web", "Reads all types"] {
+            #expect(list.body.contains(word), "\(word): \(list.body)")
+        }
+        let page = try await scene.get("/plugins/exist", cookie: owner)
+        #expect(page.body.contains("very-secret") == false && page.body.contains("set; stays if this is empty"))
+        #expect(page.body.contains("<option value=\"window\"") && page.body.contains("id=\"set-days\""), "\(page.body)")
+        let files = try await scene.get("/plugins/files", cookie: owner)
+        #expect(!files.body.contains("name=\"set-path\"") && files.body.contains("hub configure"), "\(files.body)")
+        let own = try await scene.get("/plugins/web", cookie: owner)
+        #expect(!own.body.contains("Show what would change") && own.body.contains("This is the page itself"))
+        #expect(try await scene.get("/plugins/nobody", cookie: owner).status == 404)
+    }
+
+    @Test func `who may see one person finds nothing at any address of it`() async throws {
+        let scene = try await Self.scene()
+        let ben = try await scene.logIn("ben")
+        for path in [
+            "/plugins", "/plugins/exist", "/plugins/exist/logs", "/plugins/exist/logs/lines", "/plugins/exist/login",
+            "/apply", "/plugins/nobody",
+        ] {
+            #expect(try await scene.get(path, cookie: ben).status == 404, "\(path)")
+        }
+        let token = try #require(Self.value(of: "token", in: try await scene.get("/", cookie: ben).body))
+        let before = try scene.configuration
+        for path in [
+            "/plugins/exist/restart", "/plugins/exist/release", "/plugins/exist/change", "/plugins/exist/save",
+            "/plugins/exist/login", "/plugins/exist/login/answer", "/plugins/exist/do/plan", "/apply",
+        ] {
+            let answer = try await scene.post(path, "token=\(token)&enabled=false", cookie: ben)
+            #expect(answer.status == 404, "\(path): \(answer)")
+        }
+        #expect(try scene.configuration == before)
+    }
+
+    @Test func `a setting is checked beside its field, shown with what it does, saved, and taken back`() async throws {
+        let scene = try await Self.scene()
+        let owner = try await scene.logIn()
+        let before = try scene.configuration
+        let wrong = try await Self.send(scene, "/plugins/exist/change", Self.fields + "0", owner)
+        #expect(wrong.status == 422 && wrong.body.contains("from 1 to 36500"), "\(wrong)")
+        #expect(wrong.body.contains("aria-describedby=\"set-days-help set-days-error\" aria-invalid=\"true\""))
+        #expect(wrong.body.contains("name=\"set-days\" type=\"text\" value=\"0\""), "what was typed stays")
+        #expect(try scene.configuration == before)
+
+        let same = try await Self.send(scene, "/plugins/exist/change", Self.fields, owner)
+        #expect(same.status == 303)
+        #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("All is so already"))
+
+        let plan = try await Self.send(scene, "/plugins/exist/change", Self.fields + "10", owner)
+        #expect(plan.status == 200 && plan.body.contains("exist is ended and started again"), "\(plan)")
+        #expect(plan.body.contains("<code>days</code>: <code>10</code>; it was not set"), "\(plan.body)")
+        #expect(try scene.configuration == before)
+        let id = try #require(Self.value(of: "change", in: plan.body))
+        let other = try await scene.logIn()
+        #expect(try await Self.send(scene, "/plugins/exist/save", "change=\(id)", other).status == 303)
+        #expect(try scene.configuration == before, "another browser was not shown it")
+        #expect(try await Self.send(scene, "/plugins/exist/save", "change=\(id)", owner).status == 303)
+        #expect(try scene.configuration == before.replacing("# days = 30\n", with: "# days = 30\ndays = 10\n"))
+
+        let done = try await scene.get("/plugins/exist", cookie: owner)
+        #expect(done.body.contains("Saved.") && done.body.contains("value=\"10\""), "\(done.body)")
+        let undo = try #require(Self.value(of: "change", in: done.body))
+        #expect(try await Self.send(scene, "/plugins/exist/save", "change=\(undo)", owner).status == 303)
+        #expect(try scene.configuration == before)
+        #expect(try await Self.send(scene, "/plugins/exist/save", "change=\(id)", owner).status == 303)
+        #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("Nothing was changed"))
+    }
+
+    @Test func `a secret can be set and is never told, and what was there is said to be lost`() async throws {
+        let scene = try await Self.scene()
+        let owner = try await scene.logIn()
+        let fields = Self.fields.replacing("set-client_secret=", with: "set-client_secret=new%22secret%5C")
+        let plan = try await Self.send(scene, "/plugins/exist/change", fields, owner)
+        #expect(plan.status == 200 && !plan.body.contains("new&quot;secret") && !plan.body.contains("very-secret"))
+        #expect(plan.body.contains("cannot be had back"), "\(plan.body)")
+        let id = try #require(Self.value(of: "change", in: plan.body))
+        _ = try await Self.send(scene, "/plugins/exist/save", "change=\(id)", owner)
+        #expect(try scene.configuration.contains(#"client_secret = "new\"secret\\"   # of the app"#))
+        let done = try await scene.get("/plugins/exist", cookie: owner)
+        #expect(done.body.contains("Saved.") && !done.body.contains("new&quot;secret"), "\(done.body)")
+    }
+
+    @Test func `a plugin is disabled and enabled with the plan first, and no form changes what gives rights`()
+        async throws
+    {
+        let scene = try await Self.scene()
+        let owner = try await scene.logIn()
+        let before = try scene.configuration
+        let plan = try await Self.send(scene, "/plugins/exist/change", "enabled=false", owner)
+        #expect(plan.body.contains("exist is ended: it is gone or disabled"), "\(plan.body)")
+        let id = try #require(Self.value(of: "change", in: plan.body))
+        _ = try await Self.send(scene, "/plugins/exist/save", "change=\(id)", owner)
+        #expect(try scene.configuration.contains("[plugin.exist]  # here\nenabled = false\n"))
+        let off = try await scene.get("/plugins/exist", cookie: owner)
+        #expect(off.body.contains("disabled") && off.body.contains("Enable …"), "\(off.body)")
+        let undo = try #require(Self.value(of: "change", in: off.body))
+        _ = try await Self.send(scene, "/plugins/exist/save", "change=\(undo)", owner)
+        #expect(try scene.configuration.contains("enabled = true\n"))
+
+        let now = try scene.configuration
+        for (path, fields) in [
+            ("/plugins/exist/change", Self.fields + "&set-grants=*&set-executable=%2Fbin%2Fsh&set-confine=false"),
+            ("/plugins/files/change", "set-path=%2Fetc"),
+        ] {
+            let answer = try await Self.send(scene, path, fields, owner)
+            #expect(answer.status == 303, "\(answer)")
+        }
+        let own = try await Self.send(scene, "/plugins/web/change", "enabled=false", from: "/plugins", owner)
+        #expect(own.status == 422 && own.body.contains("cannot change its own section"), "\(own)")
+        let reference = try await Self.send(
+            scene, "/plugins/exist/change", Self.fields.replacing("=app", with: "=%24%7Bfile%3A%2Fetc%2Fpasswd%7D"),
+            owner)
+        #expect(reference.status == 422 && reference.body.contains("which only the owner names"), "\(reference)")
+        #expect(try scene.configuration == now && before != now)
+    }
+
+    @Test func `where hub conf does not grant it, the page says the line that would`() async throws {
+        let scene = try await Self.scene(#"["status", "plugins"]"#)
+        let owner = try await scene.logIn()
+        let page = try await scene.get("/plugins/exist", cookie: owner)
+        #expect(
+            page.body.contains(
+                "grants = { owner = [&quot;status&quot;, &quot;plugins&quot;, &quot;configure&quot;] } in [plugin.web]"),
+            "\(page.body)")
+        for (path, word) in [("restart", "restart"), ("do/plan", "commands")] {
+            #expect(try await Self.send(scene, "/plugins/exist/\(path)", "", owner).status == 303)
+            let told = try await scene.get("/plugins/exist", cookie: owner)
+            #expect(told.body.contains("&quot;\(word)&quot;"), "\(told.body)")
+        }
+        let refused = try await Self.send(scene, "/plugins/exist/change", Self.fields + "10", owner)
+        #expect(refused.status == 422 && refused.body.contains("is not granted"), "\(refused)")
+        #expect(try await scene.get("/plugins/exist/logs", cookie: owner).body.contains("&quot;logs&quot;"))
+        #expect(try await scene.get("/apply", cookie: owner).body.contains("&quot;apply&quot;"))
+        let none = try await Self.scene("[]")
+        let list = try await none.get("/plugins", cookie: try await none.logIn())
+        #expect(list.status == 200 && list.body.contains("&quot;status&quot;"), "\(list)")
+    }
+
+    @Test func `buttons start a plugin again, ask it, read its log and have the hub follow hub conf`() async throws {
+        let scene = try await Self.scene()
+        let owner = try await scene.logIn()
+        #expect(try await Self.send(scene, "/plugins/exist/restart", "", owner).status == 303)
+        #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("is being"))
+        #expect(try await Self.send(scene, "/plugins/exist/release", "", owner).status == 303)
+        #expect(try await Self.send(scene, "/plugins/exist/do/nothing", "", owner).status == 404)
+        let logs = try await scene.get("/plugins/exist/logs", cookie: owner)
+        #expect(logs.body.contains("<pre class=\"log\"") && logs.body.contains("/assets/logs-"), "\(logs.body)")
+        // Lines may come meanwhile.
+        var answer = Scene.Answer()
+        while answer.status != 304 {
+            let lines = try await scene.get("/plugins/exist/logs/lines", cookie: owner)
+            #expect(lines.status == 200 && lines.fields["content-type"]?.hasPrefix("text/plain") == true)
+            let tag = try #require(lines.fields["etag"])
+            answer = try await scene.get(
+                "/plugins/exist/logs/lines", cookie: owner, fields: ["If-None-Match: \(tag)"])
+        }
+        #expect(try await scene.get("/plugins/nobody/logs", cookie: owner).status == 404)
+        #expect(try await scene.get("/apply", cookie: owner).body.contains("The hub follows it already."))
+        #expect(try await Self.send(scene, "/apply", "", from: "/plugins", owner).fields["location"] == "/plugins")
+        #expect(try await scene.get("/plugins", cookie: owner).body.contains("The hub follows hub.conf."))
+        #expect(
+            try await scene.post("/apply", "token=\(String(repeating: "0", count: 64))", cookie: owner).status == 403)
+    }
+
+    @Test func `a log-in asks in the page of the browser that began it, and says how it ended`() async throws {
+        let scene = try await Self.scene()
+        let (owner, other) = (try await scene.logIn(), try await scene.logIn())
+        let login = "/plugins/exist/login"
+        // The plugin may still be starting.
+        var body = ""
+        while !body.contains("Open the page of the service") {
+            let begun = try await Self.send(scene, login, "", from: "/plugins", owner)
+            #expect(begun.status == 303)
+            body = try await scene.get(begun.fields["location"] ?? login, cookie: owner).body
+        }
+        #expect(body.contains("href=\"http://127.0.0.1:9/") && body.contains("rel=\"noreferrer noopener\""), "\(body)")
+        #expect(body.contains("http://127.0.0.1:8737/"), "where it ends: \(body)")
+        let seen = try await scene.get(login, cookie: other)
+        #expect(seen.body.contains("Another browser is at it") && !seen.body.contains("Open the page"), "\(seen.body)")
+        #expect(
+            try await Self.send(scene, login + "/answer", "answer=code&question=1", from: "/plugins", other).status
+                == 303)
+        let number = try #require(Self.value(of: "question", in: body))
+        let end = try await Self.send(
+            scene, login + "/answer", "answer=some-code&question=\(number)", from: "/plugins", owner)
+        #expect(end.fields["location"] == "/plugins/exist", "\(end)")
+        let told = try await scene.get("/plugins/exist", cookie: owner)
+        #expect(told.body.contains("Not logged in to exist:") && !told.body.contains("some-code"), "\(told.body)")
+        #expect(try await Self.send(scene, login, "", from: "/plugins", owner).status == 303)
+        #expect(try await Self.send(scene, login + "/cancel", "", from: "/plugins", owner).status == 303)
+        #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("was given up"))
+    }
+}
