@@ -26,6 +26,10 @@ struct BrowserTests {
         try await run("hostile")
     }
 
+    @Test func `with Tab, Enter and letters alone a browser is logged in, and a plugin enabled and that undone`()
+        async throws
+    { try await run("keyboard") }
+
     @Test func `a month of the demo ends with every plugin well, and its page has the figures of the commands`()
         async throws
     { try await run("demo", "60") }
