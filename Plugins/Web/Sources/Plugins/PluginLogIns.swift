@@ -47,7 +47,7 @@ struct PluginLogIns: Sendable {
         let form = OwnerGrants(hub).shown(.commands, to: "Logging in") {
             """
             <form class="fields" method="post" action="\(url: NextPage.of(facts.name, "/login"))">\(WebForm.token(of: viewer))
-            \(HTML.each(declaration?.arguments ?? []) { SettingField(argument: $0).html(isEnabled: true) })\
+            \(HTML.each(declaration?.arguments ?? []) { SettingField(argument: $0, of: "login").html(isEnabled: true) })\
             <button class="main">Begin</button></form>
             """
         }
@@ -99,7 +99,7 @@ struct PluginLogIns: Sendable {
             parts.notices.put("<p>\(grants.advice(.commands, to: "Logging in"))</p>", for: call.viewer)
             return NextPage.redirect(to: NextPage.of(call.instance, "/login"))
         }
-        let fields = declaration.arguments.map { SettingField(argument: $0).filled(from: call.form) }
+        let fields = declaration.arguments.map { SettingField(argument: $0, of: "login").filled(from: call.form) }
         let arguments = Dictionary(
             fields.compactMap { field in field.argument.map { (field.declaration.name, $0) } }
         ) { $1 }

@@ -25,7 +25,7 @@ struct PluginLogs: Sendable {
                 """
                 <p><a href="\(url: NextPage.of(name))">\(name)</a></p>\(note)
                 <p class="faint" id="log-state" role="status">Load the page again for newer lines.</p>
-                <pre class="log" id="log" tabindex="0" aria-label="Log of \(name)" \
+                <pre class="log" id="log" role="region" tabindex="0" aria-label="Log of \(name)" \
                 data-lines="\(url: NextPage.of(name, "/logs/lines"))">\(text)</pre>
                 """))
     }

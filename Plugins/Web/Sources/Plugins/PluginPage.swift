@@ -146,7 +146,7 @@ struct PluginPage: Sendable {
                 <details><summary>\(command.name): \(command.help)</summary>
                 <form class="fields" method="post" action="\(url: NextPage.of(facts.name, "/do/\(command.name)"))">\
                 \(WebForm.token(of: viewer))
-                \(HTML.each(command.arguments) { SettingField(argument: $0).html(isEnabled: true) })\
+                \(HTML.each(command.arguments) { SettingField(argument: $0, of: command.name).html(isEnabled: true) })\
                 <button>Do it</button></form></details>
 
                 """

@@ -10,7 +10,8 @@ struct SettingField: Sendable {
     private(set) var text: String
     /// Whether the secret that is there is to go.
     private(set) var isRemoved = false
-    private var isArgument = false
+    /// Of which command it is an argument; `nil`: it is a setting.
+    private var command: String?
     /// What is wrong with it.
     var fault: String?
 
@@ -20,9 +21,9 @@ struct SettingField: Sendable {
     }
 
     /// An argument of a command: a path of it gives the program nothing to reach.
-    init(argument declaration: SettingDeclaration) {
+    init(argument declaration: SettingDeclaration, of command: String) {
         self.init(declaration, nil)
-        isArgument = true
+        self.command = command
     }
 
     static func all(of description: PluginFacts.Description) -> [SettingField] {
@@ -31,9 +32,12 @@ struct SettingField: Sendable {
 
     private var name: String { "set-\(declaration.name)" }
 
+    /// By which the page knows it: commands may have arguments of one name.
+    private var id: String { command.map { "\($0)-\(declaration.name)" } ?? name }
+
     /// Whether it names a place of the machine that the program may reach: that only the owner changes (Protocol R8.184).
     private var namesPlace: Bool {
-        if isArgument { return false }
+        if command != nil { return false }
         if [value, declaration.defaultValue].contains(where: { $0.map { !declaration.places(in: $0).isEmpty } ?? false }
         ) {
             return true
@@ -101,10 +105,10 @@ struct SettingField: Sendable {
     // MARK: - In a page
 
     func html(isEnabled: Bool) -> HTML {
-        let help: HTML = "<span class=\"help\" id=\"\(name)-help\">\(helpText)</span>"
-        let error = fault.map { "<span class=\"bad\" id=\"\(name)-error\">\($0)</span>" as HTML } ?? HTML()
+        let help: HTML = "<span class=\"help\" id=\"\(id)-help\">\(helpText)</span>"
+        let error = fault.map { "<span class=\"bad\" id=\"\(id)-error\">\($0)</span>" as HTML } ?? HTML()
         let label: HTML =
-            "<label for=\"\(name)\">\(declaration.name)\(declaration.isRequired ? " (needed)" : "")</label>"
+            "<label for=\"\(id)\">\(declaration.name)\(declaration.isRequired ? " (needed)" : "")</label>"
         guard isEnabled, !namesPlace else {
             let shown = value.map { declaration.isSecret ? "set, and not shown" : Self.text($0) } ?? "not set"
             let place: HTML =
@@ -125,8 +129,8 @@ struct SettingField: Sendable {
 
     private var described: HTML {
         fault == nil
-            ? "aria-describedby=\"\(name)-help\""
-            : "aria-describedby=\"\(name)-help \(name)-error\" aria-invalid=\"true\""
+            ? "aria-describedby=\"\(id)-help\""
+            : "aria-describedby=\"\(id)-help \(id)-error\" aria-invalid=\"true\""
     }
 
     private var input: HTML {
@@ -134,7 +138,7 @@ struct SettingField: Sendable {
         case .boolean: select([("true", "yes"), ("false", "no")])
         case .choice(let choices): select(choices.map { ($0, $0) })
         case .list:
-            "<textarea id=\"\(name)\" name=\"\(name)\" rows=\"3\" \(described)>\n\(text)</textarea><span class=\"help\">One a line.</span>"
+            "<textarea id=\"\(id)\" name=\"\(name)\" rows=\"3\" \(described)>\n\(text)</textarea><span class=\"help\">One a line.</span>"
         case .integer: box("text", "inputmode=\"numeric\"")
         case .number: box("text", "inputmode=\"decimal\"")
         case .date: box("date", "")
@@ -147,7 +151,7 @@ struct SettingField: Sendable {
     private func box(_ type: String, _ more: HTML) -> HTML {
         let place = declaration.isSecret && value != nil ? "set; stays if this is empty" : ""
         return """
-            <input id="\(name)" name="\(name)" type="\(type)" value="\(declaration.isSecret ? "" : text)" \
+            <input id="\(id)" name="\(name)" type="\(type)" value="\(declaration.isSecret ? "" : text)" \
             placeholder="\(place)" spellcheck="false" autocapitalize="off" \(more) \(described)>
             """
     }
@@ -161,7 +165,7 @@ struct SettingField: Sendable {
             "<option value=\"\($0.value)\" \("selected", if: $0.value == text)>\($0.label)</option>"
         }
         return """
-            <select id="\(name)" name="\(name)" \(described)><option value="">\(standard ?? "not set")</option>\(options)</select>
+            <select id="\(id)" name="\(name)" \(described)><option value="">\(standard ?? "not set")</option>\(options)</select>
             """
     }
 
