@@ -8,6 +8,7 @@ from month import Month
 PICTURES = [
     ("today", "/?person=anna", "light", (1280, 800)), ("today-dark", "/?person=anna", "dark", (1280, 800)),
     ("phone", "/?person=anna", "light", (390, 844)), ("all-data", "/data?person=anna", "light", (1280, 800)),
+    ("plugins", "/plugins", "light", (1280, 800)),
 ]
 MOST = 150_000
 
