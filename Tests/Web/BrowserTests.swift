@@ -26,7 +26,9 @@ struct BrowserTests {
         try await run("hostile")
     }
 
-    @Test func `with Tab, Enter and letters alone a browser is logged in, and a plugin enabled and that undone`()
+    @Test
+    func
+        `with Tab, Enter and letters alone a value is added, edited and taken back, a record assigned, a plugin enabled, and that undone`()
         async throws
     { try await run("keyboard") }
 
