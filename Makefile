@@ -97,7 +97,7 @@ bench: setup
 	swift build $(RELEASE) --product hub-confine
 	swift build $(RELEASE) --product hub-gap-filler
 	for program in hub-plugin hub-json-lines; do swift build $(RELEASE) --product $$program || exit 1; done
-	swift build $(RELEASE) --product hub-http-ingest
+	for program in hub-http-ingest hub-web; do swift build $(RELEASE) --product $$program || exit 1; done
 	swift build --package-path Benchmarks -c release
 	@$(MAKE) -s -C Benchmarks/Programs
 	@Benchmarks/.build/release/bench --only "$(ONLY)" --runs "$(or $(RUNS),7)" --records "$(or $(RECORDS),2500000)"

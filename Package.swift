@@ -20,6 +20,7 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -95,18 +96,19 @@ let plugins = [
     plugin(
         "Web",
         [
-            "DaySeries", "Digests", "HTMLText", "HTTPServing", "HealthCharts", "HealthStatistics", "HealthText",
-            "Samples",
-            hummingbird, httpTypes, logging, nio,
+            "CHealthSchemas", "DaySeries", "Digests", "HTMLText", "HTTPServing", "HandEntries", "HealthCharts",
+            "HealthExports", "HealthStatistics", "HealthText", "HubWords", "JSON", "PrometheusText", "Samples",
+            coreMetrics, hummingbird, httpTypes, logging, nio,
         ],
         embeds: [
             .embedInCode("Assets/page.css"), .embedInCode("Assets/charts.css"), .embedInCode("Assets/charts.js"),
             .embedInCode("Assets/live.js"), .embedInCode("Assets/logs.js"), .embedInCode("Assets/icon.svg"),
         ],
         tests: [
-            "Exist", "GapFiller", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSONLines", "PluginState",
-            "hub-confine",
-        ]),
+            "Exist", "GapFiller", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "JSONLines",
+            "PluginState",
+            "PrometheusText", "hub-confine", httpTypes, nio,
+        ], resources: [.copy("events.py"), .copy("schemathesis.toml")]),
 ].flatMap { $0 }
 
 let package = Package(
@@ -150,6 +152,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.3"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
@@ -175,6 +178,8 @@ let package = Package(
             "AppleExportTests", ["AppleExport", "HubProcess", "HubWire", "JSON", "Samples", "Seeds"],
             resources: [.copy("Exports")]),
         module("HealthText", ["Samples"]),
+        module("HandEntries", ["HealthText", "HubSettings", "HubWire", "JSON", "Samples"]),
+        tests("HandEntriesTests", ["HandEntries", "HubSettings", "Samples"]),
         module("HTMLText"),
         tests("HTMLTextTests", ["HTMLText", "HubProcess", "JSON", "Seeds"]),
         module("HealthCharts", ["HTMLText", "HealthStatistics", "HealthText", "Samples"]),
@@ -213,6 +218,11 @@ let package = Package(
             resources: [.copy("tagged.py")]),
         module("HubWire", ["JSON", "Samples", "HubSettings"]),
         module("HubSessions", ["HubSettings", "HubWire"]),
+        module("HubWords", ["HealthText", "HubWire", "Samples"]),
+        module("PrometheusText", [coreMetrics]),
+        tests(
+            "PrometheusTextTests",
+            ["HubProcess", "PrometheusText", coreMetrics]),
         tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "PluginKit", "Samples", "HubSettings"]),
 
         // The hub.
@@ -247,19 +257,27 @@ let package = Package(
         program(
             "HubCommand",
             [
-                "DaySeries", "Digests", "Files", "HealthExports", "HealthStatistics", "HealthText", "HubClient",
-                "HubCore",
-                "PhonePayloads", "RecordDatabase", "HubSettings", "HubStore", "HubWire",
+                "DaySeries", "Digests", "Files", "HandEntries", "HealthExports", "HealthStatistics", "HealthText",
+                "HubClient", "HubCore",
+                "PhonePayloads", "RecordDatabase", "HubWords", "HubSettings", "HubStore", "HubWire",
                 "JSON", "AppleExport", "AppleImport", "HubBridge", "PluginKit", "PluginState",
-                "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
+                "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "CSampleConf", "hub-confine",
             ],
             path: "Sources/HubCommand"),
         tests(
+            "SetupTests",
+            [
+                "HubCommand", "HubClient", "HubProcess", "HubSettings", "IHealthHS3", "JSONLines",
+                "hub-scale-sim",
+            ]),
+        tests(
             "HubCommandTests",
             [
-                "HubCommand", "HealthText", "HubBridge", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore",
+                "HubCommand", "HandEntries", "HealthText", "HubBridge", "HubClient", "HubProcess", "DaySeries",
+                "DoorPeer", "HubCore",
                 "HubSettings",
-                "HubStore", "HubWire", "OldFormats", "PluginKit", "Samples", "ZeroMQ", argumentParser, grdb, logging,
+                "HubStore", "HubWire", "OldFormats", "PluginKit", "HubWords", "Samples", "ZeroMQ", argumentParser,
+                grdb, logging,
             ],
             resources: [.copy("Help"), .copy("Exports/records.jsonl"), .copy("Exports/judges.py")]),
         program(
@@ -321,7 +339,13 @@ let package = Package(
                 "Seeds", "hub-plugin", "hub-confine",
             ]),
         .target(
+            name: "CSampleConf", path: "Sources/CSampleConf",
+            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+        .target(
             name: "CPluginFiles", path: "Sources/CPluginFiles", exclude: ["Templates"],
+            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+        .target(
+            name: "CHealthSchemas", path: "Sources/CHealthSchemas",
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         program(
             "hub-plugin",

@@ -68,11 +68,16 @@ public struct Chart: Sendable {
         self.to = to ?? shown.last?.end ?? 0
     }
 
-    /// What is drawn of the points: all where they are few, else those that make its shape.
-    public var drawn: [ChartPoint] {
-        let most = isSmall ? Chart.most / 4 : Chart.most
-        return points.filter { !$0.isCarried }.thinned(to: most)
+    /// What is drawn of the measured points: all where they are few; else those that make its shape, or stretches of them.
+    var drawn: [ChartPoint] {
+        let measured = points.filter { !$0.isCarried }
+        if isOfStretches { return measured.stretches(Chart.most / 2) }
+        return measured.thinned(to: isSmall ? Chart.most / 4 : Chart.most)
     }
+
+    /// Whether there are so many points that each stretch of them is one mark, from its least to its greatest: of those that lie in between
+    /// none would be seen.
+    public var isOfStretches: Bool { form == .points && points.count { !$0.isCarried } > Chart.most }
 
     /// Whether each figure has a mark of its own, or is only part of the line.
     var hasMarks: Bool { form != .line || points.count <= 100 }
@@ -124,8 +129,13 @@ public struct Chart: Sendable {
         }
         var items: [HTML] = []
         if form == .points {
-            items.append(item("<circle class=\"mark\" cx=\"50%\" cy=\"50%\" r=\"3.5\"/>", "measured"))
-            if points.contains(where: \.isCarried) {
+            items.append(
+                isOfStretches
+                    ? item(
+                        "<line class=\"range\" x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"100%\"/>",
+                        "measured, from the least to the greatest of some days")
+                    : item("<circle class=\"mark\" cx=\"50%\" cy=\"50%\" r=\"3.5\"/>", "measured"))
+            if !isOfStretches, points.contains(where: \.isCarried) {
                 items.append(
                     item(
                         "<line class=\"carried\" x1=\"2\" x2=\"98%\" y1=\"50%\" y2=\"50%\"/>",

@@ -25,8 +25,9 @@ struct ChartDrawing {
             html += stretched(band(drawn) + path(drawn, "line"))
             html += chart.hasMarks && !chart.isSmall ? dots(drawn) : lonely(drawn)
         case .points:
-            html += carried + stretched(path(chart.trend.thinned(to: Chart.most), "trend"))
-            html += chart.isSmall ? HTML() : dots(drawn)
+            let trend = stretched(path(chart.trend.thinned(to: Chart.most), "trend"))
+            html +=
+                chart.isOfStretches ? ranges(drawn) + trend : carried + trend + (chart.isSmall ? HTML() : dots(drawn))
         }
         return html
     }
@@ -100,6 +101,17 @@ struct ChartDrawing {
             return """
                 <rect class="bar mark" x="\(Self.number((from + gap / 2) * 100))%" width="\(Self.number(max(to - from - gap, 0) * 100))%" \
                 y="\(Self.number(100 - top * 100))%" height="\(Self.number((top - base) * 100))%">\(title(point))</rect>
+                """
+        }
+    }
+
+    private func ranges(_ points: [ChartPoint]) -> HTML {
+        HTML.each(points) { point in
+            let (low, high) = (point.low ?? point.value, point.high ?? point.value)
+            let words = "\(point.when): \(chart.format.text(low)) to \(chart.format.text(high))"
+            return """
+                <line class="range mark" x1="\(x(point.middle))" x2="\(x(point.middle))" y1="\(y(low))" y2="\(y(high))">\
+                <title>\(words)</title></line>
                 """
         }
     }

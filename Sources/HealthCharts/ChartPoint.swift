@@ -49,6 +49,20 @@ extension [ChartPoint] {
         return (kept + [count - 1]).map { self[$0] }
     }
 
+    /// So many stretches of about as many points each, each with its least and its greatest, the mean as its value, and from when to when.
+    func stretches(_ number: Int) -> [ChartPoint] {
+        guard number > 0 else { return [] }
+        return (0..<Swift.min(number, count)).compactMap { stretch in
+            let places = count * stretch / number..<count * (stretch + 1) / number
+            guard let first = places.first, let last = places.last, let low = places.map(least).min(),
+                let high = places.map(greatest).max()
+            else { return nil }
+            return ChartPoint(
+                time: self[first].time, end: self[last].end, value: low / 2 + high / 2, low: low, high: high,
+                when: "\(self[first].when) to \(self[last].when)")
+        }
+    }
+
     private func least(_ place: Int) -> Double { self[place].low ?? self[place].value }
     private func greatest(_ place: Int) -> Double { self[place].high ?? self[place].value }
 }

@@ -13,6 +13,12 @@ public enum CSVColumn: String, CaseIterable, Sendable {
         .seq, .number, .kind, .type, .person, .value, .unit, .start, .end, .date, .plugin, .device, .key,
     ]
 
+    /// Of `hub export`: what the source said, and where each value comes from.
+    public static let exported: [CSVColumn] = [
+        .kind, .type, .person, .value, .unit, .raw, .start, .end, .date, .zone, .plugin, .device, .account, .key,
+        .group, .series, .method, .provenance, .originalValue, .originalUnit, .metadata,
+    ]
+
     /// The first line, with its line feed.
     public static func header(_ columns: [CSVColumn]) -> String {
         columns.map(\.rawValue).joined(separator: ",") + "\n"

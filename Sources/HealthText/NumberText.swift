@@ -30,6 +30,15 @@ package enum NumberText {
         "\(grouped(value)) \(value == 1 ? one : many ?? one + "s")"
     }
 
+    /// A size: `512 B`, `1.2 MB`.
+    package static func bytes(_ bytes: Int64) -> String {
+        let units = ["B", "kB", "MB", "GB", "TB"]
+        var (value, unit) = (Double(bytes), 0)
+        while value >= 1_000, unit < units.count - 1 { (value, unit) = (value / 1_000, unit + 1) }
+        let tenths = (value * 10).rounded() / 10
+        return unit == 0 ? "\(bytes) B" : "\(shortest(tenths)) \(units[unit])"
+    }
+
     /// A span in at most two units: `12 s`, `5 min`, `2 h 5 min`, `3 d 4 h`.
     package static func duration(seconds: Double) -> String {
         let seconds = Int(max(0, seconds))

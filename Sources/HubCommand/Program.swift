@@ -43,6 +43,7 @@ struct RootCommand: ParsableCommand {
         discussion: """
             Begin here:
               hub demo                           a month of three people and three scales
+              hub setup                          asks, and writes hub.conf
               hub check                          is hub.conf right?
               hub run                            run the hub
               hub status                         how is it?
@@ -65,7 +66,8 @@ struct RootCommand: ParsableCommand {
             """,
         version: HubProgram.version,
         subcommands: [
-            RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
+            SetupCommand.self, RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self,
+            TapCommand.self,
             ApplyCommand.self, ConfigureCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self,
             DeviceCommand.self,
             PermissionsCommand.self, DoCommand.self, IngestCommand.self, WebCommand.self,

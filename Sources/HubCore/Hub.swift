@@ -236,8 +236,11 @@ public final class Hub: Service, Sendable {
             let watch = ResourceWatch(keeper, door, committer, endAtOnce: endAtOnce, logger: logger)
             group.addTask { [told] in await watch.run(until: leaving) { told.raise() } }
             group.addTask {
+                var backups = BackupWatch(of: directories.storePath)
                 while !leaving.isRaised {
-                    await doorParts.storeHealth.look(at: StoreSpace(store: directories.storePath))
+                    backups.look()
+                    await doorParts.storeHealth.look(
+                        at: StoreSpace(store: directories.storePath), newest: backups.newest)
                     await leaving.wait(upTo: Hub.roomInterval)
                 }
                 return nil

@@ -388,10 +388,11 @@ extension HubConfiguration {
     ]
 
     static let namePattern = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"
-    static let nameRule = "1 to 64 letters A–Z a–z, digits and _ . -, the first a letter or digit"
+    /// What a person or an instance is called, in words.
+    public static let nameRule = "1 to 64 letters A–Z a–z, digits and _ . -, the first a letter or digit"
 
     /// Whether the name can stand in a topic, a table's header and a directory.
-    static func isName(_ name: String) -> Bool {
+    public static func isName(_ name: String) -> Bool {
         name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}/) != nil
     }
 }

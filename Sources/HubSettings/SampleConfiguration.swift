@@ -56,7 +56,7 @@ public enum SampleConfiguration {
             if declaration.isSecret {
                 value = quoted("${\(variable(instance, declaration.name))}")
             } else if let defaultValue = declaration.defaultValue {
-                value = toml(defaultValue)
+                value = defaultValue.toml
             } else {
                 value = declaration.type.example
             }
@@ -69,18 +69,6 @@ public enum SampleConfiguration {
     public static func variable(_ instance: String, _ setting: String) -> String {
         let name = "\(instance)_\(setting)".uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
         return (name.first?.isNumber == true ? "_" : "") + String(name)
-    }
-
-    /// A value as it stands behind `=`; a secret only as its placeholder.
-    static func toml(_ value: SettingValue) -> String {
-        switch value {
-        case .string(let text): quoted(text)
-        case .integer(let number): String(number)
-        case .number(let number): String(number)
-        case .boolean(let truth): String(truth)
-        case .list(let values): "[" + values.map(toml).joined(separator: ", ") + "]"
-        case .secret: quoted(Secret.placeholder)
-        }
     }
 }
 

@@ -19,13 +19,13 @@ extension SectionEditor {
         guard written(key) != value else { return }
         let byHand = Refusal(
             description: "\(key) cannot be written into \(header) without losing something; do it by hand")
-        let line = "\(bareOrQuoted(key)) = \(SampleConfiguration.toml(value))"
+        let line = "\(bareOrQuoted(key)) = \(value.toml)"
         if let entry = entry(key) {
             guard let range = entry.range, !hasComments(entry) else { throw byHand }
             let mark = TOMLDocument.mark(of: text)
             var bytes = Array(text.utf8)
             bytes.replaceSubrange(
-                range.lowerBound + mark..<range.upperBound + mark, with: SampleConfiguration.toml(value).utf8)
+                range.lowerBound + mark..<range.upperBound + mark, with: value.toml.utf8)
             guard adopt(bytes, key, value) else { throw byHand }
             return
         }

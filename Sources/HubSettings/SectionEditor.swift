@@ -162,6 +162,15 @@ struct SettingsLines {
 
     private func isEmpty(_ number: Int) -> Bool { self[number].allSatisfy { $0 == 0x0D } }
 
+    /// Whether nothing stands on a line, or it is behind the last.
+    func isBlank(_ number: Int) -> Bool { isEmpty(number) }
+
+    /// Another line in the place of one; its end stays.
+    mutating func replace(_ number: Int, by line: String) {
+        let ending = lines[number - 1].last == 0x0D ? "\r" : ""
+        lines[number - 1] = ArraySlice((line + ending).utf8)
+    }
+
     /// - Parameter end: the line after the last that is taken.
     func taken(from first: Int, to end: Int) -> (lines: [UInt8], rest: [UInt8]) {
         let range = (first - 1)..<max(first - 1, min(end - 1, lines.count))

@@ -48,7 +48,7 @@ public struct OffsetHistory: Hashable, Sendable {
             let end = Timestamp(
                 microseconds: sample.end.microseconds,
                 offsetMinutes: sample.end.offsetMinutes == nil || start.offsetMinutes == nil
-                    ? start.offsetMinutes : settled(sample.end, arrival, remembers: false).offsetMinutes)
+                    ? start.offsetMinutes : settled(sample.end, arrival).offsetMinutes)
             let route = sample.route.map { $0.map { settled($0, arrival) } }
             guard start != sample.start || end != sample.end || route != sample.route else { continue }
             (sample.start, sample.end) = (start, end)
@@ -64,7 +64,7 @@ public struct OffsetHistory: Hashable, Sendable {
         return point
     }
 
-    private mutating func settled(_ time: Timestamp, _ arrival: Int64, remembers: Bool = true) -> Timestamp {
+    private mutating func settled(_ time: Timestamp, _ arrival: Int64) -> Timestamp {
         guard time.offsetMinutes != nil else { return time }
         let instant = time.microseconds
         // The first span that does not end before.
@@ -77,7 +77,7 @@ public struct OffsetHistory: Hashable, Sendable {
             return Timestamp(microseconds: instant, offsetMinutes: spans[low].offset)
         }
         let offset = arrival - instant > Self.late ? nil : time.offsetMinutes
-        if remembers { remember(instant, offset, before: low) }
+        remember(instant, offset, before: low)
         return Timestamp(microseconds: instant, offsetMinutes: offset)
     }
 

@@ -178,6 +178,20 @@ import Testing
         #expect(!Self.chart(Self.points([80, 79])).legend.text.contains("carried"))
     }
 
+    @Test func `of more days than dots can tell apart each stretch is a line from its least to its greatest`() throws {
+        var points = Self.points((0..<1_000).map { 70 + Double($0 % 13) }, carried: [5, 6])
+        points[500].value = 60
+        let chart = Self.chart(points)
+        let text = chart.html.text
+        #expect(text.matches(of: /<line class="range mark"/).count == 180 && !text.contains("<circle"))
+        #expect(text.matches(of: /: 60.0 kg to/).count == 1)
+        #expect(chart.legend.text.contains("from the least to the greatest") && !chart.legend.text.contains("carried"))
+        // Each day is in one of them: where one ends, the next begins.
+        let stretches = chart.drawn
+        #expect(stretches.first?.time == points.first?.time && stretches.last?.end == points.last?.end)
+        for (one, next) in zip(stretches, stretches.dropFirst()) { #expect(one.end <= next.time) }
+    }
+
     @Test func `figures far apart are not joined, and one by itself is a dot`() {
         var points = Self.points((0..<10).map(Double.init))
         points.remove(at: 3)

@@ -1,3 +1,4 @@
+import HealthText
 import HubClient
 import HubCore
 import HubWire

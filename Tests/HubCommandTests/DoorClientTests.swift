@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HealthText
 import HubClient
 import HubSettings
 import HubWire
@@ -340,7 +341,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         ),
         (
             #"{"files":[{"file":"a","types":[{"name":"weight","new":1}]},{"file":"b","types":[]}]}"#,
-            ["file  a", "types", "  NAME    NEW", "  weight  1", "", "file   b", "types  none"]
+            ["file   a", "types", "  NAME    NEW", "  weight  1", "", "file   b", "types  none"]
         ),
         (#"{"lines":["I own one device:","  Scale"]}"#, ["I own one device:", "  Scale"]),
         (

@@ -1,8 +1,10 @@
 import Foundation
+import HandEntries
 import HubClient
 import HubCore
 import HubSettings
 import HubWire
+import HubWords
 import Logging
 import Samples
 import Testing

@@ -1,9 +1,11 @@
 import Foundation
 import HealthText
+import HandEntries
 import HubClient
 import HubCore
 import HubSettings
 import HubWire
+import HubWords
 import Logging
 import Samples
 import Testing

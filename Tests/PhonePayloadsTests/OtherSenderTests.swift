@@ -97,18 +97,24 @@ import Testing
         for _ in 0..<200 {
             let time = Int64.random(in: 0..<100, using: &seed) * 3_600_000_000
             let offset = Int16.random(in: -2...2, using: &seed) * 60
+            // It may end on another clock, and where nothing begins.
+            let end = time + Int64.random(in: 0..<5, using: &seed) * 1_800_000_000
+            let other = Int16.random(in: -2...2, using: &seed) * 60
             let key = try #require(RecordKey("k"))
             var records = [
                 PhoneRecord(
                     .sample(
                         Sample(
                             source: Source(plugin: "p"), key: key, type: .weight, value: .quantity(1, unit: "kg"),
-                            start: Timestamp(microseconds: time, offsetMinutes: offset))), .pointer(""))
+                            start: Timestamp(microseconds: time, offsetMinutes: offset),
+                            end: Timestamp(microseconds: end, offsetMinutes: other))), .pointer(""))
             ]
             _ = history.settle(&records, arrival: 100 * 3_600_000_000)
             guard case .sample(let sample) = records[0].record else { return }
-            if let before = known[time] { #expect(before == sample.start.offsetMinutes) }
-            known[time] = sample.start.offsetMinutes
+            for moment in [sample.start, sample.end] {
+                if let before = known[moment.microseconds] { #expect(before == moment.offsetMinutes) }
+                known[moment.microseconds] = moment.offsetMinutes
+            }
             if Bool.random(using: &seed) { history = OffsetHistory(history.text) }
         }
     }

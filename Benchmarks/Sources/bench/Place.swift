@@ -55,16 +55,18 @@ final class Place {
         try text.write(toFile: configuration, atomically: true, encoding: .utf8)
     }
 
-    /// A hub with an empty store, for the length of `body`.
+    /// A hub for the length of `body`, with an empty store unless `fill` makes one where it is told.
     func withHub<Value>(
-        livePerSecond: Int? = nil, plugins: String = "", _ body: (Child) throws -> Value
+        livePerSecond: Int? = nil, plugins: String = "", fill: (_ store: String) throws -> Void = { _ in },
+        _ body: (Child) throws -> Value
     ) throws -> Value {
         try prepareHub(livePerSecond: livePerSecond, plugins: plugins)
+        try fill(store)
         try? FileManager.default.removeItem(at: run.appendingPathComponent("hub"))
         let child = try Child(hub, ["run", "--config", configuration], in: run)
         defer { child.stop() }
         let log = run.appendingPathComponent("log")
-        try wait(upTo: 10, for: "the hub") {
+        try wait(upTo: 60, for: "the hub") {
             (try? String(contentsOf: log, encoding: .utf8))?.contains("hub: ready") ?? false
         }
         return try body(child)

@@ -17,11 +17,16 @@ enum StoreStatistics {
         let arguments = CommandLine.arguments
         guard arguments.count == 4, let count = Int64(arguments[2]), count >= 10 * days, let runs = Int(arguments[3])
         else {
-            fatalError("usage: store-statistics NEW_STORE RECORDS RUNS")
+            fatalError(
+                "usage: store-statistics NEW_STORE RECORDS RUNS; with 0 RUNS the store is made and kept as it is")
         }
         var store = try Store(path: arguments[1], now: 0)
         try await fill(store, count)
         let heart = try heart()
+        guard runs > 0 else {
+            while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
+            return try store.close()
+        }
         try store.close()
         // The same once more, of which nothing is kept.
         let plain = arguments[1] + ".plain"

@@ -42,12 +42,35 @@ extension HealthReader {
     ///
     /// - Throws: `NoSuchPage` where there is none, and in the same words for one that is another's.
     func record(_ number: Int64, for viewer: Viewer) async throws -> StoredRecord {
+        try await find(number, nil, for: viewer)
+    }
+
+    /// The same of what was taken back, too, and of a day's value.
+    func any(_ number: Int64, for viewer: Viewer) async throws -> StoredRecord {
+        try await find(number, RecordKind.allCases, for: viewer)
+    }
+
+    private func find(_ number: Int64, _ kinds: [RecordKind]?, for viewer: Viewer) async throws -> StoredRecord {
+        guard number > 0 else { throw NoSuchPage() }
         var filter = QueryRequest.Filter()
-        filter.numbers = [number]
+        (filter.numbers, filter.kinds) = ([number], kinds)
         for try await page in hub.query(filter) {
             if let record = page.records.first(where: { $0.number == number }), viewer.maySee(record) { return record }
         }
         throw NoSuchPage()
+    }
+}
+
+extension HealthReader {
+    /// What belongs together with a record, itself included, in the order of the numbers: of this viewer's alone.
+    func group(of record: StoredRecord, for viewer: Viewer) async throws -> [StoredRecord] {
+        guard case .sample(let sample) = record.record, let group = sample.group else { return [record] }
+        var filter = QueryRequest.Filter()
+        (filter.group, filter.sources) = (group, [sample.source.plugin])
+        if let person = record.assignment.person { filter.persons = [person.name] } else { filter.isOfNobody = true }
+        var found: [StoredRecord] = []
+        for try await page in hub.query(filter, limit: 200) { found += page.records.filter(viewer.maySee) }
+        return found.sorted { $0.number < $1.number }
     }
 }
 

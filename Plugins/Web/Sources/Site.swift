@@ -1,5 +1,6 @@
 import HTMLText
 import HTTPTypes
+import HealthText
 import Hummingbird
 import NIOCore
 import PluginKit
@@ -20,6 +21,11 @@ struct Site: Sendable {
     private var areas: [any SiteArea] {
         [
             ReadingArea(parts: parts),
+            RecordsArea(parts: parts),
+            InboxArea(parts: parts),
+            DevicesArea(parts: parts),
+            PreferencesArea(parts: parts),
+            DeliveriesArea(parts: parts),
             PluginsArea(parts: parts),
             SystemArea(parts: parts),
         ]
@@ -27,17 +33,23 @@ struct Site: Sendable {
 
     var responder: RouterResponder<Visit> {
         let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: RequestMeter(registry: parts.metrics))
         router.add(middleware: ErrorPages(hub: parts.hub))
         router.add(middleware: HostGuard(hosts: parts.settings.hosts))
+        router.add(middleware: MethodGuard())
         for asset in Asset.all { router.get(RouterPath(asset.path)) { _, _ in asset.response } }
+        let metrics = MetricsArea(parts: parts)
+        metrics.addProbes(to: router)
         let logIn = LogInPages(parts: parts, attempts: attempts)
         router.get("/login") { _, _ in logIn.advice }
         router.get("/login/:link") { _, visit in try logIn.question(visit.parameters.get("link") ?? "") }
         router.post("/login") { request, visit in try await logIn.answer(request, visit) }
 
+        API(parts).add(to: router)
         let inside = router.group().add(middleware: SessionGuard(parts: parts))
         inside.post("/logout") { request, visit in try await logIn.end(request, visit) }
         for area in areas { area.add(to: inside) }
+        metrics.add(to: inside)
         return router.buildResponder()
     }
 }
@@ -46,11 +58,13 @@ struct Site: Sendable {
 struct Visit: RequestContext {
     var coreContext: CoreRequestContextStorage
     let address: String
-    /// Set by ``SessionGuard`` alone.
+    let channel: any Channel
+    /// Set by ``SessionGuard`` and ``APIGuard`` alone.
     var viewer: Viewer?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
         address = source.channel.remoteAddress?.ipAddress ?? "-"
     }
 }
@@ -60,7 +74,7 @@ struct Choice: Sendable {
     let viewer: Viewer
     let persons: [Welcome.PersonEntry]
     /// `nil` where there is none at all.
-    let person: Welcome.PersonEntry?
+    private(set) var person: Welcome.PersonEntry?
     /// What a form of this viewer's has done, told once.
     let notice: HTML?
 
@@ -68,7 +82,7 @@ struct Choice: Sendable {
     init(_ request: Request, _ visit: Visit, _ parts: WebParts) throws {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         self.viewer = viewer
-        persons = viewer.persons(parts.hub.persons)
+        persons = viewer.persons(parts.persons)
         if let name = request.uri.queryParameters["person"].map(String.init) {
             guard let person = persons.first(where: { $0.name == name }) else { throw NoSuchPage() }
             self.person = person
@@ -76,6 +90,28 @@ struct Choice: Sendable {
             person = persons.first
         }
         notice = request.method == .get ? parts.notices.take(of: viewer) : nil
+    }
+
+    /// The same for the person whose a record is; without one where it is no person's.
+    func with(_ record: StoredRecord) -> Choice {
+        var choice = self
+        choice.person = record.assignment.person.flatMap { owner in persons.first { $0.name == owner.name } }
+        return choice
+    }
+
+    /// The same for what is no person's.
+    var withoutPerson: Choice {
+        var choice = self
+        choice.person = nil
+        return choice
+    }
+
+    /// How values of the chosen person are read, and of no person's what all persons have in common.
+    var reader: Reader {
+        if let person { return person.reader }
+        let readers = persons.map(\.reader)
+        guard let first = readers.first, readers.allSatisfy({ $0 == first }) else { return Reader() }
+        return first
     }
 }
 

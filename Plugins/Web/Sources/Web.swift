@@ -1,5 +1,6 @@
 import HTTPServing
 import PluginKit
+import PrometheusText
 
 /// Pages for a browser: what the hub holds, and how it and its plugins are.
 @main
@@ -30,8 +31,31 @@ struct Web: Plugin {
                 .init("session", .string(), help: "The session, as the list shows it; not set: all of them.")
             ]
         ) { plugin, call in
-            let session = call.arguments["session"]?.string
-            return ["ended": try await plugin.parts(call.hub).access.end(named: session)]
+            return try await plugin.parts(call.hub).end(call.arguments["session"]?.string)
+        },
+        Command(
+            "token-new", help: "Makes a token by which a program uses the API.",
+            arguments: [
+                .init("name", .string(), help: "How it is called in the list."),
+                .init(
+                    "scope", .choice(Scope.allCases.map(\.rawValue)),
+                    help: "read: see; write: also enter, edit and take back; manage: also what is the owner's.",
+                    default: .string("read")),
+                .init("person", .string(), help: "Whose values alone; not set: everybody's."),
+            ]
+        ) { plugin, call in
+            try await plugin.parts(call.hub).makeToken(
+                try call.arguments.text("name"), Scope(rawValue: try call.arguments.text("scope")) ?? .read,
+                for: call.arguments["person"]?.string)
+        },
+        Command("token-list", help: "Lists the tokens, without their secrets.") { plugin, call in
+            try await plugin.parts(call.hub).tokens()
+        },
+        Command(
+            "token-revoke", help: "Ends a token.",
+            arguments: [.init("name", .string(), help: "As the list shows it.")]
+        ) { plugin, call in
+            try await plugin.parts(call.hub).revoke(try call.arguments.text("name"))
         },
     ]
 
@@ -55,10 +79,15 @@ struct Web: Plugin {
 
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
+        try await parts.preferences.read()
         let listening = parts.settings.listening
+        for name in parts.settings.goals.persons.subtracting(hub.persons.map(\.name)).sorted() {
+            hub.logger.warning("a goal of no person that this plugin may read", metadata: ["person": "\(name)"])
+        }
         let door = HTTPDoor(
-            listening, hub: hub, responder: Site(parts).responder, patience: patience, connections: 64)
+            listening, hub: hub, responder: Site(parts).responder, patience: patience, connections: 512)
         try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await parts.events.run() }
             group.addTask {
                 try await door.run { port in
                     hub.logger.info("waiting for browsers", metadata: ["host": "\(listening.host)", "port": "\(port)"])
@@ -84,6 +113,13 @@ struct WebParts: Sendable {
     let settings: WebSettings
     let access: AccessBook
     let notices = NoticeBook()
+    let preferences: PreferenceBook
+    /// Those of whom `hub.conf` gives this page something, each with how they read values.
+    var persons: [Welcome.PersonEntry] { hub.persons.map(preferences.applied) }
+    /// What the page counts of itself.
+    let metrics = MetricRegistry(MetricCatalogue.web)
+    let events: EventFeed
+    let seats = EventSeats()
     var reader: HealthReader { HealthReader(hub: hub) }
     /// By the machine's clock, in microseconds since 1970: log-ins end by it, also where a hub's month passes in a minute.
     var now: Int64 { HubClock.system.now() }
@@ -91,15 +127,21 @@ struct WebParts: Sendable {
     init(_ hub: PluginContext, _ settings: WebSettings) {
         (self.hub, self.settings) = (hub, settings)
         access = AccessBook(hub.state)
+        preferences = PreferenceBook(hub.state)
+        events = EventFeed(hub, access)
+    }
+
+    /// - Throws: `CommandFailure` where there is no such person.
+    private func check(_ person: String?) throws {
+        let persons = hub.persons.map(\.name)
+        guard let person, !persons.contains(person) else { return }
+        let there = persons.isEmpty ? "it has none: add a section [person.NAME]" : persons.joined(separator: ", ")
+        throw CommandFailure("person", "person: hub.conf has no \(person) for this plugin; it has \(there)")
     }
 
     /// - Throws: `CommandFailure` where there is no such person.
     func link(for person: String?) async throws -> WebLink {
-        let persons = hub.persons.map(\.name)
-        if let person, !persons.contains(person) {
-            let there = persons.isEmpty ? "it has none: add a section [person.NAME]" : persons.joined(separator: ", ")
-            throw CommandFailure("person", "person: hub.conf has no \(person) for this plugin; it has \(there)")
-        }
+        try check(person)
         let (secret, until) = try await access.makeLink(for: person, at: now)
         return WebLink(
             url: "\(settings.listening.address)/login/\(secret)", person: person,
@@ -113,6 +155,52 @@ struct WebParts: Sendable {
                 until: Timestamp(microseconds: grant.until).text)
         }
     }
+}
+
+extension WebParts {
+    /// Logs browsers out.
+    func end(_ session: String?) async throws -> [String: Int] {
+        let ended = try await access.end(named: session)
+        for hash in ended { await events.end(hash) }
+        return ["ended": ended.count]
+    }
+
+    /// - Throws: `CommandFailure` for a name that is taken, a person that there is not, and a person who is to manage.
+    func makeToken(_ name: String, _ scope: Scope, for person: String?) async throws -> WebToken {
+        try check(person)
+        guard scope != .manage || person == nil else {
+            throw CommandFailure("scope", "scope: manage is the owner's, and goes without a person")
+        }
+        let token = try await access.makeToken(name, scope, for: person, at: now)
+        return WebToken(
+            name: name, scope: scope, person: person, since: Timestamp(microseconds: now).text,
+            token: token.text)
+    }
+
+    func tokens() async throws -> [WebToken] {
+        try await access.tokens().map { grant in
+            WebToken(
+                name: grant.name ?? "", scope: grant.scope ?? .read, person: grant.person,
+                since: Timestamp(microseconds: grant.made).text, token: nil)
+        }
+    }
+
+    func revoke(_ name: String) async throws -> [String: String] {
+        await events.end(try await access.revoke(name))
+        return ["revoked": name]
+    }
+}
+
+/// A token, as `hub web token` shows it.
+struct WebToken: Codable, Sendable {
+    let name: String
+    let scope: Scope
+    /// Absent for the owner.
+    let person: String?
+    /// RFC 3339.
+    let since: String
+    /// Shown once, when it is made.
+    let token: String?
 }
 
 /// A way in, as `hub web` shows it.

@@ -7,7 +7,7 @@ import Testing
 /// The page Plugins: what it shows, what its forms do, and what they cannot do.
 @Suite(.timeLimit(.minutes(3)))
 struct PluginsTests {
-    private static let all = #"["*"]"#
+    private static let all = ["*"]
     /// A plugin of a service that is not there, and one that writes into a folder.
     private static let sections = """
 
@@ -25,8 +25,8 @@ struct PluginsTests {
         path = "lines"
         """
 
-    private static func scene(_ owner: String = all) async throws -> Scene {
-        try await Scene(settings: sections, owner: owner)
+    private static func scene(_ owner: [String] = all) async throws -> Scene {
+        try await Scene(owner: owner, settings: sections)
     }
 
     /// Sends a form as a browser does that has the page.
@@ -170,7 +170,7 @@ struct PluginsTests {
     }
 
     @Test func `where hub conf does not grant it, the page says the line that would`() async throws {
-        let scene = try await Self.scene(#"["status", "plugins"]"#)
+        let scene = try await Self.scene(["status", "plugins"])
         let owner = try await scene.logIn()
         let page = try await scene.get("/plugins/exist", cookie: owner)
         #expect(
@@ -186,7 +186,7 @@ struct PluginsTests {
         #expect(refused.status == 422 && refused.body.contains("is not granted"), "\(refused)")
         #expect(try await scene.get("/plugins/exist/logs", cookie: owner).body.contains("&quot;logs&quot;"))
         #expect(try await scene.get("/apply", cookie: owner).body.contains("&quot;apply&quot;"))
-        let none = try await Self.scene("[]")
+        let none = try await Self.scene([])
         let list = try await none.get("/plugins", cookie: try await none.logIn())
         #expect(list.status == 200 && list.body.contains("&quot;status&quot;"), "\(list)")
     }

@@ -10,31 +10,81 @@ final class Scene: Sendable {
     let port: Int
 
     /// - Parameters:
-    ///   - settings: of the page, and sections behind it.
-    ///   - owner: what of the owner's it may.
-    init(settings: String = "", owner: String = #"["status"]"#) async throws {
+    ///   - owner: what of the owner's the page is granted.
+    ///   - settings: more of the page's section.
+    ///   - persons: sections of others than `me` and `ben`.
+    ///   - plugins: more sections, with a folder that they may name.
+    init(
+        owner: [String] = ["*"], settings: String = "", persons: String = "", plugins: (String) -> String = { _ in "" }
+    ) async throws {
         port = try FreePort.next()
+        let path = "/tmp/hub-\(UInt64.random(in: 0 ... .max))"
         host = try HubHost(
+            at: path,
             plugins: """
                 [person.ben]
 
+                \(persons)
                 [plugin.web]
                 listen = "127.0.0.1:\(port)"
                 grants = { owner = \(owner) }
                 \(settings)
+
+                \(plugins(path))
                 """)
         hub = try await host.start()
         while try await curl(["/login"]).status == 0 {}
     }
 
-    func command(_ arguments: String...) async throws -> [String] {
+    func command(_ arguments: String...) async throws -> [String] { try await command(arguments) }
+
+    func command(_ arguments: [String]) async throws -> [String] {
         let result = try await host.command(arguments)
         try #require(result.status == 0, "\(arguments): \(result.errors) \(result.lines)")
         return result.lines
     }
 
+    /// With what a command ends that may fail.
+    func status(of arguments: [String]) async throws -> Int { Int(try await host.command(arguments).status) }
+
     /// The text of `hub.conf`, as it is now.
     var configuration: String { get throws { try String(contentsOfFile: host.configuration, encoding: .utf8) } }
+
+    /// Its own, also for what its plugins write.
+    var folder: String { host.folder.path }
+
+    /// Changes hub.conf.
+    func edit(_ change: (String) -> String) throws {
+        let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
+        try change(text).write(toFile: host.configuration, atomically: true, encoding: .utf8)
+    }
+
+    /// Stops the hub where it is, or has it go on.
+    func freeze(_ isFrozen: Bool) { hub.signal(isFrozen ? SIGSTOP : SIGCONT) }
+
+    /// What the hub says of itself: `hub status --json`.
+    func status() async throws -> [String: Any] {
+        let line = try await host.command(["status", "--json"]).lines.joined()
+        return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+
+    /// The account of a sink.
+    func sink(_ name: String) async throws -> [String: Any]? {
+        let sinks = try await status()["sinks"] as? [[String: Any]]
+        return sinks?.first { $0["name"] as? String == name }
+    }
+
+    /// The value of a hidden field of a page.
+    static func field(_ name: String, in page: String) -> String? {
+        guard let start = page.range(of: "name=\"\(name)\" value=\"")?.upperBound else { return nil }
+        return String(page[start...].prefix { $0 != "\"" })
+    }
+
+    /// What a page says, without its markup.
+    static func words(_ page: String) -> String {
+        page.replacing(/<[^>]*>/, with: " ").replacing("&#39;", with: "'").replacing("&quot;", with: "\"")
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
 
     /// A file in a folder of the scene's own.
     func write(_ text: String, to name: String) throws -> String { try host.folder.write(text, to: name) }

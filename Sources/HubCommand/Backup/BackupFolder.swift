@@ -1,5 +1,5 @@
-import HealthText
 import Foundation
+import HealthText
 import HubClient
 import HubStore
 
@@ -26,7 +26,7 @@ struct Backup: Encodable {
         text +=
             store.map { "\(NumberText.count($0.records, "record")), newest \($0.epoch)-\($0.head), " }
             ?? (encrypted || kind == .increment ? "in no catalogue, " : "no store of a hub, ")
-        text += StoreText.size(size)
+        text += NumberText.bytes(size)
         if !missing.isEmpty { text += "; cannot be restored: \(missing.joined(separator: ", ")) is missing or cut" }
         return text
     }

@@ -8,15 +8,7 @@ enum StoreText {
     static func summary(_ store: StoreSummary) -> String {
         var text = "\(NumberText.count(store.records, "record")), newest \(store.epoch)-\(store.head)"
         if let newest = store.newest { text += ", last stored \(LocalTime.text(newest))" }
-        return text + ", \(size(store.bytes))"
-    }
-
-    static func size(_ bytes: Int64) -> String {
-        let units = ["B", "kB", "MB", "GB", "TB"]
-        var (value, unit) = (Double(bytes), 0)
-        while value >= 1_000, unit < units.count - 1 { (value, unit) = (value / 1_000, unit + 1) }
-        let tenths = (value * 10).rounded() / 10
-        return unit == 0 ? "\(bytes) B" : "\(NumberText.shortest(tenths)) \(units[unit])"
+        return text + ", \(NumberText.bytes(store.bytes))"
     }
 
     static func failure(_ error: StoreError) -> Failure {

@@ -1,7 +1,9 @@
-import HealthText
 import ArgumentParser
+import HandEntries
+import HealthText
 import HubClient
 import HubWire
+import HubWords
 import Samples
 
 struct AssignCommand: ParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HealthText
 import HubClient
 import HubCore
 import HubSettings
@@ -39,11 +40,11 @@ struct CompactCommand: AsyncParsableCommand {
         var after: Int64?
 
         var lines: [String] {
-            let size = "\(store)  \(StoreText.size(bytes)), of it \(StoreText.size(free)) free"
+            let size = "\(store)  \(NumberText.bytes(bytes)), of it \(NumberText.bytes(free)) free"
             guard let after else {
-                return [size, "needs up to \(StoreText.size(needed)) beside it until it is done"]
+                return [size, "needs up to \(NumberText.bytes(needed)) beside it until it is done"]
             }
-            return ["\(size); now \(StoreText.size(after))"]
+            return ["\(size); now \(NumberText.bytes(after))"]
         }
     }
 

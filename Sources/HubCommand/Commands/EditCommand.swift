@@ -1,7 +1,10 @@
-import HealthText
 import ArgumentParser
+import HandEntries
+import HealthText
 import HubClient
+import HubSettings
 import HubWire
+import HubWords
 import Samples
 
 struct EditCommand: ParsableCommand {
@@ -80,7 +83,7 @@ struct EditCommand: ParsableCommand {
                 entry.record.map {
                     SlipCheck.about(
                         $0, last: entry.number == number ? before : nil, now: welcome.time.microseconds,
-                        options.readingUnits())
+                        for: options.readingUnits()[$0.assignment.person?.name])
                 } ?? []
             }
             for doubt in doubts { Terminal.complain(doubt) }
@@ -92,34 +95,26 @@ struct EditCommand: ParsableCommand {
         try tell(answer, before)
     }
 
-    private struct Arguments: Encodable {
-        var number: Int64
-        var value: Double?
-        var unit: String?
-        var name: String?
-        var values: [Double]?
-        var start: String?
-        var end: String?
-        var note: String?
-        var reason: String?
-        var undo: Bool
-    }
-
-    private func arguments(_ before: StoredRecord?, _ welcome: Welcome) throws(Failure) -> Arguments {
-        var arguments = Arguments(number: number, note: note, reason: reason, undo: undo)
+    private func arguments(_ before: StoredRecord?, _ welcome: Welcome) throws(Failure) -> [String: SettingValue] {
+        var arguments: [String: SettingValue] = ["number": .integer(number), "undo": .boolean(undo)]
+        (arguments["note"], arguments["reason"]) = (note.map(SettingValue.string), reason.map(SettingValue.string))
         // Without a sample the hub says why it cannot be edited.
         guard let before, case .sample(let sample) = before.record else { return arguments }
         if !value.isEmpty {
-            switch try ValueArgument(value, of: TypeRegistry.standard.type(sample.type)) {
-            case .quantity(let number, let unit): (arguments.value, arguments.unit) = (number, unit)
-            case .name(let name): arguments.name = name
-            case .several(let numbers, let unit): (arguments.values, arguments.unit) = (numbers, unit)
+            let typed = try Failure.ofHand { () throws(HandFault) in
+                try ValueArgument(value, of: TypeRegistry.standard.type(sample.type))
             }
+            typed.add(to: &arguments)
         }
         let zone = welcome.persons.first { $0.name == before.assignment.person?.name }?.zone
-        let clock = try PersonClock(zone: sample.zone ?? zone, now: welcome.time.microseconds)
-        arguments.start = try at.map { argument throws(Failure) in try clock.moment(argument).time.text }
-        arguments.end = try to.map { argument throws(Failure) in try clock.moment(argument).time.text }
+        let clock = try Failure.ofHand { () throws(HandFault) in
+            try PersonClock(zone: sample.zone ?? zone, now: welcome.time.microseconds)
+        }
+        for (name, argument) in [("start", at), ("end", to)] {
+            arguments[name] = try argument.map { argument throws(Failure) in
+                SettingValue.string(try clock.moment(argument).time.text)
+            }
+        }
         return arguments
     }
 

@@ -1,9 +1,11 @@
-import HealthText
 import ArgumentParser
 import Foundation
+import HandEntries
+import HealthText
 import HubClient
 import HubCore
 import HubWire
+import HubWords
 import Samples
 
 struct EraseCommand: ParsableCommand {
@@ -161,7 +163,8 @@ struct EraseCommand: ParsableCommand {
 
     private func letAgain(_ door: DoorClient, _ arguments: Arguments) throws {
         let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
-        let answer = try ManualAnswer(try door.command("erase", arguments: text, isDryRun: false))
+        let told = try door.command("erase", arguments: text, isDryRun: false)
+        let answer = try Failure.ofHand { () throws(HandFault) in try ManualAnswer(told) }
         if json { try Output.json(answer.text) }
         for entry in answer.entries where !json && !entry.isRejected {
             try Output.print("\(entry.number) may be sent again")
@@ -189,7 +192,7 @@ struct EraseCommand: ParsableCommand {
     /// What is about to go, and what stays elsewhere.
     private func lines(_ plan: Answer) -> [String] {
         var lines = [
-            "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(StoreText.size(plan.bytes)); this cannot be undone"
+            "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(NumberText.bytes(plan.bytes)); this cannot be undone"
         ]
         if let forget { lines.append("the name \(forget)") }
         lines += plan.sinks.map { "\($0.sink) has \(NumberText.grouped($0.records)) of them and will be told" }

@@ -165,14 +165,6 @@ struct ExportReport: Encodable {
     }
 }
 
-extension CSVColumn {
-    /// Of `hub export`: what the source said, and where each value comes from.
-    static let exported: [CSVColumn] = [
-        .kind, .type, .person, .value, .unit, .raw, .start, .end, .date, .zone, .plugin, .device, .account, .key,
-        .group, .series, .method, .provenance, .originalValue, .originalUnit, .metadata,
-    ]
-}
-
 extension ExportFormat {
     fileprivate static let table = allCases.map { format in
         let name = format.rawValue + String(repeating: " ", count: 14 - format.rawValue.count)

@@ -1,7 +1,9 @@
-import HealthText
 import ArgumentParser
+import HandEntries
+import HealthText
 import HubClient
 import HubWire
+import HubWords
 import Samples
 
 struct InboxCommand: ParsableCommand {
@@ -107,38 +109,15 @@ struct ImplausibleSample: Encodable, Hashable {
         let exact = units == nil ? ValueText.quantity(stored).map(ValueText.exact) : nil
         (number, time, person, type) = (stored.number, text.time, text.person, text.type)
         (value, source) = (exact ?? text.value, text.source)
-        why = Self.doubts(of: stored).joined(separator: "; ")
+        why = Doubts.of(stored).joined(separator: "; ")
         edit =
             "hub edit \(stored.number)" + (stored.implausible.contains(.value) ? " VALUE" : "")
             + (stored.implausible.contains(.start) ? " --at TIME" : "")
             + (stored.implausible.contains(.end) ? " --to TIME" : "")
     }
-
-    private static func doubts(of stored: StoredRecord) -> [String] {
-        guard case .sample(let sample) = stored.record else { return [] }
-        var doubts: [String] = []
-        if stored.implausible.contains(.value) {
-            var doubt: String?
-            if case .quantity(let value, let unit) = sample.value {
-                doubt = TypeRegistry.standard.type(stored.type)?.limits?.doubt(
-                    of: stored.canonical?.value ?? value, unit: stored.canonical?.unit ?? unit)
-            }
-            doubts.append("the value is \(doubt ?? "hardly true")")
-        }
-        func doubt(_ time: Timestamp, _ verb: String) {
-            let isEarly = time.microseconds < SampleMembers.earliest
-            doubts.append("it \(verb) \(isEarly ? "before 1900" : "after the hub's clock when it came")")
-        }
-        if stored.implausible.contains(.start) { doubt(sample.start, "starts") }
-        if stored.implausible.contains(.end) { doubt(sample.end, "ends") }
-        return doubts
-    }
 }
 
-/// What was measured together and waits for a person.
-struct Weighing {
-    private(set) var records: [StoredRecord]
-
+extension Weighing {
     struct Summary: Encodable, Hashable {
         /// The one to name: the others go along.
         var number: Int64
@@ -154,12 +133,6 @@ struct Weighing {
     /// - Parameter units: how people read the values; without it they have every digit and the unit of the store.
     func summary(_ units: ReadingUnits? = nil) -> Summary {
         let texts = records.map { RecordText($0, units ?? ReadingUnits([])) }
-        let first = records.min { $0.number < $1.number }
-        let number = first?.number ?? 0
-        // The weight knows best: it is what tells people apart.
-        let telling = records.first { $0.type == .weight } ?? first
-        var why = ""
-        if case .nobody(let reason)? = telling?.assignment { why = reason }
         return Summary(
             number: number, numbers: records.map(\.number).sorted(), time: texts.first?.time ?? "",
             source: texts.first?.source ?? "",
@@ -169,10 +142,6 @@ struct Weighing {
                 return "\(text.type) \(exact ?? text.value)"
             }, why: why, assign: "hub assign \(number) --to NAME")
     }
-
-    init(_ record: StoredRecord) { records = [record] }
-
-    mutating func add(_ record: StoredRecord) { records.append(record) }
 }
 
 /// Reads the inbox, in the order of time.
@@ -192,22 +161,7 @@ struct InboxReader {
 
     /// What has no person, group by group.
     mutating func weighings() throws -> [Weighing] {
-        var (weighings, places): ([Weighing], [String: Int]) = ([], [:])
-        for record in try newest({ $0.isOfNobody = true }) {
-            guard case .sample(let sample) = record.record, let group = sample.group else {
-                weighings.append(Weighing(record))
-                continue
-            }
-            // A group is of one plugin: another's may have the same name.
-            let name = "\(sample.source.plugin)/\(group)"
-            if let place = places[name] {
-                weighings[place].add(record)
-            } else {
-                places[name] = weighings.count
-                weighings.append(Weighing(record))
-            }
-        }
-        return weighings
+        Weighing.all(of: try newest { $0.isOfNobody = true })
     }
 
     private mutating func newest(_ filter: (inout QueryRequest.Filter) -> Void) throws -> [StoredRecord] {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HealthText
 import HubClient
 import HubWire
 import PhonePayloads

@@ -1,9 +1,11 @@
-import HealthText
 import ArgumentParser
 import Foundation
+import HandEntries
+import HealthText
 import HubClient
 import HubSettings
 import HubWire
+import HubWords
 import Samples
 
 struct LogCommand: ParsableCommand {
@@ -89,12 +91,15 @@ struct LogCommand: ParsableCommand {
 
     func run() throws {
         let entry = try HandEntry(type, value, more)
-        let metadata = try entry.metadata(more)
+        // Before the hub is asked: what is wrong with it has nothing to do with a hub.
+        _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")
         let welcome = try door.open()
         let owner = try owner(of: welcome.persons)
-        let clock = try PersonClock(zone: owner.zone, now: welcome.time.microseconds)
-        let arguments = try arguments(entry, metadata, owner.name, clock)
+        let clock = try Failure.ofHand { () throws(HandFault) in
+            try PersonClock(zone: owner.zone, now: welcome.time.microseconds)
+        }
+        let arguments = try arguments(entry, owner.name, clock)
         let expected = try door.hand("log", arguments, isDryRun: true)
         try expected.refuseRejections()
         let doubts = doubts(about: expected, now: clock.now)
@@ -112,21 +117,9 @@ struct LogCommand: ParsableCommand {
 
     private func doubts(about answer: ManualAnswer, now: Int64) -> [String] {
         let units = options.readingUnits()
-        var doubts: [String] = []
-        var repeated: [Int64] = []
-        var values = 0
-        for entry in answer.entries {
-            guard let record = entry.record else { continue }
-            doubts += SlipCheck.about(record, last: entry.last, now: now, units)
-            guard case .sample(let sample) = record.record, sample.value != .correlation else { continue }
-            values += 1
-            if let last = entry.last, SlipCheck.isRepeat(record, of: last) { repeated.append(last.number) }
-        }
-        // Of a group all say the same, or it is another.
-        if key == nil, let first = repeated.first, repeated.count == values {
-            doubts.append("record \(first) says the same; hub edit \(first) corrects it")
-        }
-        return doubts
+        let doubts = SlipCheck.about(answer, now: now) { units[$0] }
+        guard key == nil, let number = SlipCheck.repeated(in: answer) else { return doubts }
+        return doubts + ["record \(number) says the same; hub edit \(number) corrects it"]
     }
 
     private func owner(of persons: [Welcome.PersonEntry]) throws(Failure) -> Welcome.PersonEntry {
@@ -145,61 +138,15 @@ struct LogCommand: ParsableCommand {
         return found
     }
 
-    private struct Arguments: Encodable {
-        var type: String
-        var value: Double?
-        var values: [Double]?
-        var unit: String?
-        var name: String?
-        var members: [String]?
-        var units: [String]?
-        var duration: Double?
-        var metadata: String?
-        var start: String
-        var end: String?
-        var zone: String?
-        var person: String
-        var note: String?
-        /// Made once: a message that is sent twice is one entry.
-        var key: String
-    }
-
     private func arguments(
-        _ entry: HandEntry, _ metadata: String?, _ person: String, _ clock: PersonClock
-    ) throws(Failure) -> Arguments {
-        var (start, zone) = try clock.moment(from ?? at ?? LogCommand.now)
-        var end = try to.map { argument throws(Failure) in try clock.moment(argument).time }
-        if entry.type == TypeID.workout.rawValue, end == nil {
-            guard let seconds = entry.seconds else {
-                throw Failure(
-                    .usage, "how long did it last? Such as hub log \(Terminal.cut(type)) 30min, or --from and --to")
-            }
-            let microseconds = Int64((seconds * 1_000_000).rounded())
-            // A time that was given with its offset has the other end under it too.
-            func moved(by microseconds: Int64) -> Timestamp {
-                let moment = start.microseconds + microseconds
-                return zone == nil
-                    ? Timestamp(microseconds: moment, offsetMinutes: start.offsetMinutes) : clock.local(moment)
-            }
-            if at == nil { (start, end) = (moved(by: -microseconds), start) } else { end = moved(by: microseconds) }
+        _ entry: HandEntry, _ person: String, _ clock: PersonClock
+    ) throws(Failure) -> [String: SettingValue] {
+        let (start, zone) = try clock.moment(from ?? at ?? LogCommand.now)
+        let end = try to.map { argument throws(Failure) in try clock.moment(argument).time }
+        let times = EntryTimes(start, zone: zone, end: end, isStart: at != nil, isInterval: from != nil)
+        return try Failure.ofHand { () throws(HandFault) in
+            try entry.arguments(times, of: person, by: clock, note: note, key: key)
         }
-        let instant = Timestamp(microseconds: start.microseconds).text
-        var arguments = Arguments(
-            type: entry.type, duration: from == nil ? nil : entry.seconds, metadata: metadata, start: start.text,
-            end: end?.text, zone: zone, person: person, note: note,
-            key: key ?? "\(instant) \(UInt64.random(in: 0..<1_000_000_000))")
-        switch entry.value {
-        case .quantity(let number, let unit): (arguments.value, arguments.unit) = (number, unit)
-        case .several(let numbers, let unit): (arguments.values, arguments.unit) = (numbers, unit)
-        case .name(let name): arguments.name = name
-        case nil: break
-        }
-        if !entry.members.isEmpty {
-            arguments.members = entry.members.map(\.type.rawValue)
-            arguments.values = entry.members.map(\.value)
-            arguments.units = entry.members.map(\.unit)
-        }
-        return arguments
     }
 
     private static let now: MomentArgument = {

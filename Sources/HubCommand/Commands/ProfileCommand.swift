@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HealthText
+import HandEntries
 import HubClient
 import HubCore
 import HubSettings

@@ -1,8 +1,9 @@
-import HealthText
 import ArgumentParser
 import Foundation
+import HealthText
 import HubClient
 import HubWire
+import HubWords
 import Samples
 
 struct SamplesCommand: ParsableCommand {

@@ -3,6 +3,7 @@ import Foundation
 import HealthText
 import HubClient
 import HubWire
+import HubWords
 import Samples
 
 struct TapCommand: ParsableCommand {

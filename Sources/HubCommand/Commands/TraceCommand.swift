@@ -1,4 +1,5 @@
 import ArgumentParser
+import HandEntries
 import HubClient
 import HubWire
 import Samples

@@ -20,11 +20,14 @@ struct WebCommand: ParsableCommand {
               hub web --person anna        a link by which anna sees her own values alone
               hub web sessions
               hub web end afe03a64         logs one browser out; without a name, all
+              hub web token new backup     a token by which a program reads the API
 
             Exit codes: 0; 1 the plugin refused, or does not run; 64 it is not in hub.conf,
             or wrong arguments; 69 no hub answers; 75 the plugin or the hub is busy.
             """,
-        subcommands: [WebLinkCommand.self, WebSessionsCommand.self, WebEndCommand.self],
+        subcommands: [
+            WebLinkCommand.self, WebSessionsCommand.self, WebEndCommand.self, WebTokenCommand.self,
+        ],
         defaultSubcommand: WebLinkCommand.self)
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HandEntries
 import HubClient
 import HubSettings
 import HubWire
@@ -285,7 +286,10 @@ struct WhereArgument {
         }
         guard !words.isEmpty else { throw fault("a value with its unit, such as 80kg") }
         let isOfQuantities = type?.kind == .quantity
-        guard case .quantity(let number, let unit) = try ValueArgument(words, of: isOfQuantities ? type : nil) else {
+        let value = try Failure.ofHand { () throws(HandFault) in
+            try ValueArgument(words, of: isOfQuantities ? type : nil)
+        }
+        guard case .quantity(let number, let unit) = value else {
             throw Failure(
                 .usage,
                 "--where: \(Terminal.cut(words.joined(separator: " "))) is not a value with a unit, such as 80kg")

@@ -1,5 +1,5 @@
-import HealthText
 import Foundation
+import HealthText
 import HubClient
 import HubCore
 
@@ -21,7 +21,7 @@ extension Doctor {
             found.append(
                 Finding(
                     .note, "disk",
-                    "\(NumberText.count(old.count, "older copy", "older copies")) of the store take \(StoreText.size(bytes)) in \(files.data)",
+                    "\(NumberText.count(old.count, "older copy", "older copies")) of the store take \(NumberText.bytes(bytes)) in \(files.data)",
                     repair: "delete hub.sqlite.replaced-… and .before-… once you need nothing of them"))
         }
         return found
@@ -40,7 +40,7 @@ extension Doctor {
             return [Finding(.error, "disk", "\(path) cannot be looked at: \(String(cString: strerror(errno)))")]
         }
         let free = Int64(clamping: disk.f_bavail) * Int64(disk.f_frsize)
-        let text = "\(StoreText.size(free)) free for \(name) (\(path))"
+        let text = "\(NumberText.bytes(free)) free for \(name) (\(path))"
         if UInt64(disk.f_flag) & UInt64(ST_RDONLY) != 0 {
             return [
                 Finding(

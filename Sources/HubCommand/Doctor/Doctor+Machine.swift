@@ -1,4 +1,5 @@
 import Foundation
+import HealthText
 import HubCore
 import HubSettings
 import HubWire
@@ -27,7 +28,7 @@ extension Doctor {
             found.append(
                 Finding(
                     .warning, "machine",
-                    "memory_limit (\(StoreText.size(Int64(wanted)))) is more than \(memory.of) has (\(StoreText.size(memory.bytes))): the kernel would end the hub first",
+                    "memory_limit (\(NumberText.bytes(Int64(wanted)))) is more than \(memory.of) has (\(NumberText.bytes(memory.bytes))): the kernel would end the hub first",
                     repair: "set [hub] memory_limit to half of that"))
         }
         return found

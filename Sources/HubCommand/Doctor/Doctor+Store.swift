@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import HealthText
 import HubClient
 import HubCore
 import HubSettings
@@ -78,7 +79,7 @@ extension Doctor {
         guard let looked = glance.looked else { return "" }
         let whole =
             glance.whole.map { "all of it was whole \(LocalTime.text($0))" } ?? "the hub reads all of it within a week"
-        return "; looked at \(StoreText.size(looked)) of it (\(whole); hub doctor --deep reads all now)"
+        return "; looked at \(NumberText.bytes(looked)) of it (\(whole); hub doctor --deep reads all now)"
     }
 
     /// Why the hub confirms nothing, and what a person can decide.

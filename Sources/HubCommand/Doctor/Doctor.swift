@@ -1,8 +1,8 @@
-import HealthText
 import Foundation
 import HubClient
 import HubCore
 import HubSettings
+import HubWords
 
 /// Looks at everything a hub needs, whether it runs or not, and changes nothing.
 struct Doctor: Sendable {
@@ -100,63 +100,9 @@ struct Doctor: Sendable {
         guard let status else {
             return [Finding(.note, "hub", "no hub runs here now", repair: "hub run, or systemctl --user start hub")]
         }
-        // Read without the program's own types: an older or newer hub has other members.
-        guard let members = try? JSONSerialization.jsonObject(with: Data(status)) as? [String: Any] else {
-            return [Finding(.error, "hub", "the hub's status cannot be read", repair: "hub status --json")]
+        return StatusFinding.all(in: status).map { found in
+            Finding(
+                Finding.Severity(rawValue: found.severity.rawValue) ?? .note, "hub", found.text, repair: found.repair)
         }
-        var found: [Finding] = []
-        if let store = members["store"] as? [String: Any] {
-            if let state = store["state"] as? String, state != "ok" {
-                let reason = store["error"] as? String ?? state
-                found.append(Finding(.error, "hub", "the store does not work, nothing is confirmed: \(reason)"))
-            }
-            if let warning = store["warning"] as? String { found.append(Finding(.warning, "hub", warning)) }
-        }
-        if let inbox = members["inbox"] as? Int, inbox > 0 {
-            found.append(
-                Finding(
-                    .note, "hub", "\(NumberText.count(inbox, "record")) without a person",
-                    repair: "hub samples --nobody"))
-        }
-        for case let plugin as [String: Any] in members["plugins"] as? [Any] ?? [] {
-            found += Doctor.plugin(plugin)
-        }
-        // Sinks and what may come: each tells by `well` and a sentence.
-        for (list, value) in members.sorted(by: { $0.key < $1.key }) where list != "plugins" {
-            for case let entry as [String: Any] in value as? [Any] ?? [] where entry["well"] as? Bool == false {
-                let name = (entry["name"] ?? entry["instance"]) as? String ?? list
-                let text = (entry["note"] ?? entry["advice"]) as? String ?? "is not well"
-                found.append(Finding(.warning, "hub", "\(name): \(text)", repair: "hub status"))
-            }
-        }
-        if found.allSatisfy({ $0.severity == .note }) {
-            found.append(Finding(.good, "hub", "it runs, and says it is well"))
-        }
-        return found
-    }
-
-    private static func plugin(_ plugin: [String: Any]) -> [Finding] {
-        guard plugin["enabled"] as? Bool == true, let name = plugin["name"] as? String else { return [] }
-        let state = plugin["state"] as? String
-        if let advice = plugin["advice"] as? String {
-            let isOver = state == "quarantined" || state == "failed"
-            return [Finding(isOver ? .error : .warning, "hub", "\(name): \(advice)", repair: look(at: plugin, name))]
-        }
-        let tokens = plugin["tokens"] as? [Any] ?? []
-        let logIns = tokens.compactMap { ($0 as? [String: Any])?["advice"] as? String }
-        if !logIns.isEmpty { return logIns.map { Finding(.warning, "hub", "\(name): \($0)", repair: "hub status") } }
-        if plugin["hasError"] as? Bool == true, let error = plugin["lastError"] as? String {
-            return [Finding(.warning, "hub", "\(name) says: \(error)", repair: look(at: plugin, name))]
-        }
-        guard plugin["alive"] as? Bool == false, state != "finished" else { return [] }
-        let reason = (plugin["lastError"] as? String).map { ": \($0)" } ?? ""
-        return [Finding(.warning, "hub", "\(name) has no session\(reason)", repair: look(at: plugin, name))]
-    }
-
-    /// Where to see more; what runs on another machine has its log there, and its advice says what to do.
-    private static func look(at plugin: [String: Any], _ name: String) -> String? {
-        guard plugin["remote"] as? Bool == true else { return "hub logs \(name)" }
-        let program = "hub-\(plugin["kind"] as? String ?? name)"
-        return "on its machine: \(program) --run --key FILE, with the key of hub keys new \(name)"
     }
 }

@@ -1,5 +1,5 @@
-import HealthText
 import Foundation
+import HealthText
 import HubClient
 import HubCore
 import HubStore
@@ -110,7 +110,7 @@ struct Rehearsal: Sendable {
     private func finding(_ report: Report) -> Finding {
         let what =
             "\(report.backup): restored, opened and sound: \(StoreText.summary(report.store)); took "
-            + "\(NumberText.shortest(report.seconds)) s and \(StoreText.size(report.bytes))"
+            + "\(NumberText.shortest(report.seconds)) s and \(NumberText.bytes(report.bytes))"
         guard let versions = report.lostVersions, let records = report.lostRecords else {
             return Finding(
                 .warning, "backup",

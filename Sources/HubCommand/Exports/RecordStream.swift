@@ -3,10 +3,7 @@ import HubClient
 import HubWire
 import Samples
 
-/// The records of a question in an order that depends on nothing but the records: by start, and of one start by type, person, source and
-/// key.
-///
-/// So two hubs with the same records make the same file. Holds the records of one start, and no more.
+/// The records of a question in an order that depends on nothing but the records (``ExportRuns``).
 struct RecordStream {
     let door: DoorClient
     let filter: QueryRequest.Filter
@@ -29,22 +26,17 @@ struct RecordStream {
         _ filter: QueryRequest.Filter, _ run: ([ExportItem]) throws -> Void, _ page: (Int) throws -> Void
     ) throws {
         var reader = RecordReader()
-        var waiting: [ExportItem] = []
-        var instant: Int64?
+        var runs = ExportRuns()
         try door.pages(QueryRequest(id: 0, filter: filter, order: .time)) { records, _ in
             for json in records {
                 let stored = try reader.record(json)
-                let start = stored.startInstant
-                if start != instant, !waiting.isEmpty {
-                    try run(RecordStream.sorted(waiting))
-                    waiting.removeAll(keepingCapacity: true)
-                }
-                instant = start
-                waiting.append(ExportItem(stored, json: Array(json)))
+                let next = runs.add(ExportItem(stored, json: Array(json)))
+                if !next.isEmpty { try run(next) }
             }
             try page(records.count)
         }
-        if !waiting.isEmpty { try run(RecordStream.sorted(waiting)) }
+        let last = runs.finish()
+        if !last.isEmpty { try run(last) }
     }
 
     /// How many records it will have, at the moment.
@@ -63,35 +55,5 @@ struct RecordStream {
             query.next = sources.next
         } while query.next != nil
         return count
-    }
-
-    private static func sorted(_ items: [ExportItem]) -> [ExportItem] {
-        guard items.count > 1 else { return items }
-        return items.map { (order: $0.record.placeInFile, item: $0) }
-            .sorted { $0.order.lexicographicallyPrecedes($1.order) { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
-            .map(\.item)
-    }
-}
-
-extension StoredRecord {
-    /// The start of a sample; of a day its date, of which the hub knows no instant.
-    fileprivate var startInstant: Int64 {
-        switch record {
-        case .sample(let sample): sample.start.microseconds
-        case .day(let day): Int64(day.date.daysSinceEpoch)
-        case .retraction: 0
-        }
-    }
-
-    /// What tells it from all others of its start.
-    fileprivate var placeInFile: [String] {
-        let source = record.source
-        let origin = [source.plugin, source.device ?? "", source.account ?? ""]
-        let person = assignment.person?.name ?? ""
-        return switch record {
-        case .sample(let sample): [type.rawValue, person] + origin + [sample.key.text]
-        case .day(let day): [type.rawValue, person, day.series] + origin
-        case .retraction: [type.rawValue, person] + origin
-        }
     }
 }

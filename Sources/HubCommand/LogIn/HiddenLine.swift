@@ -8,6 +8,8 @@ import Synchronization
 final class HiddenLine {
     private var bytes: [UInt8] = []
     private let isTerminal: Bool
+    /// Whether Enter alone is an answer.
+    private let takesEmpty: Bool
 
     /// Longer than any answer that the hub takes.
     static let longest = 65_536
@@ -15,7 +17,8 @@ final class HiddenLine {
     /// How the terminal was; also for a second Ctrl-C, which ends the program at once.
     private static let former = Mutex<termios?>(nil)
 
-    init() {
+    init(takesEmpty: Bool = false) {
+        self.takesEmpty = takesEmpty
         isTerminal = isatty(STDIN_FILENO) == 1
         var settings = termios()
         guard isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0 else { return }
@@ -45,7 +48,7 @@ final class HiddenLine {
             for byte in buffer[..<count] {
                 switch byte {
                 case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
-                    if bytes.isEmpty { continue }
+                    if bytes.isEmpty, !takesEmpty { continue }
                     return taken()
                 case 4 where isTerminal: return try last()  // Ctrl-D
                 case 8 where isTerminal, 127 where isTerminal: _ = bytes.popLast()

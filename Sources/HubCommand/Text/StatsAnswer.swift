@@ -1,4 +1,5 @@
 import HealthText
+import HandEntries
 import HubClient
 import HubWire
 import Samples

@@ -63,6 +63,7 @@ struct StatusText {
             "records  \(records), newest \(status.epoch)-\(status.head)", storeLine,
             "door     \(status.endpoints.door)", "feed     \(status.endpoints.feed)",
         ]
+        if let backup { lines.insert(backup, at: 3) }
         if let tcp = status.endpoints.tcp {
             let fault = status.endpoints.tcpFault
             lines.append(
@@ -95,6 +96,15 @@ struct StatusText {
         if status.clock != "system" { lines.append("clock    \(status.clock)") }
         if let memory { lines.append(memory) }
         return lines
+    }
+
+    /// The newest backup; `nil` where none is known.
+    private var backup: String? {
+        guard let backup = status.backup else { return nil }
+        let time = backup.time.flatMap { LocalTime.text($0) }.map { "\($0), " } ?? ""
+        let behind =
+            backup.behind.map { $0 > 0 ? ", \(NumberText.count($0, "change")) since" : ", nothing since" } ?? ""
+        return "backup   \(time)\(backup.path)\(behind)"
     }
 
     /// What fills the memory, when it is more than half of what there may be.

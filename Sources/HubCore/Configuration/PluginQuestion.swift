@@ -7,6 +7,8 @@ struct PluginQuestion: Sendable {
     let path: String
     let arguments: [String]
     let reach: ProgramReach
+    /// What it may write, and that it may reach the network; `nil`: it is only asked.
+    var own: ProgramReach.Own?
     /// What it reads from stdin.
     var input = ""
     let patience: Duration
@@ -50,8 +52,8 @@ struct PluginQuestion: Sendable {
                     options.teardownSequence = [
                         .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
                     ]
-                    let command = reach.command(path, arguments)
-                    let variables = PluginEnvironment.of(temporary: nil).compactMap { name, value in
+                    let command = reach.command(path, arguments, own)
+                    let variables = PluginEnvironment.of(temporary: own?.temporary).compactMap { name, value in
                         Environment.Key(rawValue: name).map { ($0, value) }
                     }
                     let result = try await run(

@@ -25,6 +25,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var uptime: Double
     public var endpoints: Endpoints
     public var store: StoreState
+    /// The newest backup that `hub backup` has made; absent where it has made none.
+    public var backup: Backup?
     /// What is being erased, and what is still to be told of erased records; absent where there is neither.
     public var erasure: Erasure?
     /// What the retention rules of `hub.conf` did when they were last followed; absent before that.
@@ -76,12 +78,23 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var error: String?
         /// Bytes that can still be written to its disk; absent where the system does not say.
         public var free: Int64?
+        /// The size of its file; absent where the system does not say.
+        public var size: Int64?
         /// The size of its write-ahead log.
         public var log: Int64?
         /// How far the hub has come with reading all of the store again, and when that was last done and all was whole.
         public var check: Check?
         /// What will become a failure unless a person looks after it, and what to do: little room, a log that grows.
         public var warning: String?
+    }
+
+    public struct Backup: Codable, Hashable, Sendable {
+        /// Where it was written; whether its medium is there now is not known.
+        public var path: String
+        /// When it was begun, RFC 3339; absent where its name does not say.
+        public var time: String?
+        /// How many sequences the store has beyond it; absent after a restore of another backup.
+        public var behind: Int64?
     }
 
     public struct Erasure: Codable, Hashable, Sendable {

@@ -22,7 +22,7 @@ extension Door {
             endpoints: HubStatus.Endpoints(
                 door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: gate.network.setting?.endpoint.description,
                 tcpFault: gate.network.fault),
-            store: state, erasure: reading?.erasure,
+            store: state, backup: parts.storeHealth.assumeIsolated { $0.backupStatus }, erasure: reading?.erasure,
             retention: parts.commands.assumeIsolated { $0.retainer }.reports(on: facts.retention),
             retentionHeld: parts.commands.assumeIsolated { $0.retainer }.held,
             plugins: facts.plugins.map { status(of: $0, sinks, tokens[$0.name]) }, sessions: sessionList(),

@@ -23,6 +23,7 @@ actor StoreHealth {
     /// The last failure of a commit, until one succeeds again.
     private var fault: StoreError?
     private var space = SpaceWatch()
+    private var backup: KnownBackup?
     /// What the store is being asked for `hub status`, and since when.
     private var reading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
     /// Whether the log was told that confirmed records stay in the store's log.
@@ -64,7 +65,8 @@ actor StoreHealth {
     // MARK: - The room on its disk
 
     /// Takes note of the room, says what changed, and finds out whether a store that did not work does again.
-    func look(at room: StoreSpace?) async {
+    func look(at room: StoreSpace?, newest backup: KnownBackup?) async {
+        self.backup = backup
         if let room, let change = space.look(room, at: path) { tell(change.text, isGood: change.isGood) }
         await lookAtCheckpoint()
         await lookAtLoss()
@@ -130,11 +132,18 @@ actor StoreHealth {
 
     // MARK: - For `hub status`
 
+    /// The newest backup; `nil` where there is none.
+    var backupStatus: HubStatus.Backup? {
+        let cursor = store.cursor
+        return backup.map { HubStatus.Backup($0, epoch: cursor.epoch, head: cursor.sequence) }
+    }
+
     /// What the store says of itself, nothing where it cannot be read, and how it is.
     func read() async -> (StoreReading?, HubStatus.StoreState) {
         let result = await answer()
         var state = HubStatus.StoreState(
-            path: path, state: "ok", free: space.room?.free, log: space.room?.log, warning: warning)
+            path: path, state: "ok", free: space.room?.free, size: space.room?.size, log: space.room?.log,
+            warning: warning)
         let check = store.checked
         if check.pages > 0 {
             state.check = HubStatus.Check(

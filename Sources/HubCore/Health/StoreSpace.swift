@@ -6,8 +6,8 @@ import HubStore
 struct StoreSpace: Hashable, Sendable {
     /// Bytes that this user may still write to the store's disk, and its size.
     var free, total: Int64
-    /// The size of the write-ahead log.
-    var log: Int64
+    /// The size of its file, and of the write-ahead log.
+    var size, log: Int64
     /// The other programs that keep a long log from being cut.
     var readers: [String] = []
 
@@ -18,12 +18,13 @@ struct StoreSpace: Hashable, Sendable {
         let unit = Int64(disk.f_frsize)
         (free, total) = (Int64(clamping: disk.f_bavail) * unit, Int64(clamping: disk.f_blocks) * unit)
         var file = stat()
+        size = stat(path, &file) == 0 ? Int64(file.st_size) : 0
         log = stat(path + "-wal", &file) == 0 ? Int64(file.st_size) : 0
         if log > StoreSpace.longLog / 2 { readers = LockHolders.others(of: path) }
     }
 
-    init(free: Int64, total: Int64, log: Int64 = 0, readers: [String] = []) {
-        (self.free, self.total, self.log, self.readers) = (free, total, log, readers)
+    init(free: Int64, total: Int64, size: Int64 = 0, log: Int64 = 0, readers: [String] = []) {
+        (self.free, self.total, self.size, self.log, self.readers) = (free, total, size, log, readers)
     }
 
     /// Less is low: a fiftieth of the disk, but at least 200 MB, and never more than 2 GB.

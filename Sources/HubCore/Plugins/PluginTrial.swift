@@ -1,3 +1,4 @@
+import Files
 import FoundationEssentials
 package import HubSettings
 package import HubWire
@@ -81,6 +82,28 @@ package struct PluginTrial: Sendable {
             path: executable, arguments: arguments, reach: reach, input: input, patience: .seconds(10))
         return await question.ask { .success(String(decoding: $0, as: UTF8.self)) }
             .mapError { Silence(reason: $0.reason, hasEnded: $0.hasEnded) }
+    }
+
+    /// Has it log in or connect for real (`--check`), as free as it is when the hub runs it, with nothing of a hub.
+    ///
+    /// - Parameter folder: its own for as long, with nothing in it; its settings are written there, mode 0600.
+    /// - Returns: what it says it found; or what is wrong, without its secrets.
+    package func check(in folder: String, patience: Duration) async -> Result<String, Silence> {
+        let file = "\(folder)/settings.toml"
+        let lines = instance.settings.sorted { $0.key < $1.key }.map { "\($0) = \($1.revealed().toml)\n" }
+        do throws(FileError) {
+            try PrivateFile.write(Array(lines.joined().utf8), to: file)
+        } catch {
+            return .failure(Silence(reason: error.description, hasEnded: false))
+        }
+        let question = PluginQuestion(
+            path: executable, arguments: ["--check", "--settings", file, "--state", folder], reach: reach,
+            own: ProgramReach.Own(state: folder, temporary: folder, sockets: []), patience: patience)
+        let answer = await question.ask { .success(String(decoding: $0, as: UTF8.self)) }
+        func hidden(_ text: String) -> String {
+            secrets.reduce(text) { $0.replacing($1, with: Secret.placeholder) }
+        }
+        return answer.map(hidden).mapError { Silence(reason: hidden($0.reason), hasEnded: $0.hasEnded) }
     }
 
     /// Why a program did not answer.

@@ -80,6 +80,19 @@ public struct KnownBackup: Hashable, Sendable {
         name.wholeMatch(of: /hub-[0-9]{8}T[0-9]{6}Z\.(sqlite|increment)(\.age)?/) != nil
     }
 
+    /// When it was begun, in microseconds since 1970, by its name; `nil` where it has another.
+    public var time: Int64? {
+        guard let name = path.split(separator: "/").last, KnownBackup.isName(String(name)) else { return nil }
+        let digits = Array(name.utf8.dropFirst(4))
+        func number(_ place: Range<Int>) -> CInt {
+            digits[place].reduce(0) { $0 * 10 + CInt($1 - UInt8(ascii: "0")) }
+        }
+        var parts = tm()
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (number(0..<4) - 1_900, number(4..<6) - 1, number(6..<8))
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (number(9..<11), number(11..<13), number(13..<15))
+        return Int64(timegm(&parts)) * 1_000_000
+    }
+
     /// The last that was made, of those that can be looked at now.
     public static func newest(of store: String) throws(StoreError) -> String? {
         try all(of: store).last { $0.head != nil && access($0.path, F_OK) == 0 }?.path
@@ -133,7 +146,8 @@ public struct KnownBackup: Hashable, Sendable {
 
     private static let most = 10_000
 
-    private static func list(_ store: String) -> String { store + ".backups" }
+    /// The list beside a store.
+    public static func list(_ store: String) -> String { store + ".backups" }
 
     private init?(_ path: String, _ summary: StoreSummary?) {
         var status = stat()

@@ -116,6 +116,22 @@ public struct Need: Sendable {
                 FileManager.default.fileExists(atPath: pythonPackages + $0 + "/.whole")
             })
 
+    /// What reads metrics as Prometheus does: `.build/python-metrics`.
+    public static let prometheusClient = Need(
+        "prometheus_client is not installed: .ci/setup test needs the network once",
+        isMet: FileManager.default.fileExists(atPath: metricPackages + "/.whole"))
+
+    /// Where `.ci/setup test` puts it.
+    public static let metricPackages = pythonPackages + "-metrics"
+
+    /// Programs of others that try the API of the page by its description: `.build/python-api`.
+    public static let apiJudges = Need(
+        "schemathesis and openapi-spec-validator are not installed: .ci/setup test needs the network once",
+        isMet: FileManager.default.fileExists(atPath: apiJudgePackages + "/.whole"))
+
+    /// Where `.ci/setup test` puts them.
+    public static let apiJudgePackages = pythonPackages + "-api"
+
     private static func mayMakeImmutable() -> Bool {
         let path = NSTemporaryDirectory() + "hub-immutable-" + UUID().uuidString
         defer { unlink(path) }

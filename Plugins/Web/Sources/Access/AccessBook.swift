@@ -2,16 +2,19 @@ import Foundation
 import PluginKit
 import PluginState
 
-/// What a link or a session lets its holder see.
+/// What a link, a session or a token lets its holder see.
 struct Grant: Codable, Hashable, Sendable {
     /// Whose values alone; `nil`: the owner, who sees everything.
     var person: String?
     /// Microseconds since 1970.
     var made: Int64
     var until: Int64
+    /// Of a token: as its owner calls it, and what it may.
+    var name: String?
+    var scope: Scope?
 }
 
-/// Who may come in: links that were made and not used, and browsers that are logged in.
+/// Who may come in: links that were made and not used, browsers that are logged in, and programs that have a token.
 ///
 /// In the plugin's state, so that a browser stays logged in when the hub is started again; secrets only as hashes.
 actor AccessBook {
@@ -22,7 +25,7 @@ actor AccessBook {
     /// Browsers of a household; the one that would end first goes for one more.
     private static let most = 100
 
-    private enum Kind: String { case link, session }
+    private enum Kind: String, CaseIterable { case link, session, token }
 
     private let state: PluginState
     private var grants: [Kind: [String: Grant]] = [:]
@@ -33,7 +36,7 @@ actor AccessBook {
     private func read() async throws {
         guard !isRead else { return }
         let kept = try await state.transaction { transaction in
-            try [Kind.link, .session].map { kind in
+            try Kind.allCases.map { kind in
                 try transaction.keys(prefix: "\(kind.rawValue)/").map { key in
                     (kind, String(key.dropFirst(kind.rawValue.count + 1)), try transaction.text(key) ?? "")
                 }
@@ -112,15 +115,73 @@ actor AccessBook {
 
     /// Ends one session, or all.
     ///
-    /// - Returns: how many.
+    /// - Returns: their hashes.
     /// - Throws: `CommandFailure` where there is none of that name.
-    func end(named name: String?) async throws -> Int {
+    func end(named name: String?) async throws -> [String] {
         try await read()
         let ended = (grants[.session] ?? [:]).keys.filter { name == nil || Self.name($0) == name }
         if let name, ended.isEmpty {
             throw CommandFailure("session", "session: there is no \(name); hub web sessions lists those that there are")
         }
         for hash in ended { try await keep(.session, hash, nil) }
-        return ended.count
+        return Array(ended)
+    }
+}
+
+// MARK: - Tokens
+
+extension AccessBook {
+    /// A token for a program, which nobody sees again.
+    ///
+    /// - Throws: `CommandFailure` for a name that is taken or none, and for more tokens than a household has programs.
+    func makeToken(_ name: String, _ scope: Scope, for person: String?, at now: Int64) async throws -> AccessKey {
+        try await read()
+        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw CommandFailure("name", "name: a token's is 1 to 64 letters, digits and signs, without blanks")
+        }
+        let tokens = grants[.token] ?? [:]
+        guard !tokens.values.contains(where: { $0.name == name }) else {
+            throw CommandFailure("name", "name: there is a token \(name); hub web token revoke \(name) ends it")
+        }
+        guard tokens.count < Self.most else {
+            throw CommandFailure(
+                "tokens", "there are \(Self.most) tokens, which is as many as there may be; hub web token list has them"
+            )
+        }
+        let token = AccessKey()
+        try await keep(
+            .token, token.hash, Grant(person: person, made: now, until: .max, name: name, scope: scope))
+        return token
+    }
+
+    /// What the holder of a token may; `nil` where there is none, or none any more.
+    func grant(ofToken token: AccessKey) async throws -> Grant? {
+        try await read()
+        return grants[.token]?[token.hash]
+    }
+
+    /// By name.
+    func tokens() async throws -> [Grant] {
+        try await read()
+        return (grants[.token] ?? [:]).values.sorted { ($0.name ?? "") < ($1.name ?? "") }
+    }
+
+    /// Ends a token.
+    ///
+    /// - Returns: its hash.
+    /// - Throws: `CommandFailure` where there is none of that name.
+    func revoke(_ name: String) async throws -> String {
+        try await read()
+        guard let hash = (grants[.token] ?? [:]).first(where: { $0.value.name == name })?.key else {
+            throw CommandFailure("name", "name: there is no token \(name); hub web token list has those that there are")
+        }
+        try await keep(.token, hash, nil)
+        return hash
+    }
+
+    /// Whether a viewer may still look.
+    func isKnown(_ viewer: Viewer, at now: Int64) async throws -> Bool {
+        viewer.isBrowser
+            ? try await grant(of: viewer.session, at: now) != nil : try await grant(ofToken: viewer.session) != nil
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTMLText
 import HTTPTypes
+import HandEntries
 import Hummingbird
 import PluginKit
 
@@ -34,6 +35,20 @@ struct HostGuard: RouterMiddleware {
     }
 }
 
+/// Refuses methods that no address of this place takes.
+struct MethodGuard: RouterMiddleware {
+    func handle(
+        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+    ) async throws -> Response {
+        guard API.methods.contains(request.method) || request.method == .head else {
+            throw Refusal(
+                .methodNotAllowed, "This is not done here", "Addresses of this place take GET, HEAD and POST.",
+                allowed: "GET, HEAD, POST")
+        }
+        return try await next(request, context)
+    }
+}
+
 /// Lets in who is logged in, and sends others to the log-in.
 struct SessionGuard: RouterMiddleware {
     let parts: WebParts
@@ -41,10 +56,7 @@ struct SessionGuard: RouterMiddleware {
     func handle(
         _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
     ) async throws -> Response {
-        let name = SessionCookie.name(isSecure: parts.settings.isSecure)
-        guard let session = request.cookies[name].flatMap({ AccessKey($0.value) }),
-            let grant = try await parts.access.grant(of: session, at: parts.now)
-        else {
+        guard let viewer = try await parts.viewer(request) else {
             guard request.method == .get || request.method == .head else {
                 throw Refusal(
                     .forbidden, "You are not logged in", "Type hub web on the hub's machine, and open the link.")
@@ -52,7 +64,7 @@ struct SessionGuard: RouterMiddleware {
             return Response(status: .seeOther, headers: [.location: "/login"])
         }
         var context = context
-        context.viewer = Viewer(session: session, person: grant.person)
+        context.viewer = viewer
         return try await next(request, context)
     }
 }
@@ -74,13 +86,23 @@ struct Refusal: Error {
     let title: String
     let advice: String
     var retryAfter: Int?
+    /// What of the request is wrong, for programs.
+    var member: String?
+    /// A word for programs.
+    var code: String?
+    /// Methods that the address takes.
+    var allowed: String?
 
-    init(_ status: HTTPResponse.Status, _ title: String, _ advice: String, retryAfter: Int? = nil) {
+    init(
+        _ status: HTTPResponse.Status, _ title: String, _ advice: String, retryAfter: Int? = nil, member: String? = nil,
+        allowed: String? = nil
+    ) {
         (self.status, self.title, self.advice, self.retryAfter) = (status, title, advice, retryAfter)
+        (self.member, self.allowed) = (member, allowed)
     }
 }
 
-/// Makes a page of each error, and adds to every answer what a browser is to hold to.
+/// Makes a page of each error, for programs a problem, and adds to every answer what a browser is to hold to.
 struct ErrorPages: RouterMiddleware {
     let hub: PluginContext
 
@@ -90,28 +112,34 @@ struct ErrorPages: RouterMiddleware {
         var response: Response
         do {
             response = try await next(request, context)
-        } catch let error as any HTTPResponseError where error.status == .notFound {
-            response = page(Self.nothing)
-        } catch is NoSuchPage {
-            response = page(Self.nothing)
-        } catch let refusal as Refusal {
-            response = page(refusal)
-        } catch let error as AskError {
-            response = page(Refusal(.badGateway, "The hub does not answer this", error.message))
-        } catch let failure as CommandFailure {
-            response = page(Refusal(.conflict, "The hub did not do this", failure.message))
-        } catch let error as any HTTPResponseError {
-            response = page(Refusal(error.status, error.status.reasonPhrase, "The request is not one of this page."))
         } catch {
-            hub.logger.error("a page could not be made", metadata: ["error": "\(error)"])
-            response = page(
-                Refusal(.internalServerError, "This page could not be made", "hub logs \(hub.instance) says more."))
+            let told = refusal(error)
+            response = request.uri.path.hasPrefix(API.root + "/") ? Problem.response(told) : page(told)
         }
         for field in PageAnswer.guards where response.headers[field.name] == nil { response.headers.append(field) }
         return response
     }
 
     private static let nothing = Refusal(.notFound, "There is nothing at this address", "The first page leads on.")
+
+    private func refusal(_ error: any Error) -> Refusal {
+        switch error {
+        case let error as any HTTPResponseError where error.status == .notFound: Self.nothing
+        case is NoSuchPage: Self.nothing
+        case let refusal as Refusal: refusal
+        case let error as AskError: Refusal(error)
+        case let failure as CommandFailure: Refusal(failure)
+        case let fault as HandFault: Refusal(.badGateway, "The hub's answer is not understood", fault.message)
+        case let error as any HTTPResponseError:
+            Refusal(error.status, error.status.reasonPhrase, "The request is not one of this page.")
+        default: unexpected(error)
+        }
+    }
+
+    private func unexpected(_ error: any Error) -> Refusal {
+        hub.logger.error("an answer could not be made", metadata: ["error": "\(error)"])
+        return Refusal(.internalServerError, "This answer could not be made", "hub logs \(hub.instance) says more.")
+    }
 
     private func page(_ refusal: Refusal) -> Response {
         var response = PageAnswer.page(

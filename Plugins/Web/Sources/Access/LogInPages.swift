@@ -54,6 +54,7 @@ struct LogInPages: Sendable {
     func end(_ request: Request, _ visit: Visit) async throws -> Response {
         let (_, viewer) = try await WebForm.read(request, visit)
         try await parts.access.end(viewer.session)
+        await parts.events.end(viewer.session.hash)
         return redirect(to: "/login", cookie: nil)
     }
 

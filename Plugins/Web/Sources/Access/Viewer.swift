@@ -1,10 +1,40 @@
 import PluginKit
 
+/// What a viewer may do; each may what those before it may.
+enum Scope: String, Codable, Comparable, CaseIterable, Sendable {
+    /// See values and what the hub says of itself.
+    case read
+    /// Enter, edit and take back records.
+    case write
+    /// Start plugins, give records to persons, and all else that is the owner's.
+    case manage
+
+    static func < (left: Self, right: Self) -> Bool {
+        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
+}
+
 /// Who looks: what a page may show is asked of this alone.
 struct Viewer: Sendable {
+    /// The secret of a browser's session, or a program's token.
     let session: AccessKey
     /// `nil`: the owner.
     let person: String?
+    /// What they may do of what their person may.
+    let scope: Scope
+    /// Whether it is a browser that is logged in, which other places may lead here; else a program with a token.
+    let isBrowser: Bool
+
+    /// A browser that is logged in: who they are says what they may.
+    init(session: AccessKey, person: String?) {
+        (self.session, self.person, isBrowser) = (session, person, true)
+        scope = person == nil ? .manage : .write
+    }
+
+    /// A program.
+    init(token: AccessKey, person: String?, scope: Scope) {
+        (session, self.person, self.scope, isBrowser) = (token, person, scope, false)
+    }
 
     var isOwner: Bool { person == nil }
 

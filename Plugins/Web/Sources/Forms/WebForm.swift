@@ -44,6 +44,11 @@ struct WebForm: Sendable {
     /// Whether there is such a field, with or without something in it.
     func has(_ name: String) -> Bool { fields[name] != nil }
 
+    /// All fields but the token, as they were sent.
+    var others: [(name: String, text: String)] {
+        fields.filter { $0.key != "token" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
     /// - Throws: ``Refusal`` that names the field.
     func text(_ name: String) throws -> String {
         guard let text = self[name] else { throw Self.missing(name) }

@@ -10,8 +10,12 @@ struct Frame: Sendable {
 
     private static let places = [
         Place(name: "Today", path: "/", isOwners: false), Place(name: "All data", path: "/data", isOwners: false),
+        Place(name: "Add", path: "/add", isOwners: false), Place(name: "Inbox", path: "/inbox", isOwners: true),
+        Place(name: "Devices", path: "/devices", isOwners: true),
+        Place(name: "Deliveries", path: "/deliveries", isOwners: true),
         Place(name: "Plugins", path: "/plugins", isOwners: true),
         Place(name: "System", path: "/system", isOwners: true),
+        Place(name: "Preferences", path: "/preferences", isOwners: false),
     ]
 
     let title: String

@@ -24,6 +24,9 @@ enum PageAnswer {
         HTTPField(name: HTTPField.Name(name)!, value: value)
     }
 
+    /// To the page that is seen after a form: a reload of it sends nothing again.
+    static func redirect(to path: String) -> Response { Response(status: .seeOther, headers: [.location: path]) }
+
     static func page(_ html: HTML, _ status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status, headers: [.contentType: "text/html; charset=utf-8"],

@@ -46,6 +46,9 @@ struct Goals: Sendable {
         }
     }
 
+    /// Whose they are.
+    var persons: Set<String> { Set(goals.map(\.person)) }
+
     private static func failure(_ text: String, _ reason: String) -> PluginFailure {
         PluginFailure(.settings, "setting goals: \"\(text)\": \(reason)")
     }

@@ -91,7 +91,8 @@ struct SampleList: Sendable {
         for record in records {
             let cells = RecordCells(record, for: subject.reader)
             table.rows.append([
-                cells.when, details[record.number].map { "\($0)" } ?? cells.value, cells.source, "\(record.number)",
+                cells.when, details[record.number].map { "\($0)" } ?? cells.value, cells.source,
+                RecordPage.link(record.number),
             ])
         }
         func link(_ text: String, _ name: String, _ place: Place) -> HTML {

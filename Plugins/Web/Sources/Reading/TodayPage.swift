@@ -35,7 +35,7 @@ struct TodayPage: Sendable {
     func response(_ request: Request, _ choice: Choice) async throws -> Response {
         guard let person = choice.person else { return PageAnswer.page(EmptyStates.nobody(choice)) }
         let subject = try Subject(person, parts.hub.clock)
-        let frame = Frame(title: "Today", choice: choice, path: "/", scripts: [.charts])
+        let frame = Frame(title: "Today", choice: choice, path: "/", scripts: [.charts, .live])
         let latest = try await reader.latest(of: person)
         guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject))) }
         let range = request.field("range").flatMap(Range.init) ?? .month
@@ -110,15 +110,15 @@ extension StoredRecord {
 enum EmptyStates {
     static func nobody(_ choice: Choice) -> HTML {
         Frame(title: "Today", choice: choice, path: "/").html(
-            "<p>hub.conf has no person for this page: add a section <code>[person.NAME]</code>, and <code>hub apply</code>.</p>"
+            "<p>hub.conf has no person for this page: <code>hub setup</code>, in a terminal, asks who there is, and has the hub follow.</p>"
         )
     }
 
     static func noValues(_ subject: Subject) -> HTML {
         """
         <section class="empty"><h2>There are no values of \(subject.name) yet</h2>
-        <p>They come from plugins, such as a scale's: <code>hub plugins</code> lists those that there are.
-        <code>hub log weight 80.4kg --person \(subject.name)</code> writes one by hand, and <code>hub import</code> reads a file.</p></section>
+        <p>They come from plugins, such as a scale's: <code>hub setup</code>, in a terminal, shows those that there are, and sets them up.
+        <a href="\(url: EntryPage.path(of: subject.name))">Add</a>, or <code>hub log weight 80.4kg --person \(subject.name)</code>, writes one by hand, and <code>hub import</code> reads a file.</p></section>
         """
     }
 }

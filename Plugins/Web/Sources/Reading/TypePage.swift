@@ -24,7 +24,7 @@ struct TypePage: Sendable {
                 frame.html(
                     """
                     <section class="empty"><p>There are no samples of this type.</p>
-                    <p><a href="\(url: subject.address("/data"))">All data</a></p></section>
+                    \(EntryPage.link(type, subject.name))<p><a href="\(url: subject.address("/data"))">All data</a></p></section>
                     """))
         }
         let latest = subject.day(of: sample)
@@ -34,7 +34,7 @@ struct TypePage: Sendable {
         }
         let window = try TypeWindow(request, extent: min(oldest, latest)...latest, today: subject.today)
         var content = try await header(newest, subject)
-        content += windows(type, window, latest, subject)
+        content += EntryPage.link(type, subject.name) + windows(type, window, latest, subject)
         if let (_, unit) = ValueText.quantity(newest) {
             content += try await statistics(type, unit, window, subject)
         }

@@ -1,0 +1,50 @@
+import Foundation
+
+/// The rows of the page: what a browser waits for, and what it costs, beside ten million records.
+extension Bench {
+    mutating func web() {
+        let promises: [(name: String, figure: String, unit: String, promise: Promise)] = [
+            ("web_page_p95_ms", "page_p95_ms", "ms", .below(100)), ("web_page_kb", "page_kb", "kB", .below(150)),
+            ("web_first_paint_ms", "paint_ms", "ms", .below(300)), ("web_idle_mib", "idle_mib", "MiB", .below(40)),
+            ("web_streams_cpu_percent", "streams_cpu_percent", "%", .below(1)),
+            ("web_message_to_200_ms", "message_ms", "ms", .below(5)),
+        ]
+        guard promises.contains(where: { wants($0.name) }) else { return }
+        let place = place
+        let port = 20_000 + Int(getpid()) % 20_000
+        do {
+            let made = try place.withHub(
+                plugins: """
+                    [plugin.web]
+                    enabled = true
+                    executable = "\(place.web)"
+                    listen = "127.0.0.1:\(port)"
+                    grants = { owner = ["*"] }
+                    """,
+                fill: { _ = try figures(place.storeStatistics, [$0, "10000000", "0"], upTo: 1_200) }
+            ) { _ in
+                let python = place.find("python3") ?? "/usr/bin/python3"
+                let driver = place.find("chromedriver").map { [$0] } ?? []
+                let arguments = [place.source("Programs/web.py"), place.hub, place.configuration] + driver
+                return try figures(python, arguments, upTo: 600)
+            }
+            for (name, figure, unit, promise) in promises {
+                let value = made[figure]
+                let note =
+                    value == nil
+                    ? "not measured: chromedriver or streams are missing" : "of 10 M records, the slowest page"
+                add(
+                    Row(
+                        name: name, value: value, unit: unit, promise: promise.text, isMet: value.map(promise.isMet),
+                        note: figure.hasPrefix("page") || value == nil ? note : nil, runs: 1))
+            }
+        } catch {
+            for (name, _, unit, promise) in promises { add(failed(name, unit, error, promise)) }
+        }
+    }
+}
+
+extension Place {
+    /// Beside the hub.
+    var web: String { URL(fileURLWithPath: hub).deletingLastPathComponent().path + "/hub-web" }
+}

@@ -1,0 +1,42 @@
+import HTTPTypes
+import Hummingbird
+import PluginKit
+
+/// Everything that the pages do, for programs: below `/api/v1`.
+struct API: Sendable {
+    static let root = "/api/v1"
+
+    let parts: WebParts
+    private let attempts = Attempts()
+
+    init(_ parts: WebParts) { self.parts = parts }
+
+    static let routes: [APIRoute] =
+        RecordRoutes.all + FigureRoutes.all + WriteRoutes.all + HubRoutes.all + EventRoutes.all
+
+    /// - Parameter router: that of the site, where no one is known yet.
+    func add(to router: Router<Visit>) {
+        let inside = router.group().add(middleware: APIGuard(parts: parts, attempts: attempts))
+        for (path, routes) in Dictionary(grouping: Self.routes, by: \.path) {
+            let place = RouterPath(Self.root + path)
+            for route in routes {
+                inside.on(place, method: route.method) { request, visit in
+                    try await route.handle(try APICall(route, request, visit, parts))
+                }
+            }
+            let there = routes.map(\.method)
+            let allowed = (there + (there.contains(.get) ? [.head] : [])).map(\.rawValue).sorted()
+            for method in Self.methods where !there.contains(method) {
+                router.on(place, method: method) { _, _ -> Response in
+                    throw Refusal(
+                        .methodNotAllowed, "This is not done here",
+                        "At this address there is \(allowed.joined(separator: ", ")).",
+                        allowed: allowed.joined(separator: ", "))
+                }
+            }
+        }
+    }
+
+    /// Those that have an answer of their own at each address; all others are refused before (``MethodGuard``).
+    static let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options, .trace]
+}

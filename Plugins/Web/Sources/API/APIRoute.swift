@@ -1,0 +1,113 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import JSON
+import NIOCore
+import PluginKit
+
+/// One address of the API: who may ask, what it takes and answers, and what it does.
+///
+/// Router and OpenAPI document are both made of these, so that there is nothing without a description.
+struct APIRoute: Sendable {
+    /// What comes back where all is well.
+    struct Answer: Sendable {
+        var status = HTTPResponse.Status.ok
+        var type = "application/json"
+        let help: String
+        var schema: JSONTree
+    }
+
+    let method: HTTPRequest.Method
+    /// Below `/api/v1`, with parameters in braces.
+    let path: String
+    /// Under which heading it is described.
+    let topic: String
+    let summary: String
+    var scope = Scope.read
+    /// Whether it is there for the owner alone; for others it is as if it were not.
+    var isOwners = false
+    var parameters: [APIParameter] = []
+    /// The form of the body, where it takes one.
+    var body: JSONTree?
+    let answer: Answer
+    let handle: @Sendable (APICall) async throws -> Response
+}
+
+/// A request whose parameters have the forms that are described.
+struct APICall: Sendable {
+    let request: Request
+    let visit: Visit
+    let viewer: Viewer
+    let parts: WebParts
+    private let values: [String: [String]]
+
+    /// - Throws: ``Refusal`` that names what is wrong.
+    init(_ route: APIRoute, _ request: Request, _ visit: Visit, _ parts: WebParts) throws {
+        guard let viewer = visit.viewer else { throw NoSuchPage() }
+        guard viewer.isOwner || !route.isOwners else { throw NoSuchPage() }
+        guard viewer.scope >= route.scope else {
+            throw Refusal(
+                .forbidden, "This token may not do that",
+                "It has the scope \(viewer.scope), and this takes \(route.scope): hub web token new NAME --scope \(route.scope)."
+            )
+        }
+        (self.request, self.visit, self.viewer, self.parts) = (request, visit, viewer, parts)
+        var values: [String: [String]] = [:]
+        for (name, value) in request.uri.queryParameters { values[String(name), default: []].append(String(value)) }
+        let query = route.parameters.filter { $0.place == .query }
+        if let other = values.keys.sorted().first(where: { name in !query.contains { $0.name == name } }) {
+            throw Refusal(
+                .badRequest, "There is no parameter \(other)",
+                "It takes \(query.isEmpty ? "none" : query.map(\.name).joined(separator: ", ")).", member: other)
+        }
+        for parameter in route.parameters {
+            switch parameter.place {
+            case .path: values[parameter.name] = [try visit.parameters.require(parameter.name)]
+            case .header:
+                values[parameter.name] = HTTPField.Name(parameter.name).flatMap { request.headers[$0] }.map { [$0] }
+            case .query: break
+            }
+            let found = values[parameter.name] ?? []
+            guard parameter.isList || found.count <= 1 else { throw parameter.refusal("it stands there several times") }
+            guard found.count <= 100 else { throw parameter.refusal("it stands there more than 100 times") }
+            guard !parameter.isRequired || !found.isEmpty else { throw parameter.refusal("it is missing") }
+            for value in found { try parameter.check(value) }
+        }
+        self.values = values
+    }
+
+    func text(_ name: String) -> String? { values[name]?.first }
+    func texts(_ name: String) -> [String]? { values[name] }
+    func integer(_ name: String) -> Int64? { text(name).flatMap { Int64($0) } }
+    func time(_ name: String) -> Timestamp? { text(name).flatMap { try? Timestamp(parsing: $0) } }
+    func truth(_ name: String) -> Bool { text(name) == "true" }
+
+    /// Whose values: the person that is named, of those that the viewer may see; `nil`: everybody's, for the owner alone.
+    ///
+    /// - Throws: ``Refusal`` for a person that there is not, and in the same words for one that this viewer may not see.
+    func person() throws -> String? {
+        let persons = viewer.persons(parts.hub.persons).map(\.name)
+        guard let name = text("person") else { return viewer.person }
+        guard persons.contains(name) else {
+            throw Refusal(
+                .notFound, "There is no such person", "person: GET /api/v1/persons has those that there are.",
+                member: "person")
+        }
+        return name
+    }
+
+    /// The types that are named, by their one name; `nil`: all.
+    ///
+    /// - Throws: ``Refusal`` for one that there is not.
+    func types() throws -> [String]? {
+        try texts("type")?.map { name in
+            if let type = TypeRegistry.standard.resolve(name) { return type.id.rawValue }
+            guard name.hasPrefix("x.") || name.hasPrefix("hc."), (try? TypeID(name)) != nil else {
+                throw Refusal(
+                    .notFound, "There is no such type", "type: GET /api/v1/types has those that there are.",
+                    member: "type")
+            }
+            return name
+        }
+    }
+}

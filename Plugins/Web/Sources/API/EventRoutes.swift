@@ -1,0 +1,58 @@
+import HTTPTypes
+import Hummingbird
+import JSON
+import NIOCore
+import PluginKit
+
+/// `/events`: what happens at the hub, as it happens.
+enum EventRoutes {
+    static let all: [APIRoute] = [
+        APIRoute(
+            method: .get, path: "/events", topic: "Events",
+            summary: "What happens, as it happens, as Server-Sent Events: records with their place as id, live values.",
+            parameters: [
+                APIParameter(
+                    name: "since", form: .cursor, help: "What the listener has already; not given: what is there now."),
+                APIParameter(
+                    name: "Last-Event-ID", form: .cursor,
+                    help: "The same, as browsers send it after a break; it counts first.",
+                    place: .header),
+                Parameters.person, Parameters.types,
+            ],
+            answer: .init(
+                type: "text/event-stream", help: "A stream that does not end by itself.", schema: ["type": "string"]),
+            handle: listen)
+    ]
+
+    @Sendable private static func listen(_ call: APICall) async throws -> Response {
+        let place = try ["Last-Event-ID", "since"].lazy.compactMap { call.text($0) }.first.map(cursor)
+        let (person, types) = (try call.person(), try call.types())
+        let headers: HTTPFields = [
+            .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
+        ]
+        guard call.request.method == .get else { return Response(status: .ok, headers: headers) }
+        let seat = try call.parts.seats.take(call.viewer)
+        let (events, channel, request) = (call.parts.events, call.visit.channel, call.request)
+        let stream = EventStream(call.viewer, person: person, types: types.map(Set.init)) {
+            channel.close(promise: nil)
+        }
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody { writer in
+                // Who leaves is noticed at once.
+                try await request.body.consumeWithInboundCloseHandler { _ in
+                    try await events.serve(stream, after: place) { try await writer.write(contentsOf: $0) }
+                } onInboundClosed: {
+                    stream.end()
+                }
+                try await writer.finish(nil)
+                withExtendedLifetime(seat) {}
+            })
+    }
+
+    /// A place that ``APIParameter`` has found to be one.
+    private static func cursor(_ text: String) throws -> Cursor {
+        guard let cursor = Cursor(text) else { throw NoSuchPage() }
+        return cursor
+    }
+}

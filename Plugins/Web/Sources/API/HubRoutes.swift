@@ -1,0 +1,89 @@
+import Hummingbird
+import JSON
+import PluginKit
+
+/// The hub, its plugins and what they deliver: the owner's alone.
+enum HubRoutes {
+    static let all: [APIRoute] = [
+        APIRoute(
+            method: .get, path: "/status", topic: "Hub", summary: "How the hub, its plugins, sinks and devices are.",
+            isOwners: true, answer: .init(help: "What hub status --json prints.", schema: Schemas.ref("status")),
+            handle: { call in .json(try await call.parts.hub.ask(.status).bytes) }),
+        APIRoute(
+            method: .get, path: "/plugins", topic: "Hub",
+            summary: "What hub.conf and the manifests say of the plugins.",
+            isOwners: true,
+            answer: .init(
+                help: "What hub plugins --json prints.",
+                schema: Schemas.object([("plugins", Schemas.list(Schemas.ref("plugin")))])),
+            handle: { call in
+                .json(Array(#"{"plugins":"#.utf8) + (try await call.parts.hub.ask(.plugins).bytes) + Array("}".utf8))
+            }),
+        APIRoute(
+            method: .get, path: "/plugins/{name}", topic: "Hub", summary: "How one plugin is.", isOwners: true,
+            parameters: [Parameters.plugin],
+            answer: .init(help: "Its entry in status.", schema: Schemas.ref("plugin-status")),
+            handle: { call in .json(try await call.pluginStatus()) }),
+        APIRoute(
+            method: .get, path: "/plugins/{name}/logs", topic: "Hub", summary: "The last lines of a plugin's log.",
+            isOwners: true,
+            parameters: [
+                Parameters.plugin, Parameters.limit(1_000, "Lines; not given: 200."),
+                APIParameter(name: "from", form: .time, help: "Only lines from then on."),
+            ], answer: .init(help: "What hub logs --json is made of.", schema: Schemas.ref("logs")),
+            handle: { call in
+                _ = try await call.pluginStatus()
+                var query = QueryRequest(id: 0, want: .logs, limit: call.integer("limit"))
+                (query.instance, query.filter.from) = (call.text("name"), call.time("from"))
+                return try await call.answer(query)
+            }),
+        APIRoute(
+            method: .post, path: "/plugins/{name}/restart", topic: "Hub",
+            summary: "Ends a plugin's process, and starts it again.", scope: .manage, isOwners: true,
+            parameters: [Parameters.plugin, Parameters.dryRun],
+            answer: .init(help: "What was there.", schema: Schemas.ref("restart/$defs/result")),
+            handle: { call in
+                _ = try await call.pluginStatus()
+                return try await call.command("restart", ["instance": .string(call.text("name") ?? "")])
+            }),
+        APIRoute(
+            method: .post, path: "/plugins/{name}/release", topic: "Hub",
+            summary: "Starts a plugin that is quarantined or waits.", scope: .manage, isOwners: true,
+            parameters: [Parameters.plugin, Parameters.dryRun],
+            answer: .init(help: "What was there.", schema: Schemas.ref("release/$defs/result")),
+            handle: { call in
+                _ = try await call.pluginStatus()
+                return try await call.command("release", ["instance": .string(call.text("name") ?? "")])
+            }),
+        APIRoute(
+            method: .post, path: "/apply", topic: "Hub", summary: "Reads hub.conf again, and follows it.",
+            scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
+            answer: .init(help: "What has changed, and what is wrong.", schema: Schemas.ref("apply/$defs/result")),
+            handle: { call in try await call.command("apply") }),
+        APIRoute(
+            method: .get, path: "/deliveries", topic: "Hub", summary: "What of the records each sink has.",
+            isOwners: true,
+            answer: .init(
+                help: "The sinks of status.",
+                schema: Schemas.object([("sinks", Schemas.list(Schemas.ref("sink")))])),
+            handle: { call in
+                let sinks = JSONTree(try await call.parts.hub.ask(.status).bytes)?["sinks"] ?? []
+                return .json(["sinks": sinks])
+            }),
+        APIRoute(
+            method: .get, path: "/openapi.json", topic: "Hub", summary: "This description.",
+            answer: .init(help: "OpenAPI 3.1.", schema: ["type": "object"]),
+            handle: { _ in .json(OpenAPI.document) }),
+    ]
+}
+
+extension APICall {
+    /// The entry in status of the plugin that the address names.
+    ///
+    /// - Throws: `NoSuchPage` where hub.conf names none so.
+    fileprivate func pluginStatus() async throws -> JSONTree {
+        let plugins = JSONTree(try await parts.hub.ask(.status).bytes)?["plugins"]?.list ?? []
+        guard let plugin = plugins.first(where: { $0["name"]?.text == text("name") }) else { throw NoSuchPage() }
+        return plugin
+    }
+}

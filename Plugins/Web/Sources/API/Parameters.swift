@@ -1,0 +1,93 @@
+import Hummingbird
+import JSON
+import PluginKit
+
+/// What several addresses take.
+enum Parameters {
+    static let person = APIParameter(
+        name: "person", form: .text(), help: "Whose; not given: everybody's that the viewer may see.")
+    static let types = APIParameter(
+        name: "type", form: .text(), help: "Only of this type, by any of its names; may be there several times.",
+        isList: true)
+    static let sources = APIParameter(
+        name: "source", form: .text(), help: "Only from plugins of this kind; may be there several times.", isList: true
+    )
+    static let from = APIParameter(name: "from", form: .time, help: "Only what ends at or after this.")
+    static let to = APIParameter(name: "to", form: .time, help: "Only what begins before this.")
+    static let next = APIParameter(
+        name: "next", form: .text(),
+        help: "The member of that name of the page before, with the other parameters unchanged.")
+    static let number = APIParameter(
+        name: "number", form: .integer(1...9_007_199_254_740_991), help: "The hub's number of the record.", place: .path
+    )
+    static let dryRun = APIParameter(
+        name: "dryRun", form: .truth, help: "true: change nothing, and answer what would be done.")
+    static let plugin = APIParameter(
+        name: "name", form: .text(most: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"),
+        help: "The plugin, as hub.conf names it.", place: .path)
+    static func limit(_ most: Int64, _ help: String) -> APIParameter {
+        APIParameter(name: "limit", form: .integer(1...most), help: help)
+    }
+
+    /// Which records.
+    static let filter = [person, types, sources, from, to]
+}
+
+/// Forms that several answers have.
+enum Schemas {
+    /// A file of Docs/Schemas.
+    static func ref(_ name: String) -> JSONTree { ["$ref": .text("#/components/schemas/\(name)")] }
+
+    static func object(_ members: [(String, JSONTree)], optional: Set<String> = []) -> JSONTree {
+        [
+            "type": "object", "properties": .object(members.map { .init($0.0, $0.1) }),
+            "required": .list(members.map(\.0).filter { !optional.contains($0) }.map(JSONTree.text)),
+        ]
+    }
+
+    static func list(_ items: JSONTree) -> JSONTree { ["type": "array", "items": items] }
+
+    static let records = object(
+        [
+            ("records", list(ref("record"))), ("next", ["type": "string"]), ("cursor", ["type": "string"]),
+        ], optional: ["next", "cursor"])
+}
+
+extension APICall {
+    /// Which records are asked for, of those that the viewer may see.
+    ///
+    /// - Throws: ``Refusal`` that names what is wrong.
+    func filter() throws -> QueryRequest.Filter {
+        var filter = QueryRequest.Filter()
+        filter.persons = try person().map { [$0] }
+        filter.types = try types()
+        filter.sources = texts("source")
+        (filter.from, filter.to) = (time("from"), time("to"))
+        if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
+            throw Refusal(.conflict, "This is no span of time", "from: it is to be before to.", member: "from")
+        }
+        return filter
+    }
+
+    /// Asks the hub, and passes on a page of records as it printed them.
+    func records(_ query: QueryRequest) async throws -> Response {
+        guard case .records(let records, let next, let cursor) = try await parts.hub.link.ask(query).content else {
+            throw RecordEvent.Unreadable()
+        }
+        var bytes = Array(#"{"records":["#.utf8)
+        bytes += records.joined
+        bytes.append(UInt8(ascii: "]"))
+        if let next { bytes += (#","next":"# + JSONTree.text(next).json).utf8 }
+        if let cursor { bytes += #","cursor":"\#(cursor)""#.utf8 }
+        bytes.append(UInt8(ascii: "}"))
+        return .json(bytes)
+    }
+
+    /// An answer of the hub, as it is.
+    func answer(_ query: QueryRequest) async throws -> Response {
+        guard case .answer(_, let answer) = try await parts.hub.link.ask(query).content else {
+            throw RecordEvent.Unreadable()
+        }
+        return .json(answer.bytes)
+    }
+}

@@ -1,0 +1,67 @@
+import HTTPTypes
+import Hummingbird
+import JSON
+import NIOCore
+import PluginKit
+
+/// What went wrong, as programs read it (RFC 9457).
+enum Problem {
+    static func response(_ refusal: Refusal) -> Response {
+        var members: [JSONTree.Member] = [
+            .init("title", .text(refusal.title)), .init("status", JSONTree(Int(refusal.status.code))),
+            .init("detail", .text(refusal.advice)),
+        ]
+        if let code = refusal.code { members.append(.init("code", .text(code))) }
+        if let member = refusal.member { members.append(.init("member", .text(member))) }
+        var response = Response(
+            status: refusal.status, headers: [.contentType: "application/problem+json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONTree.object(members).bytes)))
+        if refusal.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
+        if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
+        if let allowed = refusal.allowed { response.headers[.allow] = allowed }
+        return response
+    }
+}
+
+extension Refusal {
+    /// What the hub did not answer, or did not do.
+    init(_ error: AskError) {
+        let status: HTTPResponse.Status =
+            switch error.error?.code {
+            // What has another form was refused before it was asked.
+            case .field?, .query?, .cursor?: .unprocessableContent
+            case .epoch?: .gone
+            case .forbidden?: .forbidden
+            case .busy?, .store?, .stopping?: .serviceUnavailable
+            default: error.code == .stopping ? .serviceUnavailable : .badGateway
+            }
+        self.init(
+            status, "The hub does not answer this", error.message, retryAfter: status == .serviceUnavailable ? 2 : nil)
+        code = error.error.map { "\($0.code)" }
+        member = error.error.flatMap { Self.member(of: $0.reason) }
+    }
+
+    /// What a command has said of its failure.
+    init(_ failure: CommandFailure) {
+        let status: HTTPResponse.Status =
+            switch failure.code {
+            case "forbidden": .forbidden
+            case "absent": .conflict
+            case "busy", "store", "stopping", "internal": .serviceUnavailable
+            case "deadline", "lost": .gatewayTimeout
+            default: .unprocessableContent
+            }
+        self.init(
+            status, "The hub did not do this", failure.message, retryAfter: status == .serviceUnavailable ? 2 : nil)
+        code = failure.code
+        member = Self.member(of: failure.message)
+    }
+
+    /// The member that a reason of the hub begins with: `QUERY.types[0]: …`, `value: …`.
+    private static func member(of reason: String) -> String? {
+        guard let end = reason.firstIndex(of: ":") else { return nil }
+        let name = reason[..<end].split(separator: ".").last.map(String.init) ?? ""
+        guard !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || "[]_".contains($0) }) else { return nil }
+        return name
+    }
+}

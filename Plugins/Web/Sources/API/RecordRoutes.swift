@@ -1,0 +1,203 @@
+import Foundation
+import HTTPTypes
+import HealthExports
+import Hummingbird
+import JSON
+import NIOCore
+import PluginKit
+
+/// Persons, types and records.
+enum RecordRoutes {
+    private static let order = APIParameter(
+        name: "order", form: .word(["sequence", "time", "-time", "end", "-end"]),
+        help: "As the hub stored them, by start, by end; - is downwards.")
+
+    static let all: [APIRoute] = [
+        APIRoute(
+            method: .get, path: "/persons", topic: "Records", summary: "Those whose values the viewer may see.",
+            answer: .init(help: "Those of hub.conf.", schema: Schemas.object([("persons", Schemas.list(person))])),
+            handle: persons),
+        APIRoute(
+            method: .get, path: "/types", topic: "Records", summary: "The types of records that there are.",
+            answer: .init(help: "Those of Docs/Samples.md.", schema: Schemas.object([("types", Schemas.list(type))])),
+            handle: types),
+        APIRoute(
+            method: .get, path: "/latest", topic: "Records",
+            summary: "Of each person and type the sample that ended last.",
+            parameters: Parameters.filter, answer: .init(help: "Records.", schema: Schemas.records),
+            handle: { call in
+                var query = QueryRequest(id: 0, filter: try call.filter(), next: nil)
+                query.isLatest = true
+                return try await call.records(query)
+            }),
+        APIRoute(
+            method: .get, path: "/records", topic: "Records", summary: "Records, as the hub prints them, page by page.",
+            parameters: Parameters.filter + [
+                APIParameter(
+                    name: "kind", form: .word(QueryRequest.Kind.allCases.map(\.rawValue)),
+                    help: "Only of this kind; may be there several times. Days come only where they are named.",
+                    isList: true),
+                order,
+                APIParameter(
+                    name: "since", form: .cursor,
+                    help: "What has changed after it, retractions too; it goes without order."),
+                Parameters.limit(1_000, "Records in all pages together; not given: all."), Parameters.next,
+            ], answer: .init(help: "At most 1,000 records; with next there may be more.", schema: Schemas.records),
+            handle: records),
+        APIRoute(
+            method: .get, path: "/records/{number}", topic: "Records", summary: "One record.",
+            parameters: [Parameters.number],
+            answer: .init(help: "As the hub prints it.", schema: Schemas.ref("record")),
+            handle: { call in Response.json(try await call.record(call.integer("number") ?? 0)) }),
+        APIRoute(
+            method: .get, path: "/records/{number}/trace", topic: "Records",
+            summary: "The story of a record: its versions, where it was delivered, its days.", isOwners: true,
+            parameters: [Parameters.number, Parameters.limit(1_000, "Versions of the page."), Parameters.next],
+            answer: .init(help: "What hub trace --json prints.", schema: Schemas.ref("trace")), handle: trace),
+        APIRoute(
+            method: .get, path: "/records.csv", topic: "Records", summary: "Records for spreadsheets, by their start.",
+            parameters: Parameters.filter + [
+                APIParameter(name: "days", form: .truth, help: "true: also the values that were made for whole days.")
+            ],
+            answer: .init(type: "text/csv", help: "What hub export --format csv writes.", schema: ["type": "string"]),
+            handle: csv),
+        APIRoute(
+            method: .get, path: "/sources", topic: "Records",
+            summary: "Which sources have given how many records, of each type and person.",
+            parameters: Parameters.filter,
+            answer: .init(help: "What hub sources --json prints.", schema: Schemas.ref("sources")), handle: sources),
+    ]
+
+    private static let person = Schemas.object(
+        [
+            ("name", ["type": "string"]), ("zone", ["type": "string"]), ("locale", ["type": "string"]),
+            ("units", ["type": "object", "additionalProperties": ["type": "string"]]),
+        ], optional: ["zone", "locale"])
+
+    @Sendable private static func persons(_ call: APICall) async throws -> Response {
+        let persons = call.viewer.persons(call.parts.hub.persons).map { person in
+            var members: [JSONTree.Member] = [.init("name", .text(person.name))]
+            if let zone = person.zone { members.append(.init("zone", .text(zone))) }
+            if let locale = person.locale { members.append(.init("locale", .text(locale))) }
+            let units = person.units.sorted { $0.key < $1.key }.map { JSONTree.Member($0.key, .text($0.value)) }
+            return JSONTree.object(members + [.init("units", .object(units))])
+        }
+        return .json(["persons": .list(persons)])
+    }
+
+    private static let type = Schemas.object(
+        [
+            ("id", Schemas.ref("common/$defs/typeID")), ("name", ["type": "string"]), ("kind", ["type": "string"]),
+            ("unit", ["type": "string"]), ("aggregation", ["type": "string"]),
+        ], optional: ["unit", "aggregation"])
+
+    @Sendable private static func types(_ call: APICall) async throws -> Response {
+        let types = TypeRegistry.standard.all.map { type in
+            var members: [JSONTree.Member] = [
+                .init("id", .text(type.id.rawValue)), .init("name", .text(type.displayName)),
+                .init("kind", .text("\(type.kind)")),
+            ]
+            if let unit = type.unit { members.append(.init("unit", .text(unit))) }
+            if let aggregation = type.aggregation { members.append(.init("aggregation", .text("\(aggregation)"))) }
+            return JSONTree.object(members)
+        }
+        return .json(["types": .list(types)])
+    }
+
+    @Sendable private static func records(_ call: APICall) async throws -> Response {
+        var filter = try call.filter()
+        filter.kinds = call.texts("kind")?.compactMap(QueryRequest.Kind.init)
+        var query = QueryRequest(
+            id: 0, filter: filter, since: call.text("since").flatMap { Cursor($0) }, limit: call.integer("limit"),
+            next: call.text("next"))
+        if let word = call.text("order") {
+            query.order = word == "sequence" ? .sequence : SortKey(rawValue: word).map { QueryRequest.Order.by([$0]) }
+            guard query.since == nil || query.order == .sequence else {
+                throw Refusal(
+                    .conflict, "This has an order of its own", "order: it goes without since.", member: "order")
+            }
+        }
+        return try await call.records(query)
+    }
+
+    @Sendable private static func trace(_ call: APICall) async throws -> Response {
+        let number = call.integer("number") ?? 0
+        _ = try await call.record(number)
+        return .json(
+            try await call.parts.hub.trace(number, limit: call.integer("limit"), next: call.text("next")).bytes)
+    }
+
+    @Sendable private static func sources(_ call: APICall) async throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let page = SourcesPage(sources: try await call.parts.hub.sources(try call.filter()), next: nil)
+        return .json(Array(try encoder.encode(page)))
+    }
+
+    // MARK: - CSV
+
+    @Sendable private static func csv(_ call: APICall) async throws -> Response {
+        var filter = try call.filter()
+        // A type that is wrong is told before the file begins.
+        var probe = QueryRequest(id: 0, filter: filter, limit: 1)
+        probe.filter.kinds = [.quantity]
+        _ = try await call.parts.hub.link.ask(probe)
+        filter.kinds = RecordKind.allCases.filter(RecordKind.samples.contains)
+        let (hub, samples, withDays) = (call.parts.hub, filter, call.truth("days"))
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: "text/csv; charset=utf-8; header=present",
+                .contentDisposition: "attachment; filename=\"records.csv\"",
+            ],
+            body: ResponseBody { writer in
+                var export = CSVExport(CSVColumn.exported)
+                var output: [UInt8] = []
+                export.begin(&output)
+                var filters = [samples]
+                if withDays {
+                    var days = samples
+                    days.kinds = [.day]
+                    filters.append(days)
+                }
+                for filter in filters {
+                    var runs = ExportRuns()
+                    for try await page in hub.query(filter, order: .time) {
+                        for record in page.records {
+                            for item in runs.add(ExportItem(record, json: [])) { export.write(item, to: &output) }
+                        }
+                        try await writer.write(ByteBuffer(bytes: output))
+                        output.removeAll(keepingCapacity: true)
+                    }
+                    for item in runs.finish() { export.write(item, to: &output) }
+                }
+                try await writer.write(ByteBuffer(bytes: output))
+                try await writer.finish(nil)
+            })
+    }
+}
+
+extension APICall {
+    /// A record that the viewer may see, as the hub printed it.
+    ///
+    /// - Throws: `NoSuchPage` where there is none, and in the same words for one that is another's.
+    func record(_ number: Int64) async throws -> [UInt8] {
+        var query = QueryRequest(id: 0)
+        query.filter.numbers = [number]
+        query.filter.kinds = QueryRequest.Kind.allCases
+        query.filter.persons = viewer.person.map { [$0] }
+        guard case .records(let records, _, _) = try await parts.hub.link.ask(query).content, let record = records.first
+        else { throw NoSuchPage() }
+        return Array(record)
+    }
+}
+
+extension Response {
+    static func json(_ bytes: [UInt8]) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    static func json(_ tree: JSONTree) -> Response { json(tree.bytes) }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import JSON
+import NIOCore
+import PluginKit
+
+/// What people do by hand: the hub's own commands, with their arguments as the body.
+enum WriteRoutes {
+    static let all: [APIRoute] = [
+        APIRoute(
+            method: .post, path: "/log", topic: "By hand", summary: "Enters a record, or a group of them.",
+            scope: .write, parameters: [Parameters.dryRun], body: Schemas.ref("log/$defs/args"),
+            answer: .init(help: "What became of it.", schema: Schemas.ref("log/$defs/result")),
+            handle: { call in
+                var arguments = try await call.arguments()
+                if let own = call.viewer.person {
+                    try call.checkPerson(arguments["person"])
+                    arguments["person"] = .string(own)
+                }
+                return try await call.command("log", arguments)
+            }),
+        APIRoute(
+            method: .post, path: "/edit", topic: "By hand",
+            summary: "Corrects a sample, or with undo takes its edits away.", scope: .write,
+            parameters: [Parameters.dryRun], body: Schemas.ref("edit/$defs/args"),
+            answer: .init(help: "What became of it.", schema: Schemas.ref("edit/$defs/result")),
+            handle: { call in
+                let arguments = try await call.arguments()
+                try await call.checkNumbers(arguments["number"].map { [$0] } ?? [])
+                return try await call.command("edit", arguments)
+            }),
+        APIRoute(
+            method: .post, path: "/retract", topic: "By hand",
+            summary: "Takes records back, or with undo takes that back.", scope: .write,
+            parameters: [Parameters.dryRun], body: Schemas.ref("retract/$defs/args"),
+            answer: .init(help: "What became of each.", schema: Schemas.ref("retract/$defs/result")),
+            handle: { call in
+                let arguments = try await call.arguments()
+                try await call.checkNumbers(arguments["numbers"]?.list ?? [])
+                return try await call.command("retract", arguments)
+            }),
+        APIRoute(
+            method: .post, path: "/assign", topic: "By hand", summary: "Says whose samples are.", scope: .manage,
+            isOwners: true, parameters: [Parameters.dryRun], body: Schemas.ref("assign/$defs/args"),
+            answer: .init(help: "What became of each.", schema: Schemas.ref("assign/$defs/result")),
+            handle: { call in try await call.command("assign", try await call.arguments()) }),
+        APIRoute(
+            method: .get, path: "/inbox", topic: "By hand",
+            summary: "What has no person, and what is hardly true: the newest of both.", isOwners: true,
+            parameters: [Parameters.limit(1_000, "Of each; not given: 100.")],
+            answer: .init(
+                help: "Records, the newest first.",
+                schema: Schemas.object([
+                    ("unassigned", Schemas.list(Schemas.ref("record"))),
+                    ("implausible", Schemas.list(Schemas.ref("record"))),
+                ])), handle: inbox),
+    ]
+
+    @Sendable private static func inbox(_ call: APICall) async throws -> Response {
+        func newest(_ change: (inout QueryRequest.Filter) -> Void) async throws -> [UInt8] {
+            var query = QueryRequest(id: 0, order: .newestFirst, limit: call.integer("limit") ?? 100)
+            change(&query.filter)
+            var found = RawRecords()
+            repeat {
+                guard case .records(let records, let next, _) = try await call.parts.hub.link.ask(query).content else {
+                    throw RecordEvent.Unreadable()
+                }
+                for record in records { found.append(record) }
+                query.next = next
+            } while query.next != nil
+            return found.joined
+        }
+        let unassigned = try await newest { $0.isOfNobody = true }
+        let implausible = try await newest { $0.isImplausible = true }
+        return .json(
+            Array(#"{"unassigned":["#.utf8) + unassigned + Array(#"],"implausible":["#.utf8) + implausible
+                + Array("]}".utf8))
+    }
+}
+
+extension APICall {
+    /// More than any command's arguments have.
+    private static let mostBytes = 65_536
+
+    /// The body: arguments of a command of the hub, by name.
+    ///
+    /// - Throws: ``Refusal`` for what is no JSON object, or has what no command takes.
+    func arguments() async throws -> [String: SettingValue] {
+        let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces)
+        guard type?.lowercased() == "application/json" else {
+            throw Refusal(
+                .unsupportedMediaType, "This is not JSON", "Content-Type: it is to be application/json.",
+                member: "Content-Type")
+        }
+        let body: ByteBuffer
+        do {
+            body = try await request.body.collect(upTo: Self.mostBytes)
+        } catch {
+            throw Refusal(.contentTooLarge, "This is too long", "The body may have \(Self.mostBytes) bytes.")
+        }
+        guard let members = JSONTree(Array(body.readableBytesView))?.members else {
+            throw Refusal(.badRequest, "This is not what it is to be", "The body: it is to be a JSON object.")
+        }
+        var arguments: [String: SettingValue] = [:]
+        for member in members { arguments[member.name] = try Self.value(member.value, member.name) }
+        return arguments
+    }
+
+    private static func value(_ tree: JSONTree, _ name: String) throws -> SettingValue {
+        switch tree {
+        case .text(let text): return .string(text)
+        case .truth(let truth): return .boolean(truth)
+        case .list(let items): return .list(try items.map { try value($0, name) })
+        case .number(let digits):
+            if let integer = Int64(digits) { return .integer(integer) }
+            if let number = Double(digits), number.isFinite { return .number(number) }
+        case .null, .object: break
+        }
+        throw Refusal(
+            .badRequest, "\(name) is not what it is to be",
+            "\(name): it is to be a text, a number, true, false, or a list of these.", member: name)
+    }
+
+    /// That a person's own viewer names no other.
+    func checkPerson(_ value: SettingValue?) throws {
+        guard let value, let own = viewer.person, value.string != own else { return }
+        throw Refusal(
+            .notFound, "There is no such person", "person: GET /api/v1/persons has those that there are.",
+            member: "person")
+    }
+
+    /// That the viewer may see each of these records: what is another's is as if it were not there.
+    ///
+    /// - Throws: `NoSuchPage`.
+    func checkNumbers(_ values: [SettingValue]) async throws {
+        guard viewer.person != nil else { return }
+        let numbers = values.compactMap(\.integer)
+        // What is no number the hub refuses by name; what is no record of the viewer's is not there.
+        guard numbers.count == values.count, numbers.count <= 1_000 else { return }
+        var query = QueryRequest(id: 0)
+        query.filter.numbers = numbers
+        query.filter.kinds = QueryRequest.Kind.allCases
+        query.filter.persons = viewer.person.map { [$0] }
+        var found: Set<Int64> = []
+        repeat {
+            guard case .records(let records, let next, _) = try await parts.hub.link.ask(query).content else {
+                throw RecordEvent.Unreadable()
+            }
+            for record in records {
+                if let number = JSONTree(Array(record))?["number"]?.integer { found.insert(Int64(number)) }
+            }
+            query.next = next
+        } while query.next != nil
+        guard numbers.allSatisfy(found.contains) else { throw NoSuchPage() }
+    }
+
+    /// Has the hub do it, and passes on what became of it.
+    func command(_ name: String, _ arguments: [String: SettingValue] = [:]) async throws -> Response {
+        let result = try await parts.hub.command(
+            name, arguments, isDryRun: truth("dryRun"), deadline: .seconds(60))
+        return .json(result?.bytes ?? Array("{}".utf8))
+    }
+}

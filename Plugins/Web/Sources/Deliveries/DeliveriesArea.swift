@@ -1,0 +1,46 @@
+import HTMLText
+import HTTPTypes
+import Hummingbird
+import PluginKit
+
+/// Which target has what: a page of all sinks, one of each, what a replay would do, and the story of a record.
+struct DeliveriesArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        let replay = ReplayPages(parts: parts)
+        router.get("/deliveries") { request, visit in
+            try await DeliveriesPage(hub: parts.hub).response(Choice(ownersOnly: request, visit, parts))
+        }
+        router.get("/deliveries/sink") { request, visit in
+            let choice = try Choice(ownersOnly: request, visit, parts)
+            return try await SinkPage(hub: parts.hub).response(request.uri.queryParameters["name"], choice)
+        }
+        router.get("/deliveries/replay") { request, visit in
+            try await replay.plan(request, Choice(ownersOnly: request, visit, parts))
+        }
+        router.post("/deliveries/replay") { request, visit in try await replay.run(request, visit) }
+        router.get("/deliveries/record") { request, visit in
+            _ = try Choice(ownersOnly: request, visit, parts)
+            guard let number = request.uri.queryParameters["number"].flatMap({ Int64($0) }), number > 0 else {
+                throw Refusal(
+                    .badRequest, "This is not the number of a record",
+                    "Each record has one: the first column of the page of its type, the last of hub samples.")
+            }
+            return NextPage.redirect(to: "/records/\(number)/story")
+        }
+        router.get("/records/:number/story") { request, visit in
+            try await StoryPage(parts: parts).response(request, visit.parameters.get("number"), visit)
+        }
+    }
+}
+
+extension Choice {
+    /// For a page that is the owner's alone.
+    ///
+    /// - Throws: `NoSuchPage` for anyone else, as if there were no such page.
+    init(ownersOnly request: Request, _ visit: Visit, _ parts: WebParts) throws {
+        guard visit.viewer?.isOwner == true else { throw NoSuchPage() }
+        try self.init(request, visit, parts)
+    }
+}

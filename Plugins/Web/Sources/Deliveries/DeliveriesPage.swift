@@ -1,0 +1,76 @@
+import HealthText
+import HTMLText
+import Hummingbird
+import PluginKit
+
+/// The ledger: of each sink what it wants, has, and waits for.
+struct DeliveriesPage: Sendable {
+    let hub: PluginContext
+
+    func response(_ choice: Choice) async throws -> Response {
+        let state = try await hub.hubState().state
+        let frame = Frame(title: "Deliveries", choice: choice, path: "/deliveries")
+        guard !state.sinks.isEmpty else {
+            return PageAnswer.page(
+                frame.html(
+                    """
+                    <p>No plugin takes records out of the hub. One that writes them to files is <code>[plugin.json-lines]</code>: set
+                    <code>enabled = true</code> in hub.conf, and <code>hub apply</code>.</p>\(Self.question)
+                    """))
+        }
+        return PageAnswer.page(
+            frame.html(
+                Self.summary(state.sinks) + Self.table(state.sinks)
+                    + """
+                    <p class="faint">What a sink wants is what it has been given, what waits, is tried again or was refused, older versions
+                    that a newer one has replaced, and what it cannot take.</p>
+                    """ + Self.question))
+    }
+
+    /// Whether something is to be done, in a sentence.
+    private static func summary(_ sinks: [HubState.Sink]) -> HTML {
+        let unwell = sinks.filter { !$0.well }
+        let waiting = sinks.reduce(0) { $0 + $1.pending + $1.retrying }
+        guard unwell.isEmpty else {
+            return """
+                <p class="bad">\(NumberText.count(unwell.count, "sink needs", "sinks need")) you: \
+                \(unwell.map(\.name).joined(separator: ", ")).</p>
+                """
+        }
+        return waiting == 0
+            ? "<p class=\"good\">Everything that was to be delivered has been.</p>"
+            : "<p>\(NumberText.count(waiting, "record waits", "records wait")) to be delivered; nothing is to be done.</p>"
+    }
+
+    /// A row for each sink.
+    static func table(_ sinks: [HubState.Sink]) -> HTML {
+        var table = HTMLTable(
+            caption: "Sinks",
+            columns: [
+                "Sink", "State", "Wanted", "Delivered", "Waiting", "To try again", "Refused", "To know, or to do",
+            ])
+        for sink in sinks {
+            let counts: [HTML] = [sink.wanted, sink.delivered, sink.pending, sink.retrying, sink.refused].map {
+                "\(NumberText.grouped($0))"
+            }
+            table.rows.append([link(sink.name), lamp(sink)] + counts + ["\(LocalTime.inSentence(sink.note ?? ""))"])
+        }
+        return table.html
+    }
+
+    static func link(_ sink: String) -> HTML {
+        "<a href=\"\(url: "/deliveries/sink?" + FormText.write([(name: "name", value: sink)]))\">\(sink)</a>"
+    }
+
+    static func lamp(_ sink: HubState.Sink) -> HTML {
+        sink.well ? "<span class=\"good\">well</span>" : "<span class=\"bad\">needs you</span>"
+    }
+
+    /// The way to the story of one record.
+    static let question: HTML = """
+        <h2>One record</h2>
+        <form method="get" action="/deliveries/record"><p><label for="number">Its number</label>
+        <input id="number" name="number" type="number" min="1" required inputmode="numeric">
+        <button>Show its story</button></p></form>
+        """
+}

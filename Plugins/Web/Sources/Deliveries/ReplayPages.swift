@@ -1,0 +1,136 @@
+import Foundation
+import HealthText
+import HTMLText
+import HTTPTypes
+import Hummingbird
+import PluginKit
+
+/// Records delivered once more: what it would do first, then done.
+struct ReplayPages: Sendable {
+    private struct Answer: Decodable {
+        struct Entry: Decodable {
+            var sink: String
+            var records: Int64
+        }
+        var sinks: [Entry]
+    }
+
+    /// What is to be delivered again.
+    private struct Order {
+        var sink: String
+        /// `yyyy-MM-dd`; `nil`: everything.
+        var from: String?
+        var type: String?
+        let arguments: [String: SettingValue]
+
+        init(_ field: (String) -> String?) throws {
+            guard let sink = field("sink") else {
+                throw Refusal(.badRequest, "The form lacks sink", "Open the page of a sink, and fill it in there.")
+            }
+            (self.sink, from, type) = (sink, field("from"), field("type"))
+            var arguments: [String: SettingValue] = ["to": .string(sink)]
+            if let from { arguments["from"] = .string(try Self.start(of: from)) }
+            if let type {
+                guard
+                    let known = TypeRegistry.standard.resolve(type)?.id.rawValue ?? (type.hasPrefix("x.") ? type : nil)
+                else {
+                    throw Refusal(
+                        .badRequest, "There is no type \(type.prefix(128))",
+                        "type takes the name of a type, such as weight; leave it empty for all.")
+                }
+                arguments["types"] = .list([.string(known)])
+            }
+            self.arguments = arguments
+        }
+
+        /// When a day began, here.
+        private static func start(of day: String) throws -> String {
+            guard let date = LocalDate(day), (1970...9999).contains(date.year) else {
+                throw Refusal(
+                    .badRequest, "\(day.prefix(32)) is not a day",
+                    "from takes a day such as 2026-03-15; leave it empty for all.")
+            }
+            var calendar = Calendar(identifier: .gregorian)
+            calendar.timeZone = .current
+            let parts = DateComponents(year: date.year, month: date.month, day: date.day)
+            let begin = calendar.date(from: parts) ?? Date(timeIntervalSince1970: Double(date.daysSinceEpoch) * 86_400)
+            return Timestamp(microseconds: Int64(begin.timeIntervalSince1970 * 1_000_000)).text
+        }
+    }
+
+    let parts: WebParts
+
+    /// The form that leads to the plan.
+    static func question(_ sink: String) -> HTML {
+        """
+        <h2>Deliver again</h2>
+        <p>For a file that was lost, or a cloud that forgot. What waits for the sink already, or is not its business, is left out.</p>
+        <form method="get" action="/deliveries/replay"><input type="hidden" name="sink" value="\(sink)">
+        <p><label for="from">What ends on this day or later</label> <input id="from" name="from" type="date"> (all, if empty)</p>
+        <p><label for="type">Of this type</label> <input id="type" name="type" autocomplete="off" placeholder="weight"> (all, if empty)</p>
+        <button>Show what would be delivered</button></form>
+        """
+    }
+
+    /// What it would do; nothing is changed.
+    func plan(_ request: Request, _ choice: Choice) async throws -> Response {
+        let order = try Order { name in
+            request.uri.queryParameters[Substring(name)].map(String.init).flatMap(Self.filled)
+        }
+        let entries = try await replay(order, isDryRun: true)
+        let total = entries.reduce(0) { $0 + $1.records }
+        let lines = HTML.each(entries) { entry in
+            "<li>\(DeliveriesPage.link(entry.sink)): \(NumberText.count(entry.records, "record")) would be delivered again</li>"
+        }
+        let what = [order.type.map { "of type \($0)" }, order.from.map { "that end on \($0) or later" }].compactMap(
+            \.self)
+        let form: HTML =
+            total == 0
+            ? "<p>There is nothing to deliver again.</p>"
+            : """
+            <form method="post" action="/deliveries/replay">\(WebForm.token(of: choice.viewer))\
+            <input type="hidden" name="sink" value="\(order.sink)"><input type="hidden" name="from" value="\(order.from ?? "")">\
+            <input type="hidden" name="type" value="\(order.type ?? "")">
+            <button class="main">Deliver \(NumberText.count(total, "record")) again</button></form>
+            """
+        return PageAnswer.page(
+            Frame(title: "Deliver again to \(order.sink)", choice: choice, path: "/deliveries").html(
+                """
+                <p>Records \(what.isEmpty ? "of all types and times" : what.joined(separator: ", ")), in their current version:</p>
+                <ul>\(lines)</ul>\(form)
+                <p>\(DeliveriesPage.link(entries.first?.sink ?? order.sink))</p>
+                """))
+    }
+
+    func run(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (form, viewer) = try await WebForm.read(request, visit)
+        guard viewer.isOwner else { throw NoSuchPage() }
+        let order = try Order { form[$0] }
+        let entries = try await replay(order, isDryRun: false)
+        let words = entries.map { "\($0.sink): \(NumberText.count($0.records, "record")) to be delivered again" }
+        parts.notices.put("\(words.joined(separator: "; "))", for: viewer)
+        let name = entries.count == 1 ? entries[0].sink : nil
+        return NextPage.redirect(
+            to: name.map { "/deliveries/sink?" + FormText.write([(name: "name", value: $0)]) } ?? "/deliveries")
+    }
+
+    private static func filled(_ text: String) -> String? {
+        text.contains { !$0.isWhitespace } ? text : nil
+    }
+
+    /// A page waits no longer; what is counted or marked by then goes on in the hub, or is given up.
+    private static let patience = Duration.seconds(60)
+
+    private func replay(_ order: Order, isDryRun: Bool) async throws -> [Answer.Entry] {
+        do {
+            let result = try await parts.hub.command(
+                "replay", order.arguments, isDryRun: isDryRun, deadline: Self.patience)
+            guard let result else { return [] }
+            return try JSONDecoder().decode(Answer.self, from: Data(result.bytes)).sinks
+        } catch let failure as CommandFailure where failure.code == "command" {
+            throw Refusal(.badRequest, "This cannot be delivered again", failure.message)
+        } catch let failure as CommandFailure {
+            throw Refusal(.badGateway, "The hub could not do this", failure.message)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import HealthText
+import HTMLText
+import Hummingbird
+import PluginKit
+
+/// One sink: its account in full, why something waits, and how it is delivered again.
+struct SinkPage: Sendable {
+    let hub: PluginContext
+
+    func response(_ name: Substring?, _ choice: Choice) async throws -> Response {
+        guard let sink = try await hub.hubState().state.sinks.first(where: { $0.name == name ?? "" }) else {
+            throw NoSuchPage()
+        }
+        let advice = sink.note.map { LocalTime.inSentence($0) } ?? "Nothing is to be done."
+        return PageAnswer.page(
+            Frame(title: "Deliveries to \(sink.name)", choice: choice, path: "/deliveries").html(
+                """
+                <p>\(DeliveriesPage.lamp(sink)): \(advice)</p>
+                \(Self.account(sink))\(Self.times(sink))\(Self.unwell(sink))\(ReplayPages.question(sink.name))
+                """))
+    }
+
+    /// What it wants, and what became of it; the lines add up.
+    private static func account(_ sink: HubState.Sink) -> HTML {
+        var table = HTMLTable(caption: "Account", columns: ["What", "Records", "Why"])
+        let skips = sink.skips.sorted { $0.key < $1.key }.map { "\($0.key): \(NumberText.grouped($0.value))" }
+        let rows: [(String, Int64, String)] = [
+            ("Wanted", sink.wanted, sink.counting == true ? "is being counted, and too low until then" : ""),
+            ("Delivered", sink.delivered, ""),
+            ("Waiting", sink.pending, sink.oldestPending.flatMap { since("the oldest since", $0) } ?? ""),
+            ("To try again", sink.retrying, sink.nextRetry.flatMap { since("next at", $0) } ?? ""),
+            ("Refused", sink.refused, sink.refused > 0 ? "by the sink; its last reason stands below" : ""),
+            ("Replaced by a newer version", sink.superseded, ""),
+            ("Not for it", sink.skipped, skips.joined(separator: ", ")),
+        ]
+        for (name, count, why) in rows where count > 0 || ["Wanted", "Delivered"].contains(name) {
+            table.rows.append(["\(name)", "\(NumberText.grouped(count))", "\(why)"])
+        }
+        return table.html
+    }
+
+    private static func times(_ sink: HubState.Sink) -> HTML {
+        let open = sink.open ? "open: its plugin asks for records" : "closed: no plugin asks for records now"
+        var facts: [(String, String)] = [("Subscription", open), ("Settled up to", sink.cursor)]
+        if let last = sink.lastDelivered.flatMap({ LocalTime.text($0) }) { facts.append(("Last delivered", last)) }
+        if let last = sink.lastFailure.flatMap({ LocalTime.text($0) }) {
+            facts.append(("Last failure", last + (sink.lastFailureReason.map { ": \($0)" } ?? "")))
+        }
+        return "<dl>\(HTML.each(facts) { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" })</dl>"
+    }
+
+    /// Where those are told of that were not taken.
+    private static func unwell(_ sink: HubState.Sink) -> HTML? {
+        guard sink.refused + sink.retrying > 0 else { return nil }
+        return """
+            <p>The hub counts what was refused or is to be tried again, and does not list it; the story of a record says of that record
+            what the sink said, and when.</p>\(DeliveriesPage.question)
+            """
+    }
+
+    private static func since(_ word: String, _ moment: String) -> String? {
+        LocalTime.text(moment).map { "\(word) \($0)" }
+    }
+}

@@ -1,0 +1,102 @@
+import HTMLText
+import HealthText
+import Hummingbird
+import PluginKit
+import Samples
+
+/// The page Devices, for the owner.
+struct DevicesArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        let (page, users) = (DevicesPage(hub: parts.hub), ScaleUsersPage(parts: parts))
+        router.get(RouterPath(DevicesPage.path)) { request, visit in
+            try await page.response(Choice(request, visit, parts))
+        }
+        router.get("/devices/:instance/users") { request, visit in try await users.show(request, visit) }
+        router.post("/devices/:instance/users") { request, visit in try await users.change(request, visit) }
+    }
+}
+
+/// How the devices are of which plugins have told, and what to do.
+struct DevicesPage: Sendable {
+    static let path = "/devices"
+    /// The plugin kind whose device has users of its own.
+    static let withUsers = "ihealth-hs5"
+
+    /// What of the answer to `status` this page shows.
+    struct Status: Decodable {
+        struct Device: Decodable {
+            var instance, device: String
+            var connected: Bool?
+            var battery: Int?
+            var batteryLow: Bool
+            var lastError, lastErrorSeverity, lastErrorAt, lastHeard: String?
+        }
+        struct Plugin: Decodable {
+            var name, kind, state: String
+            var enabled: Bool
+            var advice: String?
+        }
+        var devices: [Device]
+        var plugins: [Plugin]
+    }
+
+    let hub: PluginContext
+
+    func response(_ choice: Choice) async throws -> Response {
+        guard choice.viewer.isOwner else { throw NoSuchPage() }
+        let status = try await hub.ask(.status, as: Status.self)
+        let frame = Frame(title: "Devices", choice: choice, path: Self.path)
+        let scales = status.plugins.filter { $0.kind == Self.withUsers && $0.enabled }
+        let users = HTML.each(scales) { plugin in
+            "<p><a class=\"button\" href=\"\(url: ScaleUsersPage.path(plugin.name))\">Users of \(plugin.name)</a></p>"
+        }
+        guard !status.devices.isEmpty else {
+            return PageAnswer.page(
+                frame.html(
+                    """
+                    <p>No plugin has told of a device yet. A scale's plugin does when the scale is switched on for the first time:
+                    step on it. Plugins are enabled in hub.conf.</p>\(users)
+                    """))
+        }
+        let cards = HTML.each(status.devices) { device in
+            card(device, status.plugins.first { $0.name == device.instance })
+        }
+        return PageAnswer.page(frame.html("<ul class=\"boxes\">\(cards)</ul>\(users)"))
+    }
+
+    private func card(_ device: Status.Device, _ plugin: Status.Plugin?) -> HTML {
+        let state: HTML =
+            switch device.connected {
+            case true: "<span class=\"good\">connected</span>"
+            case false: "away: it sleeps, is out of reach, or is switched off"
+            case nil: "not known since the hub was started"
+            }
+        var battery: HTML = "it does not say"
+        if let percent = device.battery {
+            battery =
+                "<meter aria-label=\"Battery\" min=\"0\" max=\"100\" low=\"20\" value=\"\(percent)\">\(percent) %</meter> \(percent) %"
+        }
+        if device.batteryLow {
+            battery =
+                "\(device.battery == nil ? HTML() : battery + ", ")<span class=\"bad\">low: change the batteries</span>"
+        }
+        let fault: HTML =
+            device.lastError.map { error -> HTML in
+                let time = device.lastErrorAt.map { " (\(Self.moment($0)))" } ?? ""
+                return
+                    "<dt>\(device.lastErrorSeverity == "warning" ? "Warning" : "Error")</dt><dd class=\"bad\">\(error)\(time)</dd>"
+            } ?? HTML()
+        return """
+            <li class="box"><h2>\(device.device)</h2><dl><dt>Plugin</dt><dd>\(device.instance), \(plugin?.state ?? "no longer in hub.conf")</dd>
+            <dt>State</dt><dd>\(state)</dd><dt>Battery</dt><dd>\(battery)</dd>
+            <dt>Last heard</dt><dd>\(device.lastHeard.map(Self.moment) ?? "never")</dd>\(fault)\
+            \((plugin?.advice).map { "<dt>To do</dt><dd>\($0)</dd>" } ?? HTML())</dl></li>
+            """
+    }
+
+    private static func moment(_ text: String) -> String {
+        (try? Timestamp(parsing: text)).map { MomentText.second($0) } ?? text
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import HTMLText
+import Hummingbird
+import PluginKit
+
+/// The users that a scale keeps itself, as its plugin's commands list and change them; for the owner.
+struct ScaleUsersPage: Sendable {
+    let parts: WebParts
+
+    static func path(_ instance: String) -> String { "/devices/\(instance)/users" }
+
+    /// What the plugin tells of a user.
+    private struct User: Decodable {
+        var position: Int
+        var serialNumber: UInt32
+        var person: String?
+    }
+
+    /// The instance that the address names, which must be of the kind that has users.
+    private func instance(_ visit: Visit) async throws -> String {
+        guard visit.viewer?.isOwner == true, let name = visit.parameters.get("instance") else { throw NoSuchPage() }
+        let status = try await parts.hub.ask(.status, as: DevicesPage.Status.self)
+        guard status.plugins.contains(where: { $0.name == name && $0.kind == DevicesPage.withUsers && $0.enabled })
+        else { throw NoSuchPage() }
+        return name
+    }
+
+    func show(_ request: Request, _ visit: Visit) async throws -> Response {
+        let instance = try await instance(visit)
+        let choice = try Choice(request, visit, parts)
+        let frame = Frame(title: "Users of \(instance)", choice: choice)
+        guard parts.hand.may(.commands) else {
+            return PageAnswer.page(frame.html(parts.hand.advice(.commands, to: "To see the users of a scale here")))
+        }
+        let answer: RawJSON?
+        do {
+            answer = try await parts.hub.command("users-list", of: instance, deadline: .seconds(8))
+        } catch let failure as CommandFailure {
+            return PageAnswer.page(
+                frame.html(
+                    """
+                    <p class="fault" role="alert">\(failure.message)</p>
+                    <p>A scale sleeps until someone steps on it: wake it, and <a href="\(url: Self.path(instance))">ask again</a>.</p>
+                    """))
+        }
+        let users = try JSONDecoder().decode([User].self, from: Data((answer ?? RawJSON(trusted: [0x5B, 0x5D])).bytes))
+        return PageAnswer.page(frame.html(list(users, instance, choice)))
+    }
+
+    private func list(_ users: [User], _ instance: String, _ choice: Choice) -> HTML {
+        var table = HTMLTable(caption: "On the scale", columns: ["Position", "Number", "Person", "What to do"])
+        for user in users {
+            table.rows.append([
+                "\(user.position)", "\(user.serialNumber)", "\(user.person ?? "not one of this hub")",
+                form(
+                    "Delete", [("deed", "delete"), ("serial", "\(user.serialNumber)")],
+                    instance, choice),
+            ])
+        }
+        let absent = choice.persons.filter { person in !users.contains { $0.person == person.name } }
+        let makers = HTML.each(absent) {
+            form("Make a user for \($0.name)", [("deed", "create"), ("person", $0.name)], instance, choice)
+        }
+        return """
+            \(users.isEmpty ? "<p>The scale has no users.</p>" : table.html)
+            <div class="deeds">\(makers)</div>
+            <p class="hint">Height, sex and date of birth come from hub.conf. Deleting a user deletes what the scale's memory holds of them, too.</p>
+            """
+    }
+
+    private func form(
+        _ label: String, _ fields: [(name: String, value: String)], _ instance: String, _ choice: Choice
+    ) -> HTML {
+        """
+        <form class="inline" method="post" action="\(url: Self.path(instance))">\(WebForm.token(of: choice.viewer))\
+        \(HTML.each(fields) { FormFields.hidden($0.name, $0.value) })<button>\(label)</button></form>
+        """
+    }
+
+    /// Makes a user, or deletes one after it was asked for twice.
+    func change(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (form, viewer) = try await WebForm.read(request, visit)
+        let instance = try await instance(visit)
+        let choice = try Choice(request, visit, parts)
+        switch form["deed"] {
+        case "create":
+            let person = try form.text("person")
+            _ = try await parts.hub.command(
+                "users-create", of: instance, ["person": .string(person)], deadline: .seconds(15))
+            parts.notices.put("The scale has a user for \(person) now.", for: viewer)
+        case "delete" where form["sure"] == nil:
+            let serial = try form.text("serial")
+            return PageAnswer.page(
+                Frame(title: "Delete user \(serial) of the scale?", choice: choice).html(
+                    """
+                    <p>What the scale's memory holds of this user goes with it. What the hub has stays.</p>
+                    \(self.form("Delete the user", [("deed", "delete"), ("serial", serial), ("sure", "yes")], instance, choice))
+                    <p><a href="\(url: Self.path(instance))">Not now</a></p>
+                    """))
+        case "delete":
+            let serial = try form.number("serial")
+            _ = try await parts.hub.command(
+                "users-delete", of: instance, ["serial": .integer(serial)], deadline: .seconds(15))
+            parts.notices.put("The user \(serial) is no longer on the scale.", for: viewer)
+        default: throw Refusal(.badRequest, "The form lacks deed", "Open the page again, and press its button.")
+        }
+        return PageAnswer.redirect(to: Self.path(instance))
+    }
+}

@@ -1,0 +1,86 @@
+import JSON
+import NIOCore
+import PluginKit
+
+/// A record as it is told, once for all who listen.
+struct RecordEvent: Sendable {
+    let sequence: Int64
+    let type: String
+    let bytes: ByteBuffer
+
+    /// - Parameter json: as the hub printed it.
+    /// - Throws: ``Unreadable``.
+    init(_ json: ArraySlice<UInt8>, epoch: String) throws {
+        guard let tree = JSONTree(Array(json)), let sequence = tree["seq"]?.integer.map(Int64.init),
+            let type = tree["type"]?.text
+        else { throw Unreadable() }
+        (self.sequence, self.type) = (sequence, type)
+        let cursor = Cursor(epoch: epoch, sequence: sequence)
+        bytes =
+            tree["kind"]?.text == "retraction"
+            ? EventText.event("retraction", id: cursor, data: json) : EventText.event("record", id: cursor, data: json)
+    }
+
+    /// The hub has sent what is no record.
+    struct Unreadable: Error {}
+}
+
+/// What those are told who listen to the same persons.
+struct EventChannel {
+    /// Tells it from one that was there before, for the same persons.
+    let serial: Int
+    /// Up to where it was read.
+    private(set) var cursor: Cursor
+    var streams: [ObjectIdentifier: EventStream] = [:]
+    /// The last records, for who comes back after a short break.
+    private var recent: [RecordEvent] = []
+    private var recentBytes = 0
+    /// After this sequence nothing is missing in `recent`.
+    private var start: Int64
+
+    /// As many as fit into one stream.
+    private static let (mostEvents, mostBytes) = (EventStream.mostEvents / 2, EventStream.mostBytes / 2)
+
+    init(_ serial: Int, from cursor: Cursor) {
+        (self.serial, self.cursor, start) = (serial, cursor, cursor.sequence)
+    }
+
+    /// Lets one listen who has everything up to a cursor.
+    ///
+    /// - Returns: false where more is missing than is kept here.
+    mutating func join(_ stream: EventStream, at place: Cursor) -> Bool {
+        guard place.epoch == cursor.epoch, place.sequence >= start else { return false }
+        stream.begin(after: place.sequence)
+        streams[ObjectIdentifier(stream)] = stream
+        for event in recent where event.sequence > place.sequence { tell(event, stream) }
+        return true
+    }
+
+    /// What was read, and up to where that is.
+    mutating func take(_ events: [RecordEvent], upTo end: Cursor?) {
+        for event in events where event.sequence > cursor.sequence {
+            cursor.sequence = event.sequence
+            for stream in streams.values { tell(event, stream) }
+            recent.append(event)
+            recentBytes += event.bytes.readableBytes
+        }
+        if let end, end.sequence > cursor.sequence { cursor.sequence = end.sequence }
+        var surplus = 0
+        while recent.count - surplus > Self.mostEvents || recentBytes > Self.mostBytes, surplus < recent.count {
+            (start, recentBytes) = (recent[surplus].sequence, recentBytes - recent[surplus].bytes.readableBytes)
+            surplus += 1
+        }
+        recent.removeFirst(surplus)
+    }
+
+    private mutating func tell(_ event: RecordEvent, _ stream: EventStream) {
+        guard stream.types?.contains(event.type) ?? true, !stream.send(event.bytes, event.sequence) else { return }
+        streams[ObjectIdentifier(stream)] = nil
+    }
+
+    /// Tells those of whom a part of the records is told how far they are.
+    mutating func mark() {
+        let mark = EventText.mark(cursor)
+        for (name, stream) in streams where !stream.send(mark, cursor.sequence) { streams[name] = nil }
+    }
+}

@@ -1,0 +1,256 @@
+import Foundation
+import JSON
+import NIOCore
+import PluginKit
+
+/// What happens at the hub, for all who listen to it: one reader of the feed, whatever their number.
+///
+/// Records come from the hub's door, where they are complete and in order; the feed says when to ask, and has what passes.
+actor EventFeed {
+    /// How often the connections are seen to, and a listener learns that theirs lives.
+    static let heartbeat = Duration.seconds(15)
+    /// Who takes nothing for so long is gone.
+    private static let patience = Duration.seconds(30)
+    /// How long the feed may say nothing before the hub is asked.
+    private static let silence = Duration.seconds(30)
+    /// Records of one page of what a listener has missed.
+    private static let page: Int64 = 500
+    /// Passing values that wait to be told.
+    private static let passing = 256
+
+    private let hub: PluginContext
+    private let access: AccessBook
+    private let bell: FeedBell
+    private var channels: [String?: EventChannel] = [:]
+    private var lastSerial = 0
+    private var streams: [ObjectIdentifier: EventStream] = [:]
+    private var plugins = PluginWatch()
+    /// One at a time catches up, so that pages find the hub free.
+    private let turn = AsyncLock()
+
+    init(_ hub: PluginContext, _ access: AccessBook) {
+        (self.hub, self.access) = (hub, access)
+        bell = FeedBell(beside: hub.link)
+    }
+
+    // MARK: - The reader
+
+    /// Listens until the task is cancelled.
+    func run() async throws {
+        guard let welcome = await hub.link.welcome() else { return }
+        let (values, tell) = AsyncStream.makeStream(
+            of: FeedMessage.self, bufferingPolicy: .bufferingNewest(Self.passing))
+        try await bell.listen(
+            at: welcome.feed, ["sample/", "retraction/", Topic.inbox.text], passing: ["live/"]
+        ) { tell.yield($0) }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.follow() }
+            group.addTask { for await value in values { await self.pass(value) } }
+            group.addTask { await self.ringForSessions() }
+            group.addTask { await self.lookAfterConnections() }
+            group.addTask { await self.watchPlugins() }
+        }
+        for stream in streams.values { stream.end() }
+        await bell.close()
+    }
+
+    private func follow() async {
+        while !Task.isCancelled {
+            for person in Array(channels.keys) { await read(person) }
+            await bell.next(within: Self.silence)
+        }
+    }
+
+    /// Another session may be of another hub, which has lost or found something.
+    private func ringForSessions() async {
+        while (try? await hub.untilSession(beyond: hub.sessionCount)) != nil { bell.ring() }
+    }
+
+    /// Reads all that a channel has not told.
+    private func read(_ person: String?) async {
+        while let channel = channels[person], !Task.isCancelled {
+            do {
+                let page = try await self.page(of: person, types: nil, since: channel.cursor, limit: nil)
+                // All may have left meanwhile, and others come who begin elsewhere.
+                guard channels[person]?.serial == channel.serial else { continue }
+                channels[person]?.take(page.events, upTo: page.cursor)
+                if page.isLast { return }
+            } catch let error as AskError where error.error?.code == .store || error.error?.code == .busy {
+                return  // The hub says with its pulse when it goes on.
+            } catch {
+                if !(error is CancellationError), (error as? AskError)?.code != .stopping {
+                    hub.logger.warning("listeners are sent away to come again", metadata: ["error": "\(error)"])
+                }
+                let left = channels.removeValue(forKey: person)?.streams ?? [:]
+                for stream in left.values { stream.end() }
+                return
+            }
+        }
+    }
+
+    private struct Page {
+        var events: [RecordEvent]
+        var cursor: Cursor?
+        var isLast: Bool
+    }
+
+    private nonisolated func page(
+        of person: String?, types: [String]?, since cursor: Cursor, limit: Int64?
+    ) async throws -> Page {
+        var query = QueryRequest(id: 0, since: cursor, limit: limit)
+        (query.filter.persons, query.filter.types) = (person.map { [$0] }, types)
+        guard case .records(let records, let next, let end) = try await hub.link.ask(query).content else {
+            throw RecordEvent.Unreadable()
+        }
+        return Page(
+            events: try records.map { try RecordEvent($0, epoch: cursor.epoch) }, cursor: end,
+            isLast: next == nil && limit.map { records.count < $0 } ?? true)
+    }
+
+    /// Where the hub is now.
+    private nonisolated func head() async throws -> Cursor {
+        var query = QueryRequest(id: 0)
+        query.filter.numbers = [0]
+        guard case .records(_, _, let cursor?) = try await hub.link.ask(query).content else {
+            throw RecordEvent.Unreadable()
+        }
+        return cursor
+    }
+
+    private func pass(_ message: FeedMessage) {
+        guard !streams.isEmpty, let value = PassingValue(message, hub.persons) else { return }
+        for stream in streams.values
+        where (stream.person == nil || stream.person == value.person) && stream.types?.contains(value.type) ?? true {
+            stream.pass(value.bytes, topic: message.topic.text)
+        }
+    }
+
+    private func watchPlugins() async {
+        while (try? await Task.sleep(for: PluginWatch.interval)) != nil {
+            let owners = streams.values.filter { $0.person == nil && $0.viewer.isOwner }
+            guard !owners.isEmpty else {
+                plugins = PluginWatch()
+                continue
+            }
+            // Where hub.conf does not grant it no one is told.
+            guard let status = try? await hub.ask(.status) else { continue }
+            for change in plugins.changes(status) {
+                for stream in owners { stream.pass(change.bytes, topic: "plugin/\(change.name)") }
+            }
+        }
+    }
+
+    private func lookAfterConnections() async {
+        while (try? await Task.sleep(for: Self.heartbeat)) != nil {
+            let limit = ContinuousClock.now - Self.patience
+            for person in Array(channels.keys) { channels[person]?.mark() }
+            for stream in streams.values {
+                guard (try? await access.isKnown(stream.viewer, at: HubClock.system.now())) == true else {
+                    stream.end()
+                    continue
+                }
+                stream.pass(EventText.heartbeat, topic: "heartbeat")
+                stream.endIfStuck(since: limit)
+            }
+        }
+    }
+
+    /// Ends the streams of a session or token that has ended.
+    func end(_ hash: String) { for stream in streams.values where stream.viewer.session.hash == hash { stream.end() } }
+
+    // MARK: - A listener
+
+    private func join(_ stream: EventStream, at cursor: Cursor) -> Bool {
+        if channels[stream.person] == nil {
+            lastSerial += 1
+            channels[stream.person] = EventChannel(lastSerial, from: cursor)
+            bell.ring()
+        }
+        return channels[stream.person]?.join(stream, at: cursor) ?? false
+    }
+
+    private func leave(_ stream: EventStream) {
+        streams[ObjectIdentifier(stream)] = nil
+        channels[stream.person]?.streams[ObjectIdentifier(stream)] = nil
+        if channels[stream.person]?.streams.isEmpty == true { channels[stream.person] = nil }
+    }
+
+    private func enter(_ stream: EventStream) { streams[ObjectIdentifier(stream)] = stream }
+
+    /// Tells all that is new to a listener, until they leave or ``EventStream/end()``.
+    ///
+    /// - Parameters:
+    ///   - start: what they have already; `nil`: what is there now.
+    ///   - write: waits until the connection has taken it.
+    nonisolated func serve(
+        _ stream: EventStream, after start: Cursor?, _ write: ([ByteBuffer]) async throws -> Void
+    ) async throws {
+        await enter(stream)
+        do {
+            try await tell(stream, after: start, write)
+        } catch {
+            await leave(stream)
+            throw error
+        }
+        await leave(stream)
+    }
+
+    private nonisolated func tell(
+        _ stream: EventStream, after start: Cursor?, _ write: ([ByteBuffer]) async throws -> Void
+    ) async throws {
+        var cursor: Cursor
+        if let start { cursor = start } else { cursor = try await head() }
+        try await stream.timed { try await write([EventText.opening(at: cursor)]) }
+        // A place that a listener names may be of another store, which only the hub can tell.
+        var isKnown = start == nil
+        while true {
+            guard try await catchUp(stream, &cursor, isKnown: &isKnown, write) else { return }
+            turns: while true {
+                switch await stream.next() {
+                case .over: return
+                case .behind: break turns
+                case .send(let pieces, let sequence):
+                    try await write(pieces)
+                    if let sequence { cursor.sequence = max(cursor.sequence, sequence) }
+                }
+            }
+        }
+    }
+
+    /// Reads what a listener has missed, as fast as they take it, until they can listen with the others.
+    ///
+    /// - Parameter isKnown: whether the hub has answered a question about their place, so that it is one of this store.
+    /// - Returns: false where they are to leave.
+    private nonisolated func catchUp(
+        _ stream: EventStream, _ cursor: inout Cursor, isKnown: inout Bool,
+        _ write: ([ByteBuffer]) async throws -> Void
+    ) async throws -> Bool {
+        // A type of a plugin's own may be one that the hub does not know yet.
+        let known = stream.types.flatMap { $0.contains { $0.hasPrefix("x.") } ? nil : $0.sorted() }
+        var isLast = false
+        while true {
+            if isKnown, await join(stream, at: cursor) { return true }
+            // What joins at the end of what there is misses nothing but with another epoch, which the next question tells.
+            if isLast, isKnown { try await Task.sleep(for: .milliseconds(50)) }
+            do {
+                let since = cursor
+                let page: Page = try await turn.withLock {
+                    try await self.page(of: stream.person, types: known, since: since, limit: Self.page)
+                }
+                let told = page.events.filter { stream.types?.contains($0.type) ?? true }
+                if !told.isEmpty { try await stream.timed { try await write(told.map(\.bytes)) } }
+                let read = max(page.events.last?.sequence ?? 0, page.cursor?.sequence ?? 0)
+                (cursor.sequence, isLast, isKnown) = (max(cursor.sequence, read), page.isLast, true)
+            } catch let error as AskError {
+                switch error.error?.code {
+                case .epoch?:
+                    cursor = try await head()
+                    let text = Array(#"{"cursor":"\#(cursor)"}"#.utf8)
+                    try await stream.timed { try await write([EventText.event("reset", id: cursor, data: text)]) }
+                case .store?, .busy?, .internal?: try await Task.sleep(for: .seconds(1))
+                default: return false
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import HTTPTypes
+import Synchronization
+
+/// How many may listen at a time, so that there is room for pages, and for the others.
+final class EventSeats: Sendable {
+    static let most = 256
+    /// Of one session or token.
+    static let mostEach = 64
+
+    private let taken = Mutex<[String: Int]>([:])
+
+    /// One place, which is free again when this is gone.
+    final class Seat: Sendable {
+        private let seats: EventSeats
+        private let holder: String
+
+        fileprivate init(_ seats: EventSeats, _ holder: String) { (self.seats, self.holder) = (seats, holder) }
+
+        deinit { seats.leave(holder) }
+    }
+
+    /// - Throws: ``Refusal`` where none is free.
+    func take(_ viewer: Viewer) throws -> Seat {
+        let holder = viewer.session.hash
+        let isFree = taken.withLock { taken in
+            guard taken.values.reduce(0, +) < Self.most, taken[holder, default: 0] < Self.mostEach else { return false }
+            taken[holder, default: 0] += 1
+            return true
+        }
+        guard isFree else {
+            throw Refusal(
+                .tooManyRequests, "Too many listen",
+                "There may be \(Self.most) streams, and \(Self.mostEach) of one log-in or token. End one, and try again.",
+                retryAfter: 15)
+        }
+        return Seat(self, holder)
+    }
+
+    private func leave(_ holder: String) {
+        taken.withLock { taken in
+            taken[holder, default: 1] -= 1
+            if taken[holder] == 0 { taken[holder] = nil }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import HTMLText
+import HandEntries
+import PluginKit
+import Samples
+
+/// Buttons that say whose records are.
+enum AssignForm {
+    /// A button for each person, the likeliest first, with the odds that the hub has found, and one to delete it.
+    ///
+    /// A guest's stays in the inbox.
+    static func candidates(_ weighing: Weighing, _ choice: Choice, _ hand: HandWork) -> HTML {
+        let odds = Odds(weighing.why)
+        let persons = choice.persons.enumerated().sorted { left, right in
+            let (first, second) = (odds.rank(of: left.element.name), odds.rank(of: right.element.name))
+            return first != second ? first < second : left.offset < right.offset
+        }.map(\.element.name)
+        let buttons = HTML.each(persons) { name in
+            "<button name=\"to\" value=\"\(name)\">\(name)\(odds.shares[name].map { " \($0)" } ?? "")</button> "
+        }
+        let fields =
+            WebForm.token(of: choice.viewer) + FormFields.hidden("records", RecordVersions.text(weighing.records))
+        var forms = HTML()
+        if hand.may(.assign) {
+            forms += "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)</form>"
+        }
+        if hand.may(.retract) {
+            forms +=
+                "<form class=\"inline\" method=\"post\" action=\"/inbox/delete\">\(fields)<button>Delete</button></form>"
+        }
+        return forms
+    }
+
+    /// On the page of a record, for the owner: it is another's.
+    static func html(_ record: StoredRecord, _ choice: Choice, _ hand: HandWork) -> HTML {
+        let others = choice.persons.filter { $0.name != record.assignment.person?.name }
+        guard choice.viewer.isOwner, hand.may(.assign), !others.isEmpty else { return HTML() }
+        let options = others.map { FormOption(value: $0.name, text: $0.name) }
+        return """
+            <form class="inline" method="post" action="/inbox/assign">\(WebForm.token(of: choice.viewer))\
+            \(FormFields.hidden("records", RecordVersions.text([record])))\
+            <label for="owner">It is another's:</label> <select id="owner" name="to">\(FormFields.options(options, chosen: nil))</select>
+            <button>Give it to them</button></form>
+            """
+    }
+}
+
+/// A button that says that what is hardly true is so.
+enum ConfirmForm {
+    static func html(_ record: StoredRecord, _ choice: Choice, _ hand: HandWork) -> HTML {
+        guard hand.may(.edit) else { return HTML() }
+        return """
+            <form class="inline" method="post" action="\(url: "\(RecordPage.path(record.number))/confirm")">\
+            \(WebForm.token(of: choice.viewer))\(FormFields.hidden("version", "\(record.sequence)"))<button>It is so</button></form>
+            """
+    }
+}
+
+/// What the hub's reason says of whose a weight may be: `71.9 kg: anna 62 %, ben 31 %, somebody else 7 %`.
+struct Odds: Sendable {
+    /// By name, as the reason says them: `62 %`, `over 99 %`.
+    private(set) var shares: [String: String] = [:]
+    private var order: [String] = []
+
+    init(_ reason: String) {
+        guard let start = reason.range(of: ": ")?.upperBound else { return }
+        for part in reason[start...].split(separator: ", ") {
+            guard let match = part.wholeMatch(of: /(.+?)(?: \([^)]*\))? ((?:over )?\d{1,2} %)/) else { continue }
+            shares[String(match.1)] = String(match.2)
+            order.append(String(match.1))
+        }
+    }
+
+    /// The place of a person among those it may be.
+    func rank(of name: String) -> Int { order.firstIndex(of: name) ?? order.count }
+}
+
+/// Records with their versions, as a form carries them: `12:15,13:16`.
+enum RecordVersions {
+    static func text(_ records: [StoredRecord]) -> String {
+        records.map { "\($0.number):\($0.sequence)" }.joined(separator: ",")
+    }
+
+    /// At most a thousand; `nil` for what no form of this site has.
+    static func read(_ text: String) -> [Int64: Int64]? {
+        var versions: [Int64: Int64] = [:]
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let numbers = part.split(separator: ":").map { Int64($0) }
+            guard numbers.count == 2, let number = numbers[0], let version = numbers[1], number > 0,
+                versions.count < 1_000
+            else { return nil }
+            versions[number] = version
+        }
+        return versions
+    }
+}

@@ -1,0 +1,105 @@
+import HTMLText
+import HandEntries
+import HealthText
+import Hummingbird
+import PluginKit
+import Samples
+
+/// What the buttons of the inbox do; the owner's alone.
+struct Assigning: Sendable {
+    let parts: WebParts
+
+    /// The records that a form names, as they were when it was shown.
+    ///
+    /// - Throws: ``Refusal`` where one has changed meanwhile.
+    private func records(_ form: WebForm, _ viewer: Viewer) async throws -> [StoredRecord] {
+        guard viewer.isOwner else { throw NoSuchPage() }
+        guard let versions = RecordVersions.read(try form.text("records")) else {
+            throw Refusal(.badRequest, "The form lacks records", "Open the page again, and press its button.")
+        }
+        var records: [StoredRecord] = []
+        for number in versions.keys.sorted() {
+            let record = try await parts.reader.any(number, for: viewer)
+            guard record.sequence == versions[number] else {
+                throw Refusal(
+                    .conflict, "Record \(number) has changed meanwhile",
+                    "Nothing was done. \(Self.standing(record)) Open the page again: it shows how it is now.")
+            }
+            records.append(record)
+        }
+        return records
+    }
+
+    private static func standing(_ record: StoredRecord) -> String {
+        if case .retraction = record.record { return "It was deleted." }
+        return record.assignment.person.map { "It is \($0.name)'s by now." } ?? "It has no person."
+    }
+
+    private func numbers(_ records: [StoredRecord]) -> SettingValue { .list(records.map { .integer($0.number) }) }
+
+    func assign(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (form, viewer) = try await WebForm.read(request, visit)
+        let before = try await records(form, viewer)
+        let choice = try Choice(request, visit, parts)
+        var arguments: [String: SettingValue] = ["numbers": numbers(before)]
+        let person = form["to"].flatMap { name in choice.persons.first { $0.name == name }?.name }
+        if let person {
+            arguments["to"] = .string(person)
+        } else {
+            guard let reason = form["nobody"] else {
+                throw Refusal(.badRequest, "The form lacks to", "Open the page again, and press one of its buttons.")
+            }
+            (arguments["nobody"], arguments["reason"]) = (.boolean(true), .string(reason))
+        }
+        let done = try await parts.hand.run(.assign, arguments, for: viewer, parts.reader)
+        let changed = done.entries.compactMap(\.record)
+        let whose = person.map { "\($0)'s" } ?? "no one's"
+        guard let first = changed.first else {
+            parts.notices.put("It was \(whose) already.", for: viewer)
+            return PageAnswer.redirect(to: InboxPage.path)
+        }
+        let line = RecordText.line(first, choice.with(first).reader)
+        let others = changed.count > 1 ? " and \(NumberText.count(changed.count - 1, "more record"))" : ""
+        parts.notices.put(
+            "\(line)\(others): now \(whose). \(back(changed, to: before.first, viewer))", for: viewer)
+        return PageAnswer.redirect(to: InboxPage.path)
+    }
+
+    /// A button that gives records back to whose they were.
+    private func back(_ records: [StoredRecord], to before: StoredRecord?, _ viewer: Viewer) -> HTML {
+        let field: HTML =
+            switch before?.assignment {
+            case .person(let person)?: FormFields.hidden("to", person.name)
+            // With the odds that the hub had found for it.
+            case .nobody(let reason)?: FormFields.hidden("nobody", reason.isEmpty ? "put back by hand" : reason)
+            case nil: HTML()
+            }
+        return """
+            <form class="inline" method="post" action="/inbox/assign">\(WebForm.token(of: viewer))\
+            \(FormFields.hidden("records", RecordVersions.text(records)))\(field)<button>Undo</button></form>
+            """
+    }
+
+    func delete(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (form, viewer) = try await WebForm.read(request, visit)
+        let before = try await records(form, viewer)
+        _ = try await parts.hand.run(.retract, ["numbers": numbers(before)], for: viewer, parts.reader)
+        var after: [StoredRecord] = []
+        for record in before { after.append(try await parts.reader.any(record.number, for: viewer)) }
+        parts.notices.put(
+            """
+            \(NumberText.count(after.count, "record")) deleted. <form class="inline" method="post" action="/inbox/restore">\
+            \(WebForm.token(of: viewer))\(FormFields.hidden("records", RecordVersions.text(after)))<button>Undo</button></form>
+            """, for: viewer)
+        return PageAnswer.redirect(to: InboxPage.path)
+    }
+
+    func restore(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (form, viewer) = try await WebForm.read(request, visit)
+        let before = try await records(form, viewer)
+        _ = try await parts.hand.run(
+            .retract, ["numbers": numbers(before), "undo": .boolean(true)], for: viewer, parts.reader)
+        parts.notices.put("\(NumberText.count(before.count, "record")) back again.", for: viewer)
+        return PageAnswer.redirect(to: InboxPage.path)
+    }
+}

@@ -1,0 +1,96 @@
+import HTMLText
+import HandEntries
+import HealthText
+import Hummingbird
+import PluginKit
+import Samples
+
+/// The page Inbox: what has no person yet, and what is hardly true.
+struct InboxArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        let (page, assigning) = (InboxPage(parts: parts), Assigning(parts: parts))
+        router.get("/inbox") { request, visit in try await page.show(Choice(request, visit, parts)) }
+        router.post("/inbox/assign") { request, visit in try await assigning.assign(request, visit) }
+        router.post("/inbox/delete") { request, visit in try await assigning.delete(request, visit) }
+        router.post("/inbox/restore") { request, visit in try await assigning.restore(request, visit) }
+    }
+}
+
+struct InboxPage: Sendable {
+    static let path = "/inbox"
+    /// Samples of each part; more, and a person mends the rule or the source instead.
+    private static let most: Int64 = 200
+
+    let parts: WebParts
+
+    func show(_ choice: Choice) async throws -> Response {
+        guard choice.viewer.isOwner else { throw NoSuchPage() }
+        let waiting = Weighing.all(of: try await newest { $0.isOfNobody = true })
+        let implausible = try await newest { $0.isImplausible = true }
+        let frame = Frame(title: "Inbox", choice: choice, path: Self.path)
+        guard !waiting.isEmpty || !implausible.isEmpty else {
+            return PageAnswer.page(
+                frame.html(
+                    "<p>The inbox is empty: each record has its person, and none is hardly true. What comes without one waits here.</p>"
+                ))
+        }
+        let hand = parts.hand
+        let advice = hand.may(.assign) ? HTML() : hand.advice(.assign, to: "To say here whose it is")
+        let cards = HTML.each(waiting.reversed()) { card($0, choice) }
+        return PageAnswer.page(
+            frame.html(
+                (waiting.isEmpty ? HTML() : "<h2>Whose is it?</h2>\(advice)<ul class=\"boxes\">\(cards)</ul>")
+                    + (implausible.isEmpty ? HTML() : doubtful(implausible.reversed(), choice))))
+    }
+
+    private func newest(_ narrow: (inout QueryRequest.Filter) -> Void) async throws -> [StoredRecord] {
+        var filter = QueryRequest.Filter()
+        narrow(&filter)
+        var found: [StoredRecord] = []
+        for try await page in parts.hub.query(filter, order: .newestFirst, limit: Self.most) { found += page.records }
+        return found.reversed()
+    }
+
+    private func card(_ weighing: Weighing, _ choice: Choice) -> HTML {
+        let reader = choice.withoutPerson.reader
+        let first = weighing.records.first
+        let values = weighing.records.filter { record in
+            if case .sample(let sample) = record.record { return sample.value != .correlation }
+            return true
+        }
+        let lines = HTML.each(values) { record in
+            "<li>\(TypeName.text(record.type)) <strong>\(ValueText.text(record, for: reader))</strong> (\(RecordPage.link(record.number)))</li>"
+        }
+        let source = first.map { RecordText.source($0.record.source) } ?? ""
+        return """
+            <li class="box"><h3>\(first.map { RecordText.when($0, reader) } ?? "")</h3><ul>\(lines)</ul>
+            <p>From \(source). \(weighing.why)</p>
+            <div class="deeds">\(AssignForm.candidates(weighing, choice, parts.hand))</div></li>
+            """
+    }
+
+    private func doubtful(_ records: [StoredRecord], _ choice: Choice) -> HTML {
+        var table = HTMLTable(
+            caption: "Edit what is wrong; to save it as it is confirms it; delete what is not so",
+            columns: ["Number", "Type", "Value", "When", "Whose", "Why", "What to do"])
+        for record in records {
+            var plain = record
+            plain.implausible = []
+            let reader = choice.with(record).reader
+            table.rows.append([
+                RecordPage.link(record.number), "\(TypeName.text(record.type))",
+                "\(ValueText.text(plain, for: reader))", "\(RecordText.when(record, reader))",
+                "\(record.assignment.person?.name ?? "no one's yet")",
+                "\(Doubts.of(record).joined(separator: "; "))",
+                """
+                <div class="deeds">\(ConfirmForm.html(record, choice, parts.hand))
+                <a class="button" href="\(url: "\(RecordPage.path(record.number))/edit")">Edit</a>
+                <a class="button" href="\(url: "\(RecordPage.path(record.number))/delete")">Delete</a></div>
+                """,
+            ])
+        }
+        return "<h2>Hardly true</h2>\(table.html)"
+    }
+}

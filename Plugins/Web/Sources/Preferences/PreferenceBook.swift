@@ -1,0 +1,47 @@
+import Foundation
+import PluginKit
+import PluginState
+import Samples
+import Synchronization
+
+/// In which units persons read values on these pages, as they have chosen themselves.
+///
+/// In the plugin's state, by the person's name; what is not chosen is as `hub.conf` says.
+final class PreferenceBook: Sendable {
+    private let state: PluginState
+    private let chosen = Mutex<[String: [String: String]]>([:])
+
+    init(_ state: PluginState) { self.state = state }
+
+    /// Reads what is kept; before the first page is asked for.
+    func read() async throws {
+        let kept = try await state.transaction { transaction in
+            try transaction.keys(prefix: Self.prefix).map { key in
+                (String(key.dropFirst(Self.prefix.count)), try transaction.text(key) ?? "")
+            }
+        }
+        for (person, text) in kept {
+            let units = try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))
+            chosen.withLock { $0[person] = units }
+        }
+    }
+
+    private static let prefix = "units/"
+
+    /// The units by type; empty where nothing was chosen.
+    func units(of person: String) -> [String: String] { chosen.withLock { $0[person] ?? [:] } }
+
+    /// - Parameter units: by type; what is not in it is as `hub.conf` says.
+    func set(_ units: [String: String], of person: String) async throws {
+        let text = String(decoding: try JSONEncoder().encode(units), as: UTF8.self)
+        try await state.set(Self.prefix + person, to: units.isEmpty ? nil : .text(text))
+        chosen.withLock { $0[person] = units.isEmpty ? nil : units }
+    }
+
+    /// The person with what they have chosen before what `hub.conf` says.
+    func applied(to person: Welcome.PersonEntry) -> Welcome.PersonEntry {
+        var person = person
+        person.units.merge(units(of: person.name)) { _, chosen in chosen }
+        return person
+    }
+}

@@ -1,0 +1,111 @@
+import HTMLText
+import HealthText
+import Hummingbird
+import PluginKit
+import Samples
+
+/// The page Preferences: in which units a person reads values.
+struct PreferencesArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        let page = PreferencesPage(parts: parts)
+        router.get("/preferences") { request, visit in try await page.show(Choice(request, visit, parts)) }
+        router.post("/preferences") { request, visit in try await page.save(request, visit) }
+    }
+}
+
+struct PreferencesPage: Sendable {
+    private static let path = "/preferences"
+    /// Offered to everyone; of other types those of which the person has values.
+    private static let usual: [TypeID] = [.weight, .height, .bodyTemperature, .bloodGlucose, .distanceWalkingRunning]
+
+    let parts: WebParts
+
+    func show(_ choice: Choice) async throws -> Response {
+        let frame = Frame(title: "Preferences", choice: choice, path: Self.path)
+        guard let person = choice.person else {
+            return PageAnswer.page(frame.html("<p>There is no person whose values could be read.</p>"))
+        }
+        var fields = FormFields(values: parts.preferences.units(of: person.name))
+        let types = try await types(of: person)
+        for type in types where fields.values[type.id.rawValue] == nil { fields.values[type.id.rawValue] = "" }
+        let own = parts.hub.persons.first { $0.name == person.name }?.reader ?? Reader()
+        let choices = HTML.each(types) { type in
+            let usual = own.unit(type.unit ?? "", of: type)
+            let options =
+                [FormOption(value: "", text: "As hub.conf says (\(Units.label(usual)))")]
+                + Units.of(type).map { FormOption(value: $0, text: Units.label($0)) }
+            return fields.choice(type.id.rawValue, TypeName.text(type.id), options)
+        }
+        return PageAnswer.page(
+            frame.html(
+                """
+                <p>In which units \(person.name) reads values on these pages. Elsewhere, such as in <code>hub samples</code> and on
+                scales, what <code>units</code> in <code>[person.\(person.name)]</code> of hub.conf says holds on.</p>
+                <form class="entry" method="post" action="\(url: Self.address(of: person.name))">\(WebForm.token(of: choice.viewer))
+                \(choices)<p><button class="main">Save</button></p></form>
+                """))
+    }
+
+    private static func address(of person: String) -> String {
+        "\(path)?" + FormText.write([(name: "person", value: person)])
+    }
+
+    /// Those that have more than one unit.
+    private func types(of person: Welcome.PersonEntry) async throws -> [HealthType] {
+        let found = try await parts.reader.latest(of: person).map(\.type)
+        var types: [HealthType] = []
+        for id in Self.usual + found {
+            guard let type = TypeRegistry.standard.type(id), Units.of(type).count > 1,
+                !types.contains(where: { $0.id == id })
+            else { continue }
+            types.append(type)
+        }
+        return types
+    }
+
+    func save(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (form, viewer) = try await WebForm.read(request, visit)
+        guard let person = try Choice(request, visit, parts).person else { throw NoSuchPage() }
+        var units = parts.preferences.units(of: person.name)
+        for (name, unit) in form.others {
+            guard let type = TypeRegistry.standard.type(try? TypeID(name)),
+                unit.isEmpty || Units.of(type).contains(unit)
+            else {
+                throw Refusal(
+                    .badRequest, "\(name): there is no such unit",
+                    "A type is read in one of its units; open the page again, and choose there.")
+            }
+            units[name] = unit.isEmpty ? nil : unit
+        }
+        try await parts.preferences.set(units, of: person.name)
+        parts.notices.put("Saved: these pages show it so from now on.", for: viewer)
+        return PageAnswer.redirect(to: Self.address(of: person.name))
+    }
+}
+
+/// The units in which a type is read.
+enum Units {
+    /// As people know them, the usual one first.
+    static func of(_ type: HealthType) -> [String] {
+        var units: [String] = []
+        for unit in type.typicalDisplayUnits + [type.unit].compactMap(\.self) {
+            // `ft+in` are feet with their inches.
+            let spelling = PeopleUnit(unit == "ft+in" ? "ft" : unit).spelling
+            if !units.contains(spelling) { units.append(spelling) }
+        }
+        return units
+    }
+
+    static func label(_ unit: String) -> String {
+        let unit = PeopleUnit(unit)
+        let name = unit.plural.isEmpty ? unit.spelling : unit.plural
+        return unit.symbol.isEmpty || unit.symbol == name ? name : "\(unit.symbol) (\(name))"
+    }
+}
+
+extension TypeRegistry {
+    /// `nil` for what is no type's name.
+    fileprivate func type(_ id: TypeID?) -> HealthType? { id.flatMap { type($0) } }
+}

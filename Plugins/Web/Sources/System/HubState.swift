@@ -1,0 +1,115 @@
+import Foundation
+import HTTPTypes
+import PluginKit
+
+/// What of the answer to `status` the pages and the metrics show.
+struct HubState: Decodable {
+    struct Store: Decodable {
+        struct Check: Decodable {
+            var read, pages: Int64
+            var whole: String?
+        }
+        var path, state: String
+        var error, warning: String?
+        var free, size, log: Int64?
+        var check: Check?
+
+        var isWell: Bool { state == "ok" }
+    }
+    struct Backup: Decodable {
+        var path: String
+        var time: String?
+        var behind: Int64?
+    }
+    struct Erasure: Decodable {
+        var left, failed: Int64?
+        var named: Int64
+        var waitingFor: [String]
+    }
+    struct Memory: Decodable {
+        var limit: Int64?
+    }
+    struct Plugin: Decodable {
+        var name, kind, state: String
+        var enabled, alive: Bool
+        var fresh, delivering, hasError: Bool?
+        var restarts: Int
+        var records: Int64
+        var lastError, advice: String?
+    }
+    struct Session: Decodable {
+        var instance, plugin, version, mode, endpoint: String
+    }
+    struct Sink: Decodable {
+        var name, instance: String
+        var open, well: Bool
+        var counting: Bool?
+        var note, oldestPending, nextRetry, lastDelivered, lastFailure, lastFailureReason: String?
+        var wanted, delivered, pending, retrying, refused, superseded, skipped: Int64
+        var cursor: String
+        /// By reason.
+        var skips: [String: Int64]
+    }
+    var version, epoch, time, clock: String
+    var head: Int64
+    var uptime: Double
+    var records, inbox, implausible: Int64?
+    var store: Store
+    var backup: Backup?
+    var erasure: Erasure?
+    var plugins: [Plugin]
+    var sessions: [Session]
+    var sinks: [Sink]
+    var residentBytes: Int64
+    var memory: Memory?
+    var dropped: Int64
+
+    init(_ answer: RawJSON) throws { self = try JSONDecoder().decode(Self.self, from: Data(answer.bytes)) }
+
+    /// Seconds since a moment of the hub's, by its clock.
+    func age(of moment: String?) -> Double? {
+        guard let moment, let then = try? Timestamp(parsing: moment), let now = try? Timestamp(parsing: time) else {
+            return nil
+        }
+        return max(0, Double(now.microseconds - then.microseconds) / 1_000_000)
+    }
+
+    /// The version of the program of an instance; `nil` where it has no session.
+    func version(of instance: String) -> String? {
+        sessions.first { $0.instance == instance && $0.endpoint != "owner" }?.version
+    }
+}
+
+extension PluginContext {
+    /// How the hub is, and the same as it came.
+    ///
+    /// - Throws: ``AskError``; ``Refusal`` where the hub does not answer within the time.
+    func hubState(within limit: Duration = .seconds(10)) async throws -> (state: HubState, answer: RawJSON) {
+        let answer = try await Deadline.run(limit) { try await self.ask(.status) }
+        return (try HubState(answer), answer)
+    }
+}
+
+/// Bounds how long a page waits for the hub, which may be away.
+enum Deadline {
+    /// - Throws: what `body` throws; ``Refusal`` when the time is over.
+    static func run<Value: Sendable>(
+        _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next(), let value = first else {
+                throw Refusal(
+                    .gatewayTimeout, "The hub does not answer",
+                    "It may be starting, or busy with its disk. Open the page again in a moment; hub status says more.",
+                    retryAfter: 5)
+            }
+            return value
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import HealthText
+import HTMLText
+import HubWords
+import Hummingbird
+import PluginKit
+
+/// How the hub, its store and its plugins are, and what is to be done; for the owner.
+struct SystemPage: Sendable {
+    let parts: WebParts
+
+    func response(_ choice: Choice) async throws -> Response {
+        let (state, answer) = try await parts.hub.hubState()
+        let browsers = try await parts.access.sessions(at: parts.hub.clock.now())
+        return PageAnswer.page(
+            Frame(title: "System", choice: choice, path: "/system").html(
+                Self.findings(StatusFinding.all(in: answer.bytes)) + Self.hub(state) + Self.store(state)
+                    + plugins(state) + Self.deliveries(state.sinks) + Self.sessions(state.sessions, browsers)))
+    }
+
+    // MARK: - What to do
+
+    private static func findings(_ found: [StatusFinding]) -> HTML {
+        let lines = HTML.each(found) { finding in
+            let repair: HTML? = finding.repair.map { "<br><code>\($0)</code>" }
+            return "<li>\(word(finding.severity)) \(LocalTime.inSentence(finding.text))\(repair)</li>"
+        }
+        return """
+            <h2>What the hub says</h2><ul class="findings">\(lines)</ul>
+            <p class="faint">This is what it knows of itself. Only <code>hub doctor</code> on its machine sees hub.conf, the modes of files,
+            the kind of disk, the clock, the service, Bluetooth and damage in the store, and only <code>hub doctor --rehearse</code> tries
+            whether the last backup can be restored.</p>
+            """
+    }
+
+    private static func word(_ severity: StatusFinding.Severity) -> HTML {
+        switch severity {
+        case .good: "<span class=\"good\">well:</span>"
+        case .note: "note:"
+        case .warning: "<span class=\"bad\">warning:</span>"
+        case .error: "<span class=\"bad\">error:</span>"
+        }
+    }
+
+    // MARK: - The hub and its store
+
+    private static func hub(_ state: HubState) -> HTML {
+        let limit = state.memory?.limit.map { " of \(NumberText.bytes($0)) that it may take" } ?? ""
+        var facts = [
+            ("Version", "\(state.version), up \(NumberText.duration(seconds: state.uptime))"),
+            ("Memory", NumberText.bytes(state.residentBytes) + limit), ("Newest", "\(state.epoch)-\(state.head)"),
+        ]
+        if state.clock != "system" { facts.append(("Clock", state.clock)) }
+        return "<h2>Hub</h2>" + list(facts)
+    }
+
+    private static func store(_ state: HubState) -> HTML {
+        let store = state.store
+        let faults = [store.error, store.warning].compactMap { $0.map { ": " + LocalTime.inSentence($0) } }.joined()
+        let lamp: HTML = store.isWell ? "<span class=\"good\">ok</span>" : "<span class=\"bad\">\(store.state)</span>"
+        var records = state.records.map { NumberText.count($0, "record") } ?? "not known: the store cannot be read"
+        if let inbox = state.inbox, inbox > 0 { records += ", \(NumberText.grouped(inbox)) without a person" }
+        if let count = state.implausible, count > 0 { records += ", \(NumberText.grouped(count)) implausible" }
+        var facts = [("Records", records), ("File", store.path)]
+        if let size = store.size {
+            let log = store.log.map { $0 > 0 ? ", and a log of \(NumberText.bytes($0))" : "" } ?? ""
+            facts.append(("Size", NumberText.bytes(size) + log))
+        }
+        if let free = store.free { facts.append(("Free on its disk", NumberText.bytes(free))) }
+        facts.append(("Read again", check(store.check)))
+        facts.append(("Backup", backup(state)))
+        facts += erasure(state.erasure)
+        return "<h2>Store</h2><p>\(lamp)\(faults)</p>" + list(facts)
+    }
+
+    private static func check(_ check: HubState.Store.Check?) -> String {
+        guard let check, check.pages > 0 else {
+            return "not begun; the hub reads all of it within a week, again and again"
+        }
+        let part = "\(check.read * 100 / check.pages) % of this round"
+        return check.whole.flatMap { LocalTime.text($0) }.map { "all was whole at \($0); \(part)" } ?? part
+    }
+
+    private static func backup(_ state: HubState) -> String {
+        guard let backup = state.backup else {
+            return "none that the hub knows of: hub backup DIRECTORY makes one, also while the hub runs"
+        }
+        let age = state.age(of: backup.time).map { "\(NumberText.duration(seconds: $0)) ago, " } ?? ""
+        let behind =
+            backup.behind.map { $0 > 0 ? "; \(NumberText.count($0, "change")) since" : "; nothing changed since" } ?? ""
+        return "\(age)\(backup.path)\(behind)"
+    }
+
+    private static func erasure(_ erasure: HubState.Erasure?) -> [(String, String)] {
+        guard let erasure else { return [] }
+        var facts: [(String, String)] = []
+        if let left = erasure.left { facts.append(("Being erased", NumberText.count(left, "record"))) }
+        if erasure.named > 0 {
+            let sinks = erasure.waitingFor.joined(separator: ", ")
+            facts.append(
+                (
+                    "Erased",
+                    "\(NumberText.count(erasure.named, "record")) but for their keys"
+                        + (sinks.isEmpty ? "" : ", until \(sinks) has been told")
+                ))
+        }
+        if let failed = erasure.failed {
+            facts.append(("Not erased", "\(NumberText.count(failed, "record")), tried again every hour"))
+        }
+        return facts
+    }
+
+    // MARK: - Plugins, sinks, sessions
+
+    private func plugins(_ state: HubState) -> HTML {
+        let rights = parts.hub.ownerRights
+        var table = HTMLTable(
+            caption: "Those of hub.conf",
+            columns: ["Plugin", "Version", "State", "Alive", "Fresh", "Delivering", "Restarts", "To do"])
+        for plugin in state.plugins {
+            let advice = plugin.advice ?? plugin.lastError ?? ""
+            let restart: HTML? =
+                plugin.enabled && rights.contains(.restart)
+                ? " <a href=\"\(url: "/system/restart?" + FormText.write([(name: "plugin", value: plugin.name)]))\">Restart \(plugin.name)</a>"
+                : nil
+            table.rows.append([
+                "\(plugin.name)", "\(state.version(of: plugin.name) ?? "–")", "\(plugin.state)",
+                plugin.enabled ? Self.lamp(plugin.alive) : "–", Self.lamp(plugin.fresh), Self.lamp(plugin.delivering),
+                "\(plugin.restarts)", "\(LocalTime.inSentence(advice))\(restart)",
+            ])
+        }
+        let apply: HTML? =
+            rights.contains(.apply) ? "<p><a href=\"/system/apply\">What a changed hub.conf would do</a></p>" : nil
+        return "<h2>Plugins</h2>\(table.html)\(apply)"
+    }
+
+    private static func lamp(_ isOn: Bool?) -> HTML {
+        switch isOn {
+        case true: "<span class=\"good\">yes</span>"
+        case false: "<span class=\"bad\">no</span>"
+        case nil: "–"
+        }
+    }
+
+    private static func deliveries(_ sinks: [HubState.Sink]) -> HTML {
+        let unwell = sinks.count { !$0.well }
+        let text: HTML =
+            sinks.isEmpty
+            ? "No plugin takes records out of the hub."
+            : unwell == 0
+                ? "\(NumberText.count(sinks.count, "sink")), all well."
+                : "<span class=\"bad\">\(NumberText.count(unwell, "sink needs", "sinks need")) you.</span>"
+        return "<h2>Deliveries</h2><p>\(text) <a href=\"/deliveries\">The account of each</a></p>"
+    }
+
+    private static func sessions(_ programs: [HubState.Session], _ browsers: [(name: String, grant: Grant)]) -> HTML {
+        var table = HTMLTable(caption: "Browsers that are logged in", columns: ["Browser", "Sees", "Since", "Until"])
+        for (name, grant) in browsers {
+            table.rows.append([
+                "\(name)", "\(grant.person ?? "everything")", "\(LocalTime.text(grant.made))",
+                "\(LocalTime.text(grant.until))",
+            ])
+        }
+        var clients = HTMLTable(
+            caption: "Programs that have a session", columns: ["Instance", "Program", "Version", "Comes as"])
+        for session in programs {
+            clients.rows.append([
+                "\(session.instance)", "\(session.plugin)", "\(session.version)",
+                "\(session.endpoint), \(session.mode)",
+            ])
+        }
+        return "<h2>Sessions</h2>\(table.html)<p><code>hub web end</code> logs browsers out.</p>\(clients.html)"
+    }
+
+    private static func list(_ facts: [(String, String)]) -> HTML {
+        "<dl>\(HTML.each(facts) { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" })</dl>"
+    }
+}

@@ -1,0 +1,208 @@
+import HTMLText
+import HandEntries
+import HealthText
+import Hummingbird
+import PluginKit
+import Samples
+
+/// Where a sample's value, time and note are corrected.
+struct EditPage: Sendable {
+    let parts: WebParts
+
+    /// What is edited, and how it was when the form was opened.
+    private struct Subject {
+        let record: StoredRecord
+        let sample: Sample
+        /// `nil` where the value cannot be typed.
+        let form: EntryForm?
+        let group: [StoredRecord]
+        let choice: Choice
+
+        var names: [String] { (form?.names ?? []) + TimeFields.names + ["note", "reason"] }
+
+        /// The fields as the record fills them.
+        var values: [String: String] {
+            var values = [
+                "at": TimeFields.typed(sample.start), "note": RecordText.note(sample) ?? "",
+                "to": sample.end == sample.start ? "" : TimeFields.typed(sample.end), "reason": "",
+            ]
+            guard let form else { return values }
+            for name in form.names { values[name] = "" }
+            switch sample.value {
+            case .quantity(let value, let unit): (values["value"], values["unit"]) = EditPage.typed(value, unit)
+            case .correlation:
+                for (name, type) in zip(["value", "second"], form.type.requiredMembers) {
+                    guard case .sample(let member)? = group.first(where: { $0.type == type })?.record,
+                        case .quantity(let value, let unit) = member.value
+                    else { continue }
+                    (values[name], values["unit"]) = EditPage.typed(value, unit)
+                }
+            default: values["value"] = ValueText.word(sample.value)
+            }
+            return values
+        }
+    }
+
+    /// A quantity as it can be typed: every digit, a fraction as percent.
+    private static func typed(_ value: Double, _ unit: String) -> (String, String) {
+        (unit == "%" ? NumberText.percent(value) : NumberText.shortest(value), PeopleUnit(unit).spelling)
+    }
+
+    private func subject(_ request: Request, _ visit: Visit) async throws -> Subject {
+        let plain = try Choice(request, visit, parts)
+        let record = try await parts.reader.record(try visit.record, for: plain.viewer)
+        guard case .sample(let sample) = record.record else { throw NoSuchPage() }
+        let form = TypeRegistry.standard.type(record.type).flatMap(EntryForm.init)
+        return Subject(
+            record: record, sample: sample, form: form?.isEditable == true ? form : nil,
+            group: try await parts.reader.group(of: record, for: plain.viewer), choice: plain.with(record))
+    }
+
+    // MARK: - Shown
+
+    func show(_ request: Request, _ visit: Visit) async throws -> Response {
+        let subject = try await subject(request, visit)
+        return page(subject, FormFields(values: subject.values), was: subject.values)
+    }
+
+    private func page(
+        _ subject: Subject, _ fields: FormFields, was: [String: String], words: HTML = HTML(), sure: String? = nil
+    ) -> Response {
+        let number = subject.record.number
+        let frame = Frame(
+            title: "Edit \(TypeName.text(subject.record.type).lowercased()), record \(number)", choice: subject.choice)
+        guard parts.hand.may(.edit) else {
+            return PageAnswer.page(frame.html(parts.hand.advice(.edit, to: "To edit here")))
+        }
+        let before = FormText.write(was.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) })
+        return PageAnswer.page(
+            frame.html(
+                """
+                \(fields.summary(besides: subject.names))\(words)
+                <p>Now: \(RecordText.line(subject.record, subject.choice.reader))</p>
+                <form class="entry" method="post" action="\(url: "\(RecordPage.path(number))/edit")">\
+                \(WebForm.token(of: subject.choice.viewer))\(FormFields.hidden("version", "\(subject.record.sequence)"))\
+                \(FormFields.hidden("was", before))\(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
+                \(subject.form?.html(fields, for: subject.choice.reader) ?? HTML())
+                \(fields.line("at", "When", hint: "Such as 7:30, yesterday 7:30, 2024-03-15 07:30."))
+                \(fields.line("to", "Until", hint: "Of what lasted: when it ended."))
+                \(fields.line("note", "Note"))
+                \(fields.line("reason", "Why it is edited", hint: "For who reads the story of the record."))
+                <p><button class="main">\(sure == nil ? "Save" : "Save all the same")</button>
+                <a href="\(url: RecordPage.path(number))">Not now</a></p></form>
+                """), fields.faults.isEmpty ? .ok : .unprocessableContent)
+    }
+
+    // MARK: - Sent
+
+    func save(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (sent, viewer) = try await WebForm.read(request, visit)
+        let subject = try await subject(request, visit)
+        let was = FormText.read(sent["was"] ?? "").filter { subject.names.contains($0.key) }
+        var fields = FormFields.typed(sent, subject.names)
+        guard try sent.number("version") == subject.record.sequence else {
+            return conflict(subject, fields, was)
+        }
+        do {
+            let arguments = try arguments(subject, sent, fields, was)
+            let expected = try await parts.hand.run(.edit, arguments, isDryRun: true)
+            let doubts = doubts(about: expected, subject)
+            let content =
+                "\(subject.record.sequence) \(fields.values["value"] ?? "") \(fields.values["second"] ?? "")"
+                + " \(fields.values["unit"] ?? "") \(fields.values["at"] ?? "") \(fields.values["to"] ?? "")"
+            if !doubts.isEmpty, sent["sure"] != content {
+                return page(subject, fields, was: was, words: EntryPage.question(doubts), sure: content)
+            }
+            let done = try await parts.hand.run(.edit, arguments, for: viewer, parts.reader)
+            parts.notices.put(Self.notice(done, subject), for: viewer)
+            return PageAnswer.redirect(to: RecordPage.path(subject.record.number))
+        } catch let fault as EntryFault {
+            fields.faults[fault.field] = fault.message
+        } catch let failure as CommandFailure {
+            fields.faults[failure.code == "time" ? "at" : failure.code == "metadata" ? "note" : "hub"] = failure.message
+        }
+        return page(subject, fields, was: was)
+    }
+
+    /// What was typed stays, the rest becomes what the record says by now.
+    private func conflict(_ subject: Subject, _ typed: FormFields, _ was: [String: String]) -> Response {
+        var fields = typed
+        let now = subject.values
+        for (name, value) in now where typed.values[name] == was[name] ?? "" { fields.values[name] = value }
+        fields.faults["hub"] =
+            "This record has changed since the form was opened, and nothing was saved. Below is how it is now, with what you typed."
+        return page(subject, fields, was: now)
+    }
+
+    private func arguments(
+        _ subject: Subject, _ sent: WebForm, _ fields: FormFields, _ was: [String: String]
+    ) throws -> [String: SettingValue] {
+        func isChanged(_ names: String...) -> Bool { names.contains { fields.values[$0] ?? "" != was[$0] ?? "" } }
+        var arguments: [String: SettingValue] = ["number": .integer(subject.record.number), "undo": .boolean(false)]
+        if let form = subject.form, isChanged("value", "second", "unit") {
+            try form.value(sent).add(to: &arguments)
+        }
+        let clock: PersonClock
+        do throws(HandFault) {
+            clock = try PersonClock(
+                zone: subject.sample.zone ?? subject.choice.person?.zone, now: parts.hub.clock.now())
+        } catch { throw EntryFault("at", error.message) }
+        if isChanged("at") {
+            guard let text = sent["at"] else { throw EntryFault("at", "when was it?") }
+            arguments["start"] = .string(try TimeFields.moment(text, "at", clock).time.text)
+        }
+        if isChanged("to") {
+            // Without an end it is one moment.
+            arguments["end"] =
+                try sent["to"].map { SettingValue.string(try TimeFields.moment($0, "to", clock).time.text) }
+                ?? arguments["start"] ?? .string(subject.sample.start.text)
+        }
+        if isChanged("note") { arguments["note"] = .string(sent["note"] ?? "") }
+        guard arguments.count > 2 else { throw EntryFault("hub", "Nothing was changed, so there is nothing to save.") }
+        arguments["reason"] = sent["reason"].map(SettingValue.string)
+        return arguments
+    }
+
+    private func doubts(about answer: ManualAnswer, _ subject: Subject) -> [HTML] {
+        answer.entries.flatMap { entry in
+            // A member may be another's by now, of which nothing is said.
+            entry.record.flatMap { subject.choice.viewer.maySee($0) ? $0 : nil }.map { record in
+                SlipCheck.about(
+                    record, last: subject.group.first { $0.number == record.number }, now: parts.hub.clock.now(),
+                    for: subject.choice.reader)
+            } ?? []
+        }.map { "\($0)." }
+    }
+
+    private static func notice(_ answer: ManualAnswer, _ subject: Subject) -> HTML {
+        let changed = answer.entries.compactMap(\.record)
+        guard let after = changed.first(where: { $0.number == subject.record.number }) ?? changed.first else {
+            return "It was so already: nothing was changed."
+        }
+        let undone = changed.first { $0.number == subject.record.number } ?? subject.record
+        // One undo takes all edits of a record away.
+        let label: StaticString = subject.record.edited == [] ? "Undo" : "Undo all edits"
+        let undo = UndoForm.html("edit", undone, subject.choice.viewer, label)
+        return "\(RecordText.line(after, subject.choice.reader)): saved. \(undo)"
+    }
+
+    /// What looked hardly true is so: the same again, by hand.
+    func confirm(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (sent, viewer) = try await WebForm.read(request, visit)
+        let subject = try await subject(request, visit)
+        let (record, sample) = (subject.record, subject.sample)
+        try sent.demandVersion(of: record)
+        var arguments: [String: SettingValue] = ["number": .integer(record.number), "undo": .boolean(false)]
+        if record.implausible.contains(.value), case .quantity(let value, let unit) = sample.value {
+            ValueArgument.quantity(value, unit: unit).add(to: &arguments)
+        }
+        if record.implausible.contains(.start) { arguments["start"] = .string(sample.start.text) }
+        if record.implausible.contains(.end) { arguments["end"] = .string(sample.end.text) }
+        guard arguments.count > 2 else {
+            throw Refusal(.conflict, "Record \(record.number) looks true", "There is nothing to confirm.")
+        }
+        let done = try await parts.hand.run(.edit, arguments, for: viewer, parts.reader)
+        parts.notices.put(Self.notice(done, subject), for: viewer)
+        return PageAnswer.redirect(to: viewer.isOwner ? InboxPage.path : RecordPage.path(record.number))
+    }
+}

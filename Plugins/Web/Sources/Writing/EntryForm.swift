@@ -1,0 +1,219 @@
+import HTMLText
+import HandEntries
+import HealthText
+import PluginKit
+import Samples
+
+/// The fields by which a value of a type is typed, and how they are read.
+struct EntryForm: Sendable {
+    /// What a value of the type is typed as.
+    private enum Shape {
+        case number, pair, choice, food, workout, text
+    }
+
+    let type: HealthType
+    private let shape: Shape
+
+    /// `nil` for what no hand can enter.
+    init?(_ type: HealthType) {
+        self.type = type
+        switch type.kind {
+        case .quantity: shape = .number
+        case .correlation where type.id == .food: shape = .food
+        case .correlation where type.requiredMembers.count == 2: shape = .pair
+        case .category, .characteristic: shape = type.values.isEmpty ? .text : .choice
+        case .workout: shape = .workout
+        case .correlation, .other: return nil
+        }
+    }
+
+    /// Those that a page offers first.
+    static let common: [TypeID] = [
+        .weight, .bloodPressure, .heartRate, .bodyTemperature, .bloodGlucose, .bodyFatPercentage, .waistCircumference,
+        .stepCount, .food, .dietaryWater, .workout, .sleepAnalysis,
+    ]
+
+    /// The names of the value's fields.
+    var names: [String] {
+        switch shape {
+        case .number: ["value", "unit"]
+        case .pair: ["value", "second", "unit"]
+        case .choice, .text: ["value"]
+        case .food: ["value", "energy", "protein", "carbohydrates", "fat", "sugar", "fiber", "with"]
+        case .workout: ["value", "last", "energy", "distance", "with"]
+        }
+    }
+
+    /// Whether a hand can change its value afterwards.
+    var isEditable: Bool { shape != .food && shape != .workout }
+
+    // MARK: - As a page shows them
+
+    func html(_ fields: FormFields, for reader: Reader) -> HTML {
+        switch shape {
+        case .number:
+            return fields.line("value", TypeName.text(type.id), hint: hint(reader), isNumber: true, isNeeded: true)
+                + unit(fields)
+        case .pair:
+            let names = type.requiredMembers.map(TypeName.text)
+            return fields.line("value", names[0], isNumber: true, isNeeded: true)
+                + fields.line("second", names[1], isNumber: true, isNeeded: true) + unit(fields)
+        case .choice:
+            let options = type.values.filter { !$0.isOldName }.map {
+                FormOption(value: $0.name, text: Words.of($0.name))
+            }
+            return fields.choice("value", TypeName.text(type.id), options)
+        case .text: return fields.line("value", TypeName.text(type.id), isNeeded: true)
+        case .food:
+            return fields.line("value", "What was eaten", isNeeded: true)
+                + fields.line("energy", "Energy", hint: "In kcal, unless you type another unit.", isNumber: true)
+                + HTML.each(["protein", "carbohydrates", "fat", "sugar", "fiber"]) {
+                    fields.line($0, Words.of($0), hint: "In g, unless you type another unit.", isNumber: true)
+                } + others(fields)
+        case .workout:
+            let options = WorkoutActivity.all.map { FormOption(value: $0.name, text: Words.of($0.name)) }
+                .sorted { $0.text < $1.text }
+            return fields.choice("value", "Activity", options)
+                + fields.line(
+                    "last", "How long", hint: "Such as 30min or 1h 15min; not needed with a beginning and an end.")
+                + fields.line("energy", "Energy burned", hint: "In kcal, unless you type another unit.", isNumber: true)
+                + fields.line("distance", "Distance", hint: "In km, unless you type another unit.", isNumber: true)
+                + others(fields)
+        }
+    }
+
+    private func others(_ fields: FormFields) -> HTML {
+        fields.area(
+            "with", "Other quantities", hint: "One in a line: its type and its value, such as dietaryCalcium 300mg.")
+    }
+
+    private var units: [String] {
+        Units.of(shape == .pair ? TypeRegistry.standard.type(type.requiredMembers[0]) ?? type : type)
+    }
+
+    private func unit(_ fields: FormFields) -> HTML {
+        // What is only counted has a unit that no one says.
+        guard units.count > 1 else { return FormFields.hidden("unit", units.first ?? "") }
+        var options = units.map { FormOption(value: $0, text: Units.label($0)) }
+        if let own = fields.values["unit"], !own.isEmpty, !units.contains(own) {
+            options.append(FormOption(value: own, text: Units.label(own)))
+        }
+        return fields.choice("unit", "Unit", options)
+    }
+
+    private func hint(_ reader: Reader) -> String? {
+        switch unit(for: reader) {
+        case "st": "Such as 12st 8lb."
+        case "ft": "Such as 5'10\"."
+        default: units.count > 1 ? "A number; a unit that you type after it goes before the one below." : nil
+        }
+    }
+
+    /// The unit in which the person reads the type.
+    func unit(for reader: Reader) -> String {
+        guard shape == .number || shape == .pair else { return "" }
+        let member = shape == .pair ? TypeRegistry.standard.type(type.requiredMembers[0]) : type
+        return PeopleUnit(reader.unit(member?.unit ?? "", of: member)).spelling
+    }
+
+    /// Keys without which a sample of the type says nothing, one in a line, for the person to go on.
+    ///
+    /// What was eaten has a field of its own.
+    var neededFacts: String {
+        MetadataKey.required(on: type.id).filter { $0.name != "foodType" }.map { "\($0.name)=" }
+            .joined(separator: "\n")
+    }
+
+    // MARK: - As they are read
+
+    /// What was typed as the value.
+    ///
+    /// - Throws: ``EntryFault`` that names the field.
+    func value(_ form: WebForm) throws(EntryFault) -> ValueArgument {
+        let words = try words(form)
+        do throws(HandFault) { return try ValueArgument(words, of: type) } catch {
+            throw EntryFault(error.field ?? "value", error.message)
+        }
+    }
+
+    private func words(_ form: WebForm) throws(EntryFault) -> [String] {
+        let text = Self.trimmed(form["value"])
+        switch shape {
+        case .number: return Self.words(text, unit: Self.trimmed(form["unit"]))
+        case .pair:
+            let second = Self.trimmed(form["second"])
+            guard !second.isEmpty else { throw EntryFault("second", "a value is missing") }
+            return Self.words("\(text)/\(second)", unit: Self.trimmed(form["unit"]))
+        default: return text.isEmpty ? [] : [text]
+        }
+    }
+
+    /// What was typed, as an entry.
+    ///
+    /// - Throws: ``EntryFault`` that names the field.
+    func entry(_ form: WebForm) throws(EntryFault) -> HandEntry {
+        var details = EntryDetails()
+        details.facts = Self.lines(form["facts"])
+        details.others = Self.lines(form["with"])
+        func amount(_ name: String, _ unit: String) -> String? {
+            form[name].map { Self.words(Self.trimmed($0), unit: unit).joined(separator: " ") }
+        }
+        details.energy = shape == .workout ? amount("energy", "kcal") : nil
+        details.distance = amount("distance", "km")
+        (details.protein, details.carbohydrates) = (amount("protein", "g"), amount("carbohydrates", "g"))
+        (details.fat, details.sugar, details.fiber) = (amount("fat", "g"), amount("sugar", "g"), amount("fiber", "g"))
+        do throws(HandFault) {
+            switch shape {
+            case .food:
+                guard let food = form["value"] else { throw HandFault("what was eaten?") }
+                return try HandEntry(food: Self.trimmed(food), energy: amount("energy", "kcal") ?? "", details)
+            case .workout:
+                guard let activity = form["value"].flatMap({ WorkoutActivity.activity(named: $0) }) else {
+                    throw HandFault("which activity?")
+                }
+                // Minutes, where no one says so.
+                let last = amount("last", "min").map { $0.split(separator: " ").map(String.init) }
+                return try HandEntry(activity, last ?? [], details)
+            default:
+                let words: [String]
+                do throws(EntryFault) { words = try self.words(form) } catch {
+                    throw HandFault(error.message, field: error.field)
+                }
+                return try HandEntry(type.id.rawValue, words, details)
+            }
+        } catch {
+            throw EntryFault(error.field == "metadata" ? "facts" : error.field ?? "value", error.message)
+        }
+    }
+
+    private static func trimmed(_ text: String?) -> String {
+        (text ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    private static func lines(_ text: String?) -> [String] {
+        (text ?? "").split(whereSeparator: \.isNewline).map { trimmed(String($0)) }.filter { !$0.isEmpty }
+    }
+
+    /// A number without a unit has the one that stands beside it.
+    private static func words(_ text: String, unit: String) -> [String] {
+        let all = text.last?.isNumber == true && unit != "count" ? "\(text) \(unit)" : text
+        return all.split(separator: " ").map(String.init)
+    }
+}
+
+/// What is wrong with a field of a form.
+struct EntryFault: Error {
+    let field, message: String
+
+    init(_ field: String, _ message: String) { (self.field, self.message) = (field, message) }
+}
+
+/// A name such as `asleepCore` as people read it.
+enum Words {
+    static func of(_ name: String) -> String {
+        let words = name.reduce(into: "") { text, letter in
+            text += letter.isUppercase && !text.isEmpty ? " \(letter.lowercased())" : String(letter)
+        }
+        return words.prefix(1).uppercased() + words.dropFirst()
+    }
+}

@@ -1,0 +1,56 @@
+import HTMLText
+import HandEntries
+import HealthText
+import PluginKit
+import Samples
+
+/// A record in words.
+enum RecordText {
+    /// `Weight 80.4 kg, 2026-03-15 07:30:05 +01:00`.
+    static func line(_ record: StoredRecord, _ reader: Reader) -> HTML {
+        let value = ValueText.marked(record, for: reader)
+        let parts = ["\(TypeName.text(record.type)) \(value)".trimmed, when(record, reader)]
+        return "\(parts.filter { !$0.isEmpty }.joined(separator: ", "))"
+    }
+
+    static func when(_ record: StoredRecord, _ reader: Reader) -> String {
+        switch record.record {
+        case .sample(let sample): MomentText.interval(sample.start, sample.end, for: reader)
+        case .day(let day): reader.date(day.date)
+        case .retraction: ""
+        }
+    }
+
+    static func source(_ source: Source) -> String {
+        [source.plugin, source.device, source.account].compactMap(\.self).joined(separator: "/")
+    }
+
+    /// What a person has remarked.
+    static func note(_ sample: Sample) -> String? { facts(sample)["note"] }
+
+    /// The metadata, each member as a text; texts without their quotes.
+    static func facts(_ sample: Sample) -> [String: String] {
+        let members = RawMembers.members(of: Array((sample.metadata?.text ?? "{}").utf8)[...])
+        return members.mapValues { bytes in
+            RawJSON(trusted: Array(bytes)).textValue ?? String(decoding: bytes, as: UTF8.self)
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
+}
+
+/// A button that takes back what was done just now.
+enum UndoForm {
+    /// - Parameter what: `add`, `edit` or `delete`.
+    static func html(_ what: StaticString, _ record: StoredRecord, _ viewer: Viewer, _ label: StaticString = "Undo")
+        -> HTML
+    {
+        """
+        <form class="inline" method="post" action="\(url: "/records/\(record.number)/undo")">\(WebForm.token(of: viewer))\
+        <input type="hidden" name="what" value="\(HTML(stringLiteral: what))">\
+        <input type="hidden" name="version" value="\(record.sequence)"><button>\(HTML(stringLiteral: label))</button></form>
+        """
+    }
+}

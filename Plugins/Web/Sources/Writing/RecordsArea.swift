@@ -1,0 +1,46 @@
+import HTMLText
+import Hummingbird
+import PluginKit
+import Samples
+
+/// What people write: new values, and what becomes of those that there are.
+struct RecordsArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        let (entry, record) = (EntryPage(parts: parts), RecordPage(parts: parts))
+        let (edit, removal) = (EditPage(parts: parts), RemovalPage(parts: parts))
+        router.get("/add") { request, visit in try entry.show(request, visit) }
+        router.post("/add") { request, visit in try await entry.save(request, visit) }
+        router.get("/records/:number") { request, visit in try await record.show(request, visit) }
+        router.get("/records/:number/edit") { request, visit in try await edit.show(request, visit) }
+        router.post("/records/:number/edit") { request, visit in try await edit.save(request, visit) }
+        router.post("/records/:number/confirm") { request, visit in try await edit.confirm(request, visit) }
+        router.get("/records/:number/delete") { request, visit in try await removal.ask(request, visit) }
+        router.post("/records/:number/delete") { request, visit in try await removal.remove(request, visit) }
+        router.post("/records/:number/undo") { request, visit in try await removal.undo(request, visit) }
+    }
+}
+
+extension Visit {
+    /// The number that the address names.
+    var record: Int64 {
+        get throws {
+            guard let number = parameters.get("number").flatMap({ Int64($0) }), number > 0 else { throw NoSuchPage() }
+            return number
+        }
+    }
+}
+
+extension WebForm {
+    /// Sees that a record is still as the page showed it on which this was pressed.
+    ///
+    /// - Throws: ``Refusal`` where it has changed meanwhile.
+    func demandVersion(of record: StoredRecord) throws {
+        guard try number("version") == record.sequence else {
+            throw Refusal(
+                .conflict, "Record \(record.number) has changed meanwhile",
+                "Nothing was done. Open it again: its page shows how it is now.")
+        }
+    }
+}

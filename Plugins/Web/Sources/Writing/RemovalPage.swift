@@ -1,0 +1,87 @@
+import HTMLText
+import HandEntries
+import HealthText
+import Hummingbird
+import PluginKit
+import Samples
+
+/// Where a record is taken back, and where that and other things that were done by hand are undone.
+struct RemovalPage: Sendable {
+    let parts: WebParts
+
+    /// Asks before it is done: what goes, and what goes along.
+    func ask(_ request: Request, _ visit: Visit) async throws -> Response {
+        let plain = try Choice(request, visit, parts)
+        let record = try await parts.reader.record(try visit.record, for: plain.viewer)
+        let choice = plain.with(record)
+        let frame = Frame(title: "Delete record \(record.number)?", choice: choice)
+        guard parts.hand.may(.retract) else {
+            return PageAnswer.page(frame.html(parts.hand.advice(.retract, to: "To delete here")))
+        }
+        let expected = try await parts.hand.run(
+            .retract, ["numbers": .list([.integer(record.number)])], isDryRun: true)
+        let others = expected.entries.count - 1
+        return PageAnswer.page(
+            frame.html(
+                """
+                <p>\(RecordText.line(record, choice.reader))</p>
+                <p>\(others > 0 ? "What belongs to it goes along: \(NumberText.count(others, "more record")). " : "")It is in no list any more, and who has it is told. No source can bring it back; you can.</p>
+                <form class="entry" method="post" action="\(url: "\(RecordPage.path(record.number))/delete")">\
+                \(WebForm.token(of: choice.viewer))\(FormFields.hidden("version", "\(record.sequence)"))
+                \(FormFields().line("reason", "Why", hint: "For who reads the story of the record."))
+                <p><button class="main">Delete</button> <a href="\(url: RecordPage.path(record.number))">Not now</a></p></form>
+                """))
+    }
+
+    func remove(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (form, viewer) = try await WebForm.read(request, visit)
+        let record = try await parts.reader.any(try visit.record, for: viewer)
+        try form.demandVersion(of: record)
+        try await retract(record, form["reason"], viewer, try Choice(request, visit, parts).with(record))
+        return PageAnswer.redirect(to: RecordPage.path(record.number))
+    }
+
+    private func retract(_ record: StoredRecord, _ reason: String?, _ viewer: Viewer, _ choice: Choice) async throws {
+        var arguments: [String: SettingValue] = ["numbers": .list([.integer(record.number)])]
+        arguments["reason"] = reason.map(SettingValue.string)
+        let done = try await parts.hand.run(.retract, arguments, for: viewer, parts.reader)
+        let after = try await parts.reader.any(record.number, for: viewer)
+        let line = RecordText.line(record, choice.reader)
+        parts.notices.put(
+            done.entries.contains { $0.outcome == "stored" }
+                ? "\(line): deleted. \(UndoForm.html("delete", after, viewer))" : "\(line): was deleted before.",
+            for: viewer)
+    }
+
+    func undo(_ request: Request, _ visit: Visit) async throws -> Response {
+        let (form, viewer) = try await WebForm.read(request, visit)
+        let record = try await parts.reader.any(try visit.record, for: viewer)
+        let choice = try Choice(request, visit, parts).with(record)
+        try form.demandVersion(of: record)
+        let number = record.number
+        switch form["what"] {
+        case "add":
+            try await retract(record, nil, viewer, choice)
+        case "delete":
+            let done = try await parts.hand.run(
+                .retract, ["numbers": .list([.integer(number)]), "undo": .boolean(true)], for: viewer, parts.reader)
+            try await tell(done, number, "is back", "was not deleted", choice)
+        case "edit":
+            let done = try await parts.hand.run(
+                .edit, ["number": .integer(number), "undo": .boolean(true)], for: viewer, parts.reader)
+            try await tell(done, number, "as its source says", "was not edited", choice)
+        default: throw Refusal(.badRequest, "The form lacks what", "Open the page again, and press its button.")
+        }
+        return PageAnswer.redirect(to: RecordPage.path(number))
+    }
+
+    private func tell(
+        _ done: ManualAnswer, _ number: Int64, _ changed: StaticString, _ unchanged: StaticString, _ choice: Choice
+    ) async throws {
+        let after = try await parts.reader.any(number, for: choice.viewer)
+        let isChanged = done.entries.contains { $0.outcome == "stored" }
+        parts.notices.put(
+            "\(RecordText.line(after, choice.reader)): \(HTML(stringLiteral: isChanged ? changed : unchanged)).",
+            for: choice.viewer)
+    }
+}

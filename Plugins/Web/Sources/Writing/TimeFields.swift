@@ -1,0 +1,53 @@
+import Foundation
+import HTMLText
+import HandEntries
+import HealthText
+import PluginKit
+import Samples
+
+/// When something was, as it is typed: one moment, or the two ends of an interval.
+struct TimeFields: Sendable {
+    static let names = ["at", "to"]
+
+    static func html(_ fields: FormFields) -> HTML {
+        fields.line(
+            "at", "When",
+            hint: "Now, where it is empty; or such as 7:30, yesterday 7:30, 2024-03-15 07:30, 90min ago as 90min.")
+            + fields.line(
+                "to", "Until", hint: "Only for what lasted: when it ended; then the line above is its beginning.")
+    }
+
+    /// What was typed, by the clock of a zone.
+    ///
+    /// - Parameter isWorkout: whether the moment of an entry without an end may be its end.
+    /// - Throws: ``EntryFault`` that names the field.
+    static func read(_ form: WebForm, by clock: PersonClock) throws(EntryFault) -> EntryTimes {
+        let start = try moment(form["at"] ?? "now", "at", clock)
+        let end = try form["to"].map { text throws(EntryFault) in try moment(text, "to", clock).time }
+        guard end == nil || form["at"] != nil else { throw EntryFault("at", "an interval has a beginning, too") }
+        return EntryTimes(
+            start.time, zone: start.zone, end: end, isStart: form["at"] != nil, isInterval: end != nil)
+    }
+
+    /// - Throws: ``EntryFault`` that names the field.
+    static func moment(
+        _ text: String, _ field: String, _ clock: PersonClock
+    ) throws(EntryFault) -> (time: Timestamp, zone: String?) {
+        let text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard let moment = MomentArgument(text) else {
+            throw EntryFault(field, "\"\(HandFault.cut(text))\" is none of: \(MomentArgument.forms)")
+        }
+        let reading: MomentArgument.Reading
+        do throws(HandFault) { reading = try moment.reading(now: clock.now, in: clock.zone) } catch {
+            throw EntryFault(field, error.message)
+        }
+        switch reading {
+        case .one(let time, let isLocal): return (time, isLocal ? clock.zone.identifier : nil)
+        case .two(let first, let second):
+            throw EntryFault(field, "\(text) came twice that day; type \(first.text) or \(second.text)")
+        }
+    }
+
+    /// A moment as it can be typed again.
+    static func typed(_ time: Timestamp) -> String { time.text.replacing("T", with: " ") }
+}

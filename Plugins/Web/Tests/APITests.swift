@@ -1,0 +1,222 @@
+import Foundation
+import HTTPTypes
+import HubProcess
+import Testing
+
+@testable import Web
+
+/// What programs may do with a token (`/api/v1`).
+@Suite(.timeLimit(.minutes(3)))
+struct APITests {
+    /// Addresses that only read, and those that write.
+    private static let reading = API.routes.filter { $0.method == .get && $0.path != "/events" }.map {
+        $0.path.replacing("{number}", with: "1").replacing("{name}", with: "web")
+    }
+    private static let writing = API.routes.filter { $0.method != .get }.map {
+        $0.path.replacing("{name}", with: "web")
+    }
+
+    @Test func `without a token, with a wrong one, or one that is revoked, no address says anything`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let token = try await scene.token("a")
+        #expect(try await scene.api("/records", token).status == 200)
+        #expect(try await scene.command("web", "token", "list").count == 2)
+        #expect(try await scene.command("web", "token", "revoke", "a") == ["a revoked"])
+        for path in Self.reading + ["/events"] {
+            let answer = try await scene.api(path, nil)
+            #expect(answer.status == 401 && answer.fields["www-authenticate"] == "Bearer", "\(path)")
+            #expect(answer.fields["content-type"] == "application/problem+json", "\(path)")
+        }
+        for path in Self.writing { #expect(try await scene.send(path, "{}", nil).status == 401, "\(path)") }
+        for wrong in [token, "", "x", AccessKey().text, "\(token)a"] {
+            #expect(try await scene.api("/records", wrong).status == 401)
+        }
+        for _ in 0..<5 { _ = try await scene.api("/records", AccessKey().text) }
+        let answer = try await scene.api("/records", AccessKey().text)
+        #expect(answer.status == 429 && answer.fields["retry-after"] == "60")
+        // One that is known is not kept out by those who guess.
+        #expect(try await scene.api("/records", try await scene.token("b")).status == 200)
+    }
+
+    @Test func `a token may what its scope says, and is shown once`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let (read, write) = (try await scene.token("r"), try await scene.token("w", "write"))
+        let weight = #"{"type":"weight","value":80.4,"unit":"kg","person":"me"}"#
+        #expect(try await scene.send("/log", weight, read).status == 403)
+        #expect(try await scene.send("/log?dryRun=true", weight, write).status == 200)
+        #expect(try Told(try await scene.api("/records", read).body).list("records").isEmpty)
+        let logged = try await scene.send("/log", weight, write)
+        #expect(logged.status == 200)
+        #expect(try Told(logged.body).list("records").first?["outcome"] as? String == "stored")
+        #expect(try await scene.send("/plugins/web/restart?dryRun=true", "", write).status == 403)
+        let manage = try await scene.token("m", "manage")
+        #expect(try await scene.send("/plugins/web/restart?dryRun=true", "", manage).status == 200)
+        let list = try await scene.command("web", "token", "list", "--json").joined()
+        for token in [read, write, manage] { #expect(!list.contains(token)) }
+        // What is the owner's goes without a person, and there are no two of one name.
+        for words in [["x", "--scope", "manage", "--person", "ben"], ["x", "--person", "zoe"], ["r"], [" "]] {
+            #expect(try await scene.status(of: ["web", "token", "new"] + words) == 1, "\(words)")
+        }
+    }
+
+    @Test func `who may see one person sees no other at any address, as if there were none`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
+        let ben = try await scene.token("b", "write", person: "ben")
+        for path in Self.reading where path != "/types" && path != "/openapi.json" {
+            let answer = try await scene.api(path, ben)
+            #expect(!answer.body.contains("80.4") && !answer.body.contains("\"me\""), "\(path)")
+        }
+        for path in ["/records", "/latest", "/days", "/sources", "/records.csv", "/statistics", "/events"] {
+            let type = path == "/statistics" ? "&type=weight" : ""
+            let other = try await scene.api("\(path)?person=me\(type)", ben)
+            let none = try await scene.api("\(path)?person=zoe\(type)", ben)
+            #expect(other.status == 404 && other.body == none.body, "\(path)")
+        }
+        for path in [
+            "/records/1", "/records/1/trace", "/records/2/trace", "/status", "/plugins", "/inbox", "/deliveries",
+        ] {
+            let answer = try await scene.api(path, ben)
+            let none = try await scene.api("/records/99", ben)
+            #expect(answer.status == 404 && answer.body == none.body, "\(path)")
+        }
+        #expect(try await scene.api("/records/2", ben).status == 200)
+        let other = try await scene.send("/edit", #"{"number":1,"value":70,"unit":"kg"}"#, ben)
+        let none = try await scene.send("/edit", #"{"number":99,"value":70,"unit":"kg"}"#, ben)
+        #expect(other.status == 404 && other.body == none.body)
+        #expect(try await scene.send("/retract", #"{"numbers":[2,1]}"#, ben).status == 404)
+        #expect(try await scene.send("/assign", #"{"numbers":[2],"to":"me"}"#, ben).status == 404)
+        let entry = #"{"type":"weight","value":72,"unit":"kg","person":"me"}"#
+        #expect(try await scene.send("/log", entry, ben).status == 404)
+        // Without a person it is the viewer's own.
+        let own = try await scene.send("/log", #"{"type":"weight","value":72,"unit":"kg"}"#, ben)
+        #expect(try Told(own.body).list("records").first?["person"] as? String == "ben")
+        #expect(try await scene.command("samples", "weight", "--person", "me").count == 2)
+    }
+
+    @Test func `answers are those of the commands, with every digit`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let token = try await scene.token("a")
+        let lines = [
+            #"{"type":"weight","value":80.123456789,"unit":"kg","start":"2026-03-15T07:30:05.25+01:00","key":"a"}"#,
+            #"{"type":"weight","value":176.5,"unit":"lb","start":"2026-03-16T07:30:05+01:00","key":"b","metadata":{"note":"=1+1, \"x\""}}"#,
+            #"{"type":"stepCount","value":5000,"unit":"count","start":"2026-03-16T07:30:05Z","end":"2026-03-16T08:30:05Z","key":"c"}"#,
+            #"{"type":"stepCount","value":12345678901,"unit":"count","start":"2026-03-17T07:30:05Z","end":"2026-03-17T08:30:05Z","key":"d"}"#,
+        ]
+        _ = try await scene.command(
+            "bridge", "publish", "--", "cat", try scene.write(lines.joined(separator: "\n") + "\n", to: "lines.jsonl"))
+        _ = try await scene.command("assign", "1", "2", "3", "4", "--to", "me")
+        let records = try await scene.api("/records?order=time", token).body
+        let printed = try await scene.command("samples", "--json")
+        #expect(!printed.isEmpty && records.contains("[" + printed.joined(separator: ",") + "]"), "\(records)")
+        #expect(records.contains("80.123456789") && records.contains("12345678901"))
+        #expect(try await scene.api("/records/1", token).body == printed.first { $0.contains("\"number\":1,") })
+        let steps = "/statistics?type=stepCount&person=me&interval=day&from=2026-03-16T00:00:00Z"
+        #expect(
+            try await scene.api(steps, token).body
+                == scene.command(
+                    "stats", "stepCount", "--person", "me", "--by", "day", "--from", "2026-03-16T00:00:00Z", "--json"
+                ).joined())
+        let csv = try await scene.api("/records.csv?person=me", token)
+        #expect(csv.fields["content-type"]?.hasPrefix("text/csv") == true)
+        #expect(
+            csv.body.split(separator: "\n").map(String.init)
+                == (try await scene.command("export", "--format", "csv", "--person", "me")))
+        let trace = try await scene.command("trace", "1", "--json").joined()
+        #expect(try await scene.api("/records/1/trace", token).body == trace)
+        let latest = try Told(try await scene.api("/latest?person=me", token).body).list("records")
+        #expect(Set(latest.compactMap { $0["number"] as? Int }) == [2, 4])
+        #expect(try Told(try await scene.api("/records?limit=1&order=-time", token).body).list("records").count == 1)
+        let plugins = try await scene.command("plugins", "--json").joined(separator: ",")
+        #expect(
+            try await scene.api("/plugins", token).body.hasSuffix(
+                ":\(plugins.hasPrefix("[") ? plugins : "[\(plugins)]")}"))
+    }
+
+    @Test func `what is entered, edited, taken back and given away by a program is so for all`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let token = try await scene.token("m", "manage")
+        func outcome(_ path: String, _ body: String) async throws -> String? {
+            let answer = try await scene.send(path, body, token)
+            return answer.status == 200
+                ? try Told(answer.body).list("records").first?["outcome"] as? String : "\(answer.status)"
+        }
+        let entry =
+            #"{"type":"weight","value":80.25,"unit":"kg","person":"me","key":"k","start":"2026-03-15T07:30:05+01:00"}"#
+        #expect(try await outcome("/log", entry) == "stored")
+        #expect(try await outcome("/log", entry) == "duplicate")
+        #expect(try await outcome("/edit", #"{"number":1,"value":81,"unit":"kg"}"#) == "stored")
+        #expect(try await scene.api("/records/1", token).body.contains("\"value\":81,"))
+        #expect(try await outcome("/edit", #"{"number":1,"undo":true}"#) == "stored")
+        #expect(try await outcome("/retract", #"{"numbers":[1]}"#) == "stored")
+        #expect(try Told(try await scene.api("/records", token).body).list("records").isEmpty)
+        #expect(try await outcome("/retract", #"{"numbers":[1],"undo":true}"#) == "stored")
+        #expect(try await outcome("/assign", #"{"numbers":[1],"nobody":true}"#) == "stored")
+        #expect(try Told(try await scene.api("/inbox", token).body).list("unassigned").count == 1)
+        #expect(try await outcome("/assign", #"{"numbers":[1],"to":"ben"}"#) == "stored")
+        #expect(try await scene.command("samples", "weight", "--person", "ben").last?.contains("80.3") == true)
+        // What the hub does not take is told with its reason.
+        for body in [#"{"type":"weight"}"#, #"{"type":"weight","value":80,"unit":"m","person":"me"}"#] {
+            let answer = try await scene.send("/log", body, token)
+            let problem = try Told(answer.body)
+            #expect(
+                answer.status == 422 && problem.text("detail") != nil && problem.text("code") != nil, "\(answer.body)")
+        }
+    }
+
+    @Test func `what is wrong with a question is told by name`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let token = try await scene.token("m", "manage")
+        for (path, member, status) in [
+            ("/records?limit=0", "limit", 400), ("/records?limit=1001", "limit", 400),
+            ("/records?limit=1&limit=2", "limit", 400),
+            ("/records?from=yesterday", "from", 400), ("/records?form=x", "form", 400),
+            ("/records?type=wieght", "type", 404), ("/records?person=zoe", "person", 404),
+            ("/records?order=up", "order", 400), ("/records?since=1", "since", 400),
+            ("/records?from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z", "from", 409),
+            ("/statistics", "type", 400), ("/statistics?type=weight", "person", 422),
+            ("/statistics?type=weight&person=me&figure=sum", "figures", 422), ("/days?from=2026-02-30", "from", 422),
+        ] {
+            let answer = try await scene.api(path, token)
+            let problem = try Told(answer.body)
+            #expect(answer.status == status && problem.number("status") == status, "\(path) \(answer.body)")
+            #expect(problem.text("member")?.hasPrefix(member) == true, "\(path) \(answer.body)")
+            #expect(answer.fields["content-type"] == "application/problem+json")
+        }
+        #expect(try await scene.api("/records?since=aaaaaaaa-1", token).status == 410)
+        #expect(try await scene.send("/log", "[1]", token).status == 400)
+        #expect(try await scene.send("/log", "{", token).status == 400)
+        #expect(try await scene.send("/log", #"{"type":{"a":1}}"#, token).status == 400)
+        let huge = try scene.write(#"{"type":""# + String(repeating: "x", count: 100_000) + "\"}", to: "huge")
+        #expect(try await scene.send("/log", "@\(huge)", token).status == 413)
+        let form = try await scene.post("/api/v1/log", "type=weight", fields: ["Authorization: Bearer \(token)"])
+        #expect(form.status == 415)
+        let wrong = try await scene.send("/records", "{}", token)
+        #expect(wrong.status == 405 && wrong.fields["allow"] == "GET, HEAD")
+        #expect(try await scene.api("/nothing", token).status == 404)
+    }
+
+    @Test func `a browser that is logged in reads by its cookie, and writes with the token of its forms alone`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"])
+        let cookie = try await scene.logIn()
+        #expect(try await scene.get("/api/v1/records", cookie: cookie).status == 200)
+        let page = try await scene.get("/", cookie: cookie).body
+        let start = try #require(page.range(of: "name=\"token\" value=\"")?.upperBound)
+        let token = "X-Form-Token: \(page[start...].prefix(64))"
+        let (entry, json) = (
+            #"{"type":"weight","value":80,"unit":"kg","person":"me"}"#, "Content-Type: application/json"
+        )
+        for fields in [
+            [], ["X-Form-Token: x"], [token, "Origin: http://evil.example"], [token, "Sec-Fetch-Site: cross-site"],
+        ] {
+            let answer = try await scene.post("/api/v1/log", entry, cookie: cookie, fields: fields + [json])
+            #expect(answer.status == 403, "\(fields)")
+        }
+        let answer = try await scene.post("/api/v1/log", entry, cookie: cookie, fields: [token, json])
+        #expect(answer.status == 200)
+        #expect(try await scene.command("samples", "weight").count == 2)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import HubProcess
+import Testing
+
+@testable import Web
+
+/// Which target has what, and the story of a record.
+@Suite(.timeLimit(.minutes(3)))
+struct DeliveriesTests {
+    /// A page that may do what these pages do, beside a sink that writes files.
+    private static func scene() async throws -> Scene {
+        try await Scene(owner: ["status", "trace", "replay"]) { folder in
+            """
+            [plugin.json-lines]
+            path = "\(folder)/lines"
+            kinds = ["quantity", "retraction"]
+            """
+        }
+    }
+
+    @Test func `the ledger is the hub's own, and what a replay would do is shown before it is done`() async throws {
+        let scene = try await Self.scene()
+        for value in ["80.4kg", "80.6kg", "80.1kg"] {
+            _ = try await scene.command("log", "weight", value, "--person", "me")
+        }
+        let name = try await Self.name(scene)
+        _ = try await Self.waited(scene, name, delivered: 3)
+        let owner = try await scene.logIn()
+        let ledger = try await scene.get("/deliveries", cookie: owner)
+        #expect(ledger.status == 200)
+        #expect(Scene.words(ledger.body).contains("\(name) well 3 3 0 0 0"), "\(Scene.words(ledger.body))")
+        let query = FormValue.write(name)
+        let page = try await scene.get("/deliveries/sink?name=\(query)", cookie: owner)
+        #expect(Scene.words(page.body).contains("Wanted 3 Delivered 3"), "\(Scene.words(page.body))")
+        #expect(try await scene.get("/deliveries/sink?name=other", cookie: owner).status == 404)
+
+        let plan = try await scene.get("/deliveries/replay?sink=\(query)&from=2020-01-01&type=weight", cookie: owner)
+        #expect(Scene.words(plan.body).contains("3 records would be delivered again"), "\(Scene.words(plan.body))")
+        // Looked at, nothing has changed.
+        #expect(try await scene.sink(name)?["delivered"] as? Int == 3)
+        let none = try await scene.get("/deliveries/replay?sink=\(query)&from=2099-01-01", cookie: owner)
+        #expect(none.body.contains("nothing to deliver again"))
+        for (fields, word) in [
+            ("sink=\(query)&from=yesterday", "is not a day"), ("sink=\(query)&type=wieght", "no type wieght"),
+            ("sink=nothing", "has no sink"), ("", "lacks sink"),
+        ] {
+            let answer = try await scene.get("/deliveries/replay?\(fields)", cookie: owner)
+            #expect(answer.status == 400 && answer.body.contains(word), "\(fields): \(Scene.words(answer.body))")
+        }
+
+        let token = try #require(Scene.field("token", in: plan.body))
+        let form = "sink=\(query)&from=2020-01-01&type=weight"
+        #expect(try await scene.post("/deliveries/replay", form, cookie: owner).status == 403)
+        #expect(try await scene.sink(name)?["wanted"] as? Int == 3)
+        let done = try await scene.post("/deliveries/replay", "token=\(token)&\(form)", cookie: owner)
+        #expect(done.status == 303 && done.fields["location"] == "/deliveries/sink?name=\(query)")
+        let told = try await scene.get("/deliveries/sink?name=\(query)", cookie: owner).body
+        #expect(told.contains("3 records to be delivered again"))
+        // What is delivered once more is wanted once more.
+        _ = try await Self.waited(scene, name, delivered: 6)
+    }
+
+    @Test func `the story on the page is that of hub trace, and of other persons no one learns`() async throws {
+        let scene = try await Self.scene()
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
+        _ = try await scene.command("edit", "2", "71.8kg", "--reason", "said by me")
+        let name = try await Self.name(scene)
+        while try await scene.sink(name)?["pending"] as? Int != 0 {}
+        let owner = try await scene.logIn()
+        let ben = try await scene.logIn("ben")
+        let story = Scene.words(try await scene.get("/records/2/story", cookie: owner).body)
+        for line in try await scene.command("trace", "2") {
+            for part in line.split(separator: "  ").map({ $0.trimmingCharacters(in: .whitespaces) }) where !part.isEmpty
+            {
+                // Headings are the page's own; everything else is the same.
+                guard part != part.uppercased() || part.contains(where: \.isNumber) else { continue }
+                guard !part.hasPrefix("topic"), !part.contains("message"), part != "by", part != "hand" else {
+                    continue
+                }
+                #expect(story.lowercased().contains(part.lowercased()), "\(part) of \(line): \(story)")
+            }
+        }
+        #expect(story.contains("said by me"))
+        let own = try await scene.get("/records/2/story", cookie: ben)
+        #expect(own.status == 200 && own.body.contains("71.8 kg") && own.body.contains("71.3 kg"))
+        // What someone has written about it may be about others.
+        #expect(!own.body.contains("said by me") && own.body.contains("edited by hand"), "\(Scene.words(own.body))")
+        let unknown = try await scene.get("/records/99/story", cookie: ben)
+        for path in [
+            "/records/1/story", "/records/1/story?next=2", "/records/x/story", "/records/0/story", "/deliveries",
+        ] {
+            let answer = try await scene.get(path, cookie: ben)
+            #expect(answer.status == 404 && answer.body == unknown.body, "\(path)")
+        }
+        for path in [
+            "/deliveries/sink?name=json-lines", "/deliveries/replay?sink=json-lines", "/deliveries/record?number=2",
+        ] {
+            #expect(try await scene.get(path, cookie: ben).body == unknown.body, "\(path)")
+        }
+        let token = try #require(Scene.field("token", in: own.body))
+        let post = try await scene.post("/deliveries/replay", "token=\(token)&sink=json-lines", cookie: ben)
+        #expect(post.status == 404 && post.body == unknown.body)
+        #expect(
+            try await scene.get("/deliveries/record?number=2", cookie: owner).fields["location"] == "/records/2/story")
+        // Given to another person, it is no more ben's.
+        _ = try await scene.command("assign", "2", "--to", "me")
+        #expect(try await scene.get("/records/2/story", cookie: ben).body == unknown.body)
+    }
+
+    // MARK: - The sink
+
+    private static func name(_ scene: Scene) async throws -> String {
+        while true {
+            let sinks = try await scene.status()["sinks"] as? [[String: Any]]
+            if let name = sinks?.first?["name"] as? String { return name }
+        }
+    }
+
+    private static func waited(_ scene: Scene, _ name: String, delivered: Int) async throws -> [String: Any] {
+        while true {
+            try Task.checkCancellation()
+            if let sink = try await scene.sink(name), sink["delivered"] as? Int == delivered { return sink }
+        }
+    }
+}
+
+/// A value in an address.
+enum FormValue {
+    static func write(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
+            ?? ""
+    }
+}

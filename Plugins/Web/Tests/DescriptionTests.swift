@@ -1,0 +1,56 @@
+import Foundation
+import HTTPTypes
+import HubProcess
+import JSON
+import Testing
+
+@testable import Web
+
+/// What the API says of itself (`/api/v1/openapi.json`).
+@Suite(.timeLimit(.minutes(10)))
+struct DescriptionTests {
+    @Test func `each address is described, with each of its parameters, and says who may ask`() throws {
+        let document = try #require(JSONTree(OpenAPI.document))
+        let ids = API.routes.compactMap { route in
+            let operation = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]
+            #expect(operation?["summary"]?.text?.isEmpty == false, "\(route.path)")
+            #expect(operation?["description"]?.text?.contains("\(route.scope)") == true, "\(route.path)")
+            for parameter in route.parameters { #expect(!parameter.help.isEmpty, "\(route.path) \(parameter.name)") }
+            let braced = route.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
+            let places = route.parameters.filter { $0.place == .path }.map(\.name)
+            #expect(braced.map(String.init) == places, "\(route.path)")
+            return operation?["operationId"]?.text
+        }
+        #expect(Set(ids).count == API.routes.count)
+        // What changes something takes more than the scope read.
+        for route in API.routes where route.method != .get { #expect(route.scope >= .write, "\(route.path)") }
+    }
+
+    @Test(.enabled(if: Need.apiJudges.isMet, "\(Need.apiJudges.reason)"))
+    func `it is OpenAPI, and schemathesis finds nothing that is otherwise than it says`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let token = try await scene.token("m", "manage")
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        _ = try await scene.command("log", "stepCount", "5000", "--person", "ben")
+        let document = try scene.write(try await scene.api("/openapi.json", token).body, to: "openapi.json")
+        func python(_ words: [String]) async throws -> ChildProcess.Result {
+            try await ChildProcess(
+                "/usr/bin/env", ["PYTHONPATH=\(Need.apiJudgePackages)", "python3"] + words
+            ).result()
+        }
+        let judged = try await python(["-m", "openapi_spec_validator", document])
+        #expect(judged.code == 0, "\(judged.output.suffix(2_000)) \(judged.errors.suffix(2_000))")
+        let settings = try #require(Bundle.module.path(forResource: "schemathesis", ofType: "toml"))
+        let tried = try await python([
+            "-m", "schemathesis.cli", "--config-file", settings, "run", document, "--url",
+            "http://127.0.0.1:\(scene.port)/api/v1", "--header", "Authorization: Bearer \(token)", "--checks", "all",
+            // After ten tokens that were wrong an address waits (429), which APITests look at.
+            "--exclude-checks", "ignored_auth",
+            "--max-examples", "12", "--phases", "examples,coverage,fuzzing", "--generation-database", "none",
+            "--request-timeout", "20", "--no-color", "--warnings", "off",
+        ])
+        #expect(tried.code == 0, "\(tried.output.suffix(6_000)) \(tried.errors.suffix(1_000))")
+        // The hub and the page go on.
+        #expect(try await scene.api("/records", token).status == 200)
+    }
+}

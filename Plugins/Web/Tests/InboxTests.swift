@@ -1,0 +1,96 @@
+import Foundation
+import HubProcess
+import Testing
+
+@testable import Web
+
+/// What has no person yet, and what is hardly true.
+@Suite(.timeLimit(.minutes(5)))
+struct InboxTests {
+    /// A weigh-in of a scale that tells nobody's name.
+    private func weighIn(_ scene: Scene, _ weight: Double, key: String, at time: String) async throws {
+        let source = #""source":{"device":"hall"}"#
+        let lines = [
+            #"{"type":"weight","value":\#(weight),"unit":"kg","start":"\#(time)","key":"\#(key)","group":"\#(key)",\#(source)}"#,
+            #"{"type":"bodyFatPercentage","value":0.2,"unit":"%","start":"\#(time)","key":"\#(key)f","group":"\#(key)",\#(source)}"#,
+        ]
+        let path = try scene.write(lines.joined(separator: "\n") + "\n", to: "\(key).jsonl")
+        _ = try await scene.command("bridge", "publish", "--", "cat", path)
+    }
+
+    private func persons(_ scene: Scene) async throws -> [String] {
+        try await scene.command("samples", "--json", "--last", "20").compactMap { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            guard ["weight", "bodyFatPercentage"].contains(object?["type"] as? String) else { return nil }
+            return object?["person"] as? String ?? "-"
+        }
+    }
+
+    @Test
+    func `whose it is takes one press, the likeliest first, takes along what was measured together, and is undone`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"], persons: "[person.anna]\nexpected_weight = 62\n")
+        for (person, weight) in [("me", "85kg"), ("ben", "71kg")] {
+            _ = try await scene.command("log", "weight", weight, "--person", person, "--at", "2024-03-14 07:30")
+        }
+        try await weighIn(scene, 66.5, key: "a", at: "2024-03-15T07:30:05+01:00")
+        let browser = try await Browser(scene)
+        let page = try await browser.get("/inbox")
+        let waiting = try await scene.command("inbox", "--json")
+        let line = try #require(waiting.first)
+        let told = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        let why = try #require(told["why"] as? String)
+        #expect(page.body.contains(why), "\(why): \(page.body)")
+        #expect(page.body.contains("66.5 kg"))
+        let form = try #require(Browser.forms(page.body, to: "/inbox/assign").first)
+        let odds = Odds(why)
+        #expect(!odds.shares.isEmpty || !why.contains("%"))
+        for (name, share) in odds.shares where name != "somebody else" {
+            #expect(page.body.contains("value=\"\(name)\">\(name) \(share)</button>"), "\(name) \(share)")
+        }
+        let given = try await browser.press(form, ["to": "anna"])
+        #expect(given.body.contains("now anna&#39;s"))
+        #expect(try await persons(scene).filter { $0 == "anna" }.count == 2)
+        // The form of before is of records that have changed.
+        #expect(try await browser.send(form, ["to": "ben"]).status == 409)
+        let undone = try await browser.press(try #require(Browser.forms(given.body, to: "/inbox/assign").first))
+        #expect(undone.body.contains(why) && undone.body.contains("66.5 kg"))
+        #expect(try await persons(scene).filter { $0 == "anna" }.isEmpty)
+        let again = try #require(Browser.forms(undone.body, to: "/inbox/assign").last)
+        // Deleted, and back.
+        let deletion = try #require(Browser.forms(undone.body, to: "/inbox/delete").first)
+        let deleted = try await browser.press(deletion)
+        #expect(deleted.body.contains("2 records deleted") && deleted.body.contains("The inbox is empty"))
+        let back = try await browser.press(try #require(Browser.forms(deleted.body, to: "/inbox/restore").first))
+        #expect(back.body.contains("66.5 kg"))
+        #expect(try await browser.send(again, ["to": "zoe"]).status == 409)
+        let last = try #require(Browser.forms(back.body, to: "/inbox/assign").first)
+        #expect(try await browser.send(last, ["to": "zoe"]).status == 400)
+        for records in ["", "1", "1:x", "0:1", "1:1,", "<b>"] {
+            #expect(try await browser.send(last, ["records": records, "to": "anna"]).status == 400, "\(records)")
+        }
+    }
+
+    @Test func `what is hardly true is confirmed, or taken back`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        try await weighIn(scene, 410, key: "a", at: "2024-03-15T07:30:05+01:00")
+        _ = try await scene.command("assign", "1", "--to", "me")
+        let browser = try await Browser(scene)
+        let page = try await browser.get("/inbox")
+        #expect(page.body.contains("Hardly true") && page.body.contains("410.0 kg"))
+        let confirmed = try await browser.press(try #require(Browser.forms(page.body, to: "/records/1/confirm").first))
+        #expect(confirmed.body.contains("The inbox is empty"))
+        #expect(try await scene.command("inbox").isEmpty)
+    }
+
+    @Test func `the odds are read from the hub's reason, whatever else stands there`() {
+        let odds = Odds("71.9 kg: anna 62 %, ben (whose weight is not known yet) 31 %, somebody else 7 %")
+        #expect(odds.shares == ["anna": "62 %", "ben": "31 %", "somebody else": "7 %"])
+        #expect(odds.rank(of: "anna") == 0 && odds.rank(of: "ben") == 1 && odds.rank(of: "zoe") == 3)
+        #expect(Odds("80.0 kg: anna over 99 %").shares == ["anna": "over 99 %"])
+        for text in ["", "a guest", "no rule: for it", "a: b c %", "a: 7 %"] {
+            #expect(Odds(text).shares.isEmpty, "\(text)")
+        }
+    }
+}

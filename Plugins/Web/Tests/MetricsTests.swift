@@ -1,0 +1,91 @@
+import Foundation
+import HubProcess
+import PrometheusText
+import Testing
+
+@testable import Web
+
+/// What programs that watch the hub are told.
+@Suite(.timeLimit(.minutes(3)))
+struct MetricsTests {
+    @Test func `metrics are for the owner alone, and say what hub status says, without names of persons`() async throws
+    {
+        let scene = try await Scene()
+        for person in ["me", "ben"] { _ = try await scene.command("log", "weight", "83.125kg", "--person", person) }
+        #expect(try await scene.get("/metrics").status != 200)
+        #expect(try await scene.get("/metrics", cookie: try await scene.logIn("ben")).status == 404)
+        let owner = try await scene.logIn()
+        for _ in 0..<3 { _ = try await scene.get("/types/weight?person=ben", cookie: owner) }
+        for number in 0..<20 { _ = try await scene.get("/nothing-\(number)?person=ben", cookie: owner) }
+        let answer = try await scene.get("/metrics", cookie: owner)
+        #expect(answer.status == 200)
+        #expect(answer.fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+        let lines = answer.body.split(separator: "\n").map(String.init)
+        let status = try await scene.status()
+        for (name, value) in [
+            ("hub_up", 1), ("hub_records", try #require(status["records"] as? Int)), ("hub_inbox_records", 0),
+            ("hub_store_ok", 1), ("hub_plugin_alive{plugin=\"web\"}", 1),
+            ("web_requests_total{route=\"/types/{type}\",status=\"2xx\"}", 3),
+            ("web_request_duration_seconds_count{route=\"/types/{type}\"}", 3), ("web_sessions", 2),
+        ] { #expect(lines.contains("\(name) \(value)"), "\(name) \(value): \(answer.body)") }
+        // Who asks for what there is not does not make a figure for each.
+        #expect(lines.count { $0.hasPrefix("web_requests_total{route=\"other\"") } == 1)
+        #expect(!answer.body.contains("nothing-") && !answer.body.contains("ben") && !answer.body.contains("83.125"))
+        for name in lines where name.hasPrefix("# TYPE") {
+            let words = name.split(separator: " ")
+            #expect((words[3] == "counter") == words[2].hasSuffix("_total"), "\(name)")
+        }
+    }
+
+    @Test func `each metric that may be served stands in the document, and nothing else does`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Docs/Metrics.md")
+        let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter {
+            $0.hasPrefix("| `") && !$0.hasPrefix("| `/")
+        }
+        let told = (MetricCatalogue.hub + MetricCatalogue.web).map { metric in
+            let labels = metric.labels.isEmpty ? "" : metric.labels.map { "`\($0)`" }.joined(separator: ", ")
+            return "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels) | \(metric.help) |"
+        }
+        #expect(rows.map(String.init) == told)
+    }
+
+    @Test(.enabled(if: Need.prometheusClient.isMet, "\(Need.prometheusClient.reason)"))
+    func `a scraper's own reader takes it`() async throws {
+        let scene = try await Scene { folder in "[plugin.json-lines]\npath = \"\(folder)/lines\"" }
+        let owner = try await scene.logIn()
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        let path = try scene.write(try await scene.get("/metrics", cookie: owner).body, to: "metrics.txt")
+        let program = """
+            import sys
+            from prometheus_client.parser import text_string_to_metric_families as read
+            for family in read(open(sys.argv[1]).read()):
+                assert family.documentation and family.type in ("counter", "gauge", "histogram"), family
+                print(family.name, family.type, len(family.samples))
+            """
+        let result = try await ChildProcess(
+            "/usr/bin/env", ["PYTHONPATH=\(Need.metricPackages)", "python3", "-c", program, path]
+        ).result()
+        #expect(result.code == 0, "\(result.output) \(result.errors)")
+        #expect(
+            result.output.contains("hub_records gauge 1")
+                && result.output.contains("web_request_duration_seconds histogram"))
+    }
+
+    @Test func `health says that the page answers, and ready that it has a hub whose store works; both to everyone`()
+        async throws
+    {
+        let scene = try await Scene()
+        let health = try await scene.get("/health")
+        #expect(health.status == 200 && health.body == "ok\n")
+        while try await scene.get("/ready").status != 200 {}
+        scene.freeze(true)
+        defer { scene.freeze(false) }
+        var away = try await scene.get("/ready")
+        // What it found last is good for a second.
+        while away.status == 200 { away = try await scene.get("/ready") }
+        #expect(away.status == 503 && away.body == "not ready\n")
+        #expect(try await scene.get("/health").status == 200)
+        scene.freeze(false)
+        while try await scene.get("/ready").status != 200 {}
+    }
+}

@@ -1,0 +1,260 @@
+import Foundation
+import HubProcess
+import Testing
+
+@testable import Web
+
+/// Values that are entered, corrected and taken back on the page.
+@Suite(.timeLimit(.minutes(5)))
+struct WritingTests {
+    /// What the hub has of a type, by its own command.
+    private func samples(_ scene: Scene, _ type: String) async throws -> [[String: Any]] {
+        try await scene.command("samples", type, "--json", "--last", "50").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+    }
+
+    private func value(_ sample: [String: Any]) -> Double? { sample["value"] as? Double }
+
+    @Test func `a value is entered, corrected, deleted, and each of it undone, as hub samples shows it`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let browser = try await Browser(scene)
+        let form = try await browser.form("/add?person=me&type=weight")
+        #expect(form["unit"] == "kg")
+        let page = try await browser.press(form, ["value": "12st 8lb", "at": "2024-03-15 07:30", "note": "with shoes"])
+        #expect(page.body.contains("79.8 kg") && page.body.contains("saved"))
+        let stored = try #require(try await samples(scene, "weight").first)
+        #expect((stored["start"] as? String)?.hasPrefix("2024-03-15T07:30:00") == true)
+        #expect((stored["original"] as? [String: Any])?["unit"] as? String == "lb")
+        #expect((stored["metadata"] as? [String: Any])?["note"] as? String == "with shoes")
+        let number = try #require(stored["number"] as? Int)
+        // Undone from the notice, and brought back.
+        let undo = try #require(Browser.forms(page.body, to: "/records/\(number)/undo").first)
+        let gone = try await browser.press(undo)
+        #expect(gone.body.contains("by hand") && gone.body.contains("Bring it back"))
+        #expect(try await samples(scene, "weight").isEmpty)
+        let again = try await browser.press(try #require(Browser.forms(gone.body, to: "/records/\(number)/undo").last))
+        #expect(again.body.contains("is back") && again.body.contains("with shoes"))
+        // Edited, and the edit undone.
+        let edit = try await browser.form("/records/\(number)/edit")
+        #expect(edit["value"] == "176" && edit["unit"] == "lb" && edit["note"] == "with shoes")
+        let edited = try await browser.press(edit, ["value": "79,5", "unit": "kg", "reason": "the shoes"])
+        #expect(edited.body.contains("79.5 kg") && edited.body.contains("edited by hand: the shoes"))
+        #expect(value(try #require(try await samples(scene, "weight").first)) == 79.5)
+        let back = try await browser.press(
+            try #require(Browser.forms(edited.body, to: "/records/\(number)/undo").first))
+        #expect(back.body.contains("as its source says"))
+        let restored = try #require(try await samples(scene, "weight").first)
+        #expect((restored["original"] as? [String: Any])?["value"] as? Double == 176)
+        // Deleted after it was asked for.
+        let ask = try await browser.form("/records/\(number)/delete")
+        let deleted = try await browser.press(ask, ["reason": "the dog"])
+        #expect(deleted.body.contains("the dog"))
+        #expect(try await samples(scene, "weight").isEmpty)
+    }
+
+    @Test func `a blood pressure, a meal, a workout, a night and a count are entered as their types are`() async throws
+    {
+        let scene = try await Scene(owner: ["*"])
+        let browser = try await Browser(scene)
+        func add(_ type: String, _ fields: [String: String]) async throws {
+            _ = try await browser.press(try await browser.form("/add?person=me&type=\(type)"), fields)
+        }
+        try await add("bloodPressure", ["value": "121", "second": "79", "at": "yesterday 7:30"])
+        #expect(try await samples(scene, "bloodPressureSystolic").map(value) == [121])
+        #expect(try await samples(scene, "bloodPressureDiastolic").map(value) == [79])
+        try await add(
+            "food", ["value": "Ham Sandwich", "energy": "350", "protein": "12", "with": "dietaryCalcium 90mg"])
+        #expect(try await samples(scene, "dietaryEnergyConsumed").map(value) == [350])
+        #expect(try await samples(scene, "dietaryProtein").map(value) == [12])
+        #expect(try await samples(scene, "dietaryCalcium").count == 1)
+        try await add("workout", ["value": "swimming", "last": "30", "distance": "1", "energy": "300"])
+        #expect(try await samples(scene, "workout").first?["value"] as? String == "swimming")
+        #expect(try await samples(scene, "distanceSwimming").count == 1)
+        try await add("sleepAnalysis", ["value": "asleepCore", "at": "2024-03-15 23:10", "to": "2024-03-16 07:05"])
+        #expect(
+            (try await samples(scene, "sleepAnalysis").first?["end"] as? String)?.hasPrefix("2024-03-16T07:05") == true)
+        try await add("stepCount", ["value": "5000", "at": "2024-03-15 08:00", "to": "2024-03-15 09:15"])
+        #expect(try await samples(scene, "stepCount").map(value) == [5_000])
+        try await add("insulinDelivery", ["value": "4", "facts": "insulinDeliveryReason=bolus"])
+        #expect(try await samples(scene, "insulinDelivery").map(value) == [4])
+        // A pressure goes and comes back with its members.
+        let whole = try #require(try await samples(scene, "bloodPressure").first?["number"] as? Int)
+        let edit = try await browser.form("/records/\(whole)/edit")
+        #expect(edit["value"] == "121" && edit["second"] == "79")
+        _ = try await browser.press(edit, ["value": "118"])
+        #expect(try await samples(scene, "bloodPressureSystolic").map(value) == [118])
+        _ = try await browser.press(try await browser.form("/records/\(whole)/delete"))
+        #expect(try await samples(scene, "bloodPressureDiastolic").isEmpty)
+    }
+
+    @Test func `what cannot be read is said beside its field, and what was typed stays`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let browser = try await Browser(scene)
+        let weight = try await browser.form("/add?person=me&type=weight")
+        for (fields, field, words) in [
+            (["value": "80 parsec"], "value", "there is no unit parsec"),
+            (["value": "80 m"], "value", "measures length"),
+            (["value": "80,455kg"], "value", "80.455 or 80455"), (["value": ""], "value", "a value is missing"),
+            (["value": "80", "at": "monday"], "at", "is none of"),
+            (["value": "80", "at": "23:59:59"], "at", "to come"),
+            (["value": "80", "at": "2024-03-15 7:30", "to": "x"], "to", "is none of"),
+            (["value": "80", "facts": "lapLength=25"], "facts", "of what"),
+            (["value": "80", "facts": "syncIdentifier=a"], "facts", "syncVersion"),
+        ] as [([String: String], String, String)] {
+            let answer = try await browser.send(weight, fields.merging(["note": "kept <b>"]) { old, _ in old })
+            #expect(answer.status == 422, "\(fields)")
+            let fault = answer.body.components(separatedBy: "id=\"\(field)-fault\">").dropFirst().first ?? ""
+            #expect(fault.components(separatedBy: "</p>")[0].contains(words), "\(fields): \(answer.body)")
+            #expect(answer.body.contains("value=\"kept &lt;b&gt;\"") && answer.body.contains("aria-invalid"))
+        }
+        #expect(try await samples(scene, "weight").isEmpty)
+        // Half a pressure is none.
+        let pressure = try await browser.form("/add?person=me&type=bloodPressure")
+        #expect(try await browser.send(pressure, ["value": "120"]).body.contains("id=\"second-fault\""))
+        #expect(
+            try await browser.send(pressure, ["value": "80", "second": "120"]).body.contains(
+                "the greater one, comes first"))
+        for type in ["nothing", "x.acme.y", "electrocardiogram", "%3Cscript%3E"] {
+            #expect(try await browser.get("/add?person=me&type=\(type)").status == 404, "\(type)")
+        }
+    }
+
+    @Test func `what looks like a slip is asked about, and the same form sent twice is one entry`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let browser = try await Browser(scene)
+        let form = try await browser.form("/add?person=me&type=weight")
+        let typed = ["value": "80.4", "at": "2024-03-15 07:30"]
+        _ = try await browser.press(form, typed)
+        let twice = try await browser.press(form, typed)
+        #expect(twice.body.contains("says so already"))
+        #expect(try await samples(scene, "weight").count == 1)
+        let next = try await browser.form("/add?person=me&type=weight")
+        let slip = ["value": "180", "at": "2024-03-16 07:30"]
+        let asked = try await browser.send(next, slip)
+        #expect(
+            asked.status == 200 && asked.body.contains("Is that right?") && asked.body.contains("the last weight was"))
+        #expect(try await samples(scene, "weight").count == 1)
+        let sure = try #require(Browser.forms(asked.body, to: "/add").first)
+        #expect(sure["value"] == "180" && sure["sure"]?.isEmpty == false)
+        // Another value than the one that was asked about is asked about as well.
+        #expect(try await browser.send(sure, ["value": "190"]).body.contains("Is that right?"))
+        _ = try await browser.press(sure)
+        #expect(try await samples(scene, "weight").count == 2)
+    }
+
+    @Test func `a record that has changed since its form was opened is shown as it is, and nothing is overwritten`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"])
+        let browser = try await Browser(scene)
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        let (edit, removal) = (try await browser.form("/records/1/edit"), try await browser.form("/records/1/delete"))
+        _ = try await scene.command("edit", "1", "81.2kg")
+        let answer = try await browser.send(edit, ["note": "mine"])
+        #expect(answer.status == 422 && answer.body.contains("has changed since the form was opened"))
+        // What was typed is kept; what was not, is as it is now.
+        let again = try #require(Browser.forms(answer.body, to: "/records/1/edit").first)
+        #expect(again["value"] == "81.2" && again["note"] == "mine")
+        #expect(try await samples(scene, "weight").map(value) == [81.2])
+        #expect(try await browser.send(removal).status == 409)
+        #expect(try await samples(scene, "weight").count == 1)
+        _ = try await browser.press(again)
+        let after = try #require(try await samples(scene, "weight").first)
+        #expect(value(after) == 81.2 && (after["metadata"] as? [String: Any])?["note"] as? String == "mine")
+        #expect(try await browser.send(try await browser.form("/records/1/edit")).body.contains("Nothing was changed"))
+    }
+
+    @Test func `who may see one person writes and undoes their own records, and no other's, at any address`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"])
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
+        let browser = try await Browser(scene, "ben")
+        let unknown = try await browser.get("/records/999")
+        for path in [
+            "/records/1", "/records/1/edit", "/records/1/delete", "/records/999/edit", "/records/0", "/records/-1",
+            "/records/x", "/add?person=me", "/add?person=me&type=weight", "/add?person=zoe", "/inbox", "/devices",
+            "/devices/ihealth-hs5/users", "/preferences?person=me",
+        ] {
+            let answer = try await browser.get(path)
+            #expect(answer.status == 404 && answer.body == unknown.body, "\(path)")
+        }
+        // Forms of their own records, sent to another's.
+        let add = try await browser.form("/add?type=weight", to: "/add")
+        let edit = try await browser.form("/records/2/edit")
+        let undo = try await browser.press(edit, ["value": "71.2"])
+        let form = try #require(Browser.forms(undo.body, to: "/records/2/undo").first)
+        for (action, fields) in [
+            ("/add?person=me&type=weight", add.fields.merging(["value": "70"]) { $1 }),
+            ("/records/1/edit", edit.fields),
+            ("/records/1/delete", form.fields), ("/records/1/undo", form.fields), ("/records/1/confirm", form.fields),
+            ("/records/999/undo", form.fields),
+            ("/inbox/assign", form.fields.merging(["records": "1:1", "to": "ben"]) { $1 }),
+            ("/inbox/delete", form.fields.merging(["records": "1:1"]) { $1 }),
+            ("/inbox/restore", form.fields.merging(["records": "1:1"]) { $1 }),
+            ("/devices/ihealth-hs5/users", form.fields), ("/preferences?person=me", form.fields),
+        ] {
+            let answer = try await browser.send(Browser.Form(action: action, fields: fields))
+            #expect(answer.status == 404, "\(action): \(answer.body)")
+            #expect(!answer.body.contains("80.4"))
+            // Without the token of this log-in not even their own.
+            let other = try await browser.send(Browser.Form(action: action, fields: fields), ["token": "x"])
+            #expect(other.status == 403, "\(action)")
+        }
+        #expect(try await samples(scene, "weight").compactMap(value).sorted() == [71.2, 80.4])
+        _ = try await browser.press(form)
+        _ = try await browser.press(add, ["value": "71.8", "at": "2024-03-15 07:30"])
+        #expect(try await samples(scene, "weight").compactMap(value).sorted() == [71.3, 71.8, 80.4])
+        #expect(try await samples(scene, "weight").filter { $0["person"] as? String == "ben" }.count == 2)
+        // What was theirs once, and who has it now, they do not learn.
+        _ = try await scene.command("assign", "2", "--to", "me")
+        #expect(try await browser.get("/records/2").body == unknown.body)
+        _ = try await scene.command("assign", "1", "--to", "ben")
+        let moved = try await browser.get("/records/1")
+        #expect(moved.status == 200 && !moved.body.contains("me</"))
+    }
+
+    @Test func `text of every kind is kept as it is, and is never markup`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let browser = try await Browser(scene)
+        let evil = #""><script>alert(1)</script><img src=x onerror='alert(1)'>&amp;"#
+        let form = try await browser.form("/add?person=me&type=weight")
+        let page = try await browser.press(
+            form, ["value": "80.4", "at": "2024-03-15 07:30", "note": evil, "facts": "a<b>=\(evil)"])
+        let meal = try await browser.press(
+            try await browser.form("/add?person=me&type=food"), ["value": evil, "energy": "350", "note": evil])
+        let bad = try await browser.send(form, ["value": evil, "at": evil, "to": evil, "note": evil])
+        let edited = try await browser.press(
+            try await browser.form("/records/1/edit"), ["note": evil + "2", "reason": evil])
+        for answer in [
+            page, meal, bad, edited, try await browser.get("/records/1"), try await browser.get("/records/1/edit"),
+        ] {
+            #expect(!answer.body.contains("<script>") && !answer.body.contains("<img"), "\(answer.body)")
+        }
+        let stored = try #require(try await samples(scene, "weight").first?["metadata"] as? [String: Any])
+        #expect(stored["note"] as? String == evil + "2" && stored["a<b>"] as? String == evil)
+        #expect(edited.body.contains("&lt;script&gt;"))
+    }
+
+    @Test func `where hub.conf does not grant it, the page says which line would, and shows what it may`() async throws
+    {
+        let scene = try await Scene(owner: ["status"])
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        let browser = try await Browser(scene)
+        let record = try await browser.get("/records/1")
+        #expect(record.status == 200 && record.body.contains("80.4 kg"))
+        for word in ["edit", "retract", "trace"] {
+            let line = ["status", word].sorted().map { "&quot;\($0)&quot;" }.joined(separator: ", ")
+            #expect(record.body.contains("grants = { owner = [\(line)] }"), "\(word): \(record.body)")
+        }
+        for path in ["/add?person=me", "/add?person=me&type=weight", "/records/1/edit", "/records/1/delete"] {
+            let answer = try await browser.get(path)
+            #expect(answer.status == 200 && answer.body.contains("grants = { owner = ["), "\(path)")
+            #expect(Browser.forms(answer.body, to: path).isEmpty)
+        }
+        #expect(try await browser.get("/types/weight?person=me").body.contains("80.4 kg"))
+        #expect(try await browser.get("/devices").status == 200)
+    }
+}

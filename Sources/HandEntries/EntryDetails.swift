@@ -1,0 +1,120 @@
+import HealthText
+import HubWire
+import Samples
+
+/// What else a person says of a food or a workout, and more about any record, as they typed it.
+package struct EntryDetails: Sendable {
+    /// Of a workout, the energy burned; of a food, that eaten.
+    package var energy: String?
+    /// Of a workout.
+    package var distance: String?
+    /// Of a food, as the next ones.
+    package var protein: String?
+    package var carbohydrates: String?
+    package var fat: String?
+    package var sugar: String?
+    package var fiber: String?
+    /// Any other quantities of a food or a workout: `dietaryCalcium 300mg`.
+    package var others: [String] = []
+    /// More about the record: `insulinDeliveryReason=bolus`.
+    package var facts: [String] = []
+
+    package init() {}
+
+    /// What stands for a type by a name of its own, with what was typed.
+    private func named(energy type: TypeID) -> [(type: TypeID, field: String, text: String)] {
+        [
+            (type, "energy", energy), (.dietaryProtein, "protein", protein),
+            (.dietaryCarbohydrates, "carbohydrates", carbohydrates), (.dietaryFatTotal, "fat", fat),
+            (.dietarySugar, "sugar", sugar), (.dietaryFiber, "fiber", fiber),
+        ].compactMap { type, field, text in text.map { (type, field, $0) } }
+    }
+
+    /// What a food consists of.
+    func food() throws(HandFault) -> [HandEntry.Member] {
+        if distance != nil { throw HandFault("a food has none", field: "distance") }
+        return try members(named(energy: .dietaryEnergyConsumed))
+    }
+
+    /// What was measured during a workout.
+    func workout(_ activity: WorkoutActivity) throws(HandFault) -> [HandEntry.Member] {
+        let named = named(energy: .activeEnergyBurned)
+        if let other = named.first(where: { $0.field != "energy" }) {
+            throw HandFault("a workout has none; log it as a food", field: other.field)
+        }
+        guard let distance else { return try members(named) }
+        guard let type = activity.distance else {
+            throw HandFault(
+                "HealthKit has no distance of \(activity.name); say which it is, as another quantity: 'distanceWalkingRunning \(HandFault.cut(distance))'",
+                field: "distance")
+        }
+        return try members(named + [(type, "distance", distance)])
+    }
+
+    private func members(_ words: [(type: TypeID, field: String, text: String)]) throws(HandFault) -> [HandEntry.Member]
+    {
+        var all = words
+        for text in others {
+            let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
+            guard let type = TypeRegistry.standard.resolve(parts.first ?? ""), type.kind == .quantity,
+                parts.count == 2
+            else {
+                throw HandFault(
+                    "'\(HandFault.cut(text))': expected a quantity and its value, such as 'dietaryCalcium 300mg'",
+                    field: "with")
+            }
+            all.append((type.id, "with", parts[1]))
+        }
+        return try all.map { type, field, text throws(HandFault) in
+            do throws(HandFault) { return try HandEntry.Member(type, text) } catch {
+                throw HandFault(error.message, field: field)
+            }
+        }
+    }
+
+    /// Refuses what only a food and a workout have.
+    func refuseMembers(of type: String) throws(HandFault) {
+        let given = named(energy: .activeEnergyBurned).map(\.field) + (distance == nil ? [] : ["distance"])
+        guard let field = given.first ?? (others.isEmpty ? nil : "with") else { return }
+        throw HandFault("only a food and a workout have it, not \(type)", field: field)
+    }
+
+    /// What was typed as `KEY=VALUE`, each value as its key has it.
+    func metadata() throws(HandFault) -> [(key: String, json: String)] {
+        do throws(HandFault) {
+            return try facts.map { text throws(HandFault) in
+                let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+                guard parts.count == 2, !parts[0].isEmpty else {
+                    throw HandFault("'\(HandFault.cut(text))': expected KEY=VALUE")
+                }
+                let key = MetadataKey.name(of: parts[0])
+                guard !["note", "wasUserEntered", "profileOf"].contains(key) else {
+                    throw HandFault("\(key) is not given so\(key == "note" ? ": a note has a place of its own" : "")")
+                }
+                return (key, try Self.json(parts[1], MetadataKey.named(key)))
+            }
+        } catch {
+            throw HandFault(error.message, field: "metadata")
+        }
+    }
+
+    private static func json(_ text: String, _ key: MetadataKey?) throws(HandFault) -> String {
+        func expected(_ what: String) -> HandFault {
+            HandFault("\(key?.name ?? "")=\(HandFault.cut(text)): expected \(what)")
+        }
+        switch key?.content {
+        case .boolean:
+            if ["true", "yes"].contains(text) { return "true" }
+            if ["false", "no"].contains(text) { return "false" }
+            throw expected("true or false")
+        case .number: return NumberText.shortest(try ValueArgument.number(text))
+        case .enumeration where Int(text) != nil: return text
+        case .quantity:
+            guard case .quantity(let value, let unit) = try ValueArgument([text], of: nil) else {
+                throw expected("a number and its unit")
+            }
+            return "{\"value\":\(NumberText.shortest(value)),\"unit\":\(HandEntry.quoted(unit))}"
+        case .string, .date, .enumeration, nil: return HandEntry.quoted(text)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+package import HubSettings
+import HubWire
+package import Samples
+
+/// What a person enters, as they typed it: a value, a food with what it consists of, or a workout with what was measured.
+package struct HandEntry: Sendable {
+    /// A quantity of a food or a workout.
+    package struct Member: Sendable {
+        package let type: TypeID
+        package let value: Double
+        package let unit: String
+
+        package init(_ type: TypeID, _ text: String) throws(HandFault) {
+            let words = text.split(separator: " ").map(String.init)
+            guard case .quantity(let value, let unit) = try ValueArgument(words, of: TypeRegistry.standard.type(type))
+            else { throw HandFault("\"\(HandFault.cut(text))\" is not a number with a unit") }
+            (self.type, self.value, self.unit) = (type, value, unit)
+        }
+    }
+
+    /// The type's id, or the name of one that only plugins know.
+    package let type: String
+    package let value: ValueArgument?
+    package private(set) var members: [Member] = []
+    /// HealthKit's name of what was eaten.
+    private var foodType: String?
+    /// How long a workout lasted, without pauses.
+    package private(set) var seconds: Double?
+    private let details: EntryDetails
+
+    /// A value of a type.
+    ///
+    /// - Parameters:
+    ///   - name: the type's id, or the name of one that only plugins know.
+    ///   - words: the value, with its unit.
+    package init(_ name: String, _ words: [String], _ details: EntryDetails) throws(HandFault) {
+        (type, self.details) = (name, details)
+        try details.refuseMembers(of: type)
+        value = try ValueArgument(words, of: TypeRegistry.standard.resolve(name))
+    }
+
+    /// A food, of which the energy alone is enough.
+    package init(food: String, energy: String, _ details: EntryDetails) throws(HandFault) {
+        (foodType, self.details) = (food, details)
+        members = try (energy.isEmpty ? [] : [Member(.dietaryEnergyConsumed, energy)]) + details.food()
+        guard let first = members.first else {
+            throw HandFault("how much of what? Such as '\(HandFault.cut(food))' 350kcal, or with its protein")
+        }
+        // Energy alone is what HealthKit's own example makes of it: one sample with a name.
+        if members.count == 1, first.type == .dietaryEnergyConsumed {
+            type = first.type.rawValue
+            value = .quantity(first.value, unit: first.unit)
+            members = []
+        } else {
+            (type, value) = (TypeID.food.rawValue, nil)
+        }
+    }
+
+    /// A workout.
+    ///
+    /// - Parameter words: how long it lasted: `30min`, `1h 15min`; empty where its times say so.
+    package init(_ activity: WorkoutActivity, _ words: [String], _ details: EntryDetails) throws(HandFault) {
+        self.details = details
+        (type, value) = (TypeID.workout.rawValue, .name(activity.name))
+        seconds = try words.isEmpty ? nil : HandEntry.seconds(words)
+        members = try details.workout(activity)
+    }
+
+    private static func seconds(_ words: [String]) throws(HandFault) -> Double {
+        let text = words.joined(separator: " ")
+        let hint = "expected how long, such as 30min or 1h 15min"
+        guard case .quantity(let value, let unit)? = try? ValueArgument(words, of: .some(HandEntry.minutes)),
+            let seconds = try? HealthUnit(unit).convert(value, to: HealthUnit("s")), seconds > 0, seconds <= 31_536_000
+        else { throw HandFault("\"\(HandFault.cut(text))\": \(hint)") }
+        return seconds
+    }
+
+    private static let minutes: HealthType = {
+        guard let type = TypeRegistry.standard.type(.appleExerciseTime) else { preconditionFailure("it is standard") }
+        return type
+    }()
+
+    /// What is said of it besides, and of its members: a JSON object; `nil` where that is nothing.
+    package func metadata() throws(HandFault) -> String? {
+        let food = foodType.map { [("foodType", HandEntry.quoted($0))] } ?? []
+        let members = food + (try details.metadata().map { ($0.key, $0.json) })
+        guard Set(members.map(\.0)).count == members.count else {
+            throw HandFault("each key once", field: "metadata")
+        }
+        return members.isEmpty
+            ? nil : "{\(members.map { "\(HandEntry.quoted($0.0)):\($0.1)" }.joined(separator: ","))}"
+    }
+
+    static func quoted(_ text: String) -> String { RawJSON.string(text).text }
+}
+
+/// When something that a person enters was.
+package struct EntryTimes: Sendable {
+    package var start: Timestamp
+    package var end: Timestamp?
+    /// The zone whose clock was needed to tell the start.
+    package var zone: String?
+    /// Whether ``start`` is the moment that was said to be it; else it is when a workout without an end ended.
+    package var isStart: Bool
+    /// Whether both ends were said, of which a workout's pauses may be a part.
+    package var isInterval: Bool
+
+    /// When it was; nothing is checked.
+    package init(_ start: Timestamp, zone: String?, end: Timestamp?, isStart: Bool, isInterval: Bool) {
+        (self.start, self.zone, self.end) = (start, zone, end)
+        (self.isStart, self.isInterval) = (isStart, isInterval)
+    }
+}
+
+extension HandEntry {
+    /// The arguments of the hub's command `log` (Protocol §8.3).
+    ///
+    /// - Parameters:
+    ///   - clock: of the person.
+    ///   - key: the same key again is the same entry; made up where there is none, so that a message that is sent twice is one.
+    /// - Throws: ``HandFault`` for a workout of which it is not said how long it lasted.
+    package func arguments(
+        _ times: EntryTimes, of person: String, by clock: PersonClock, note: String?, key: String?
+    ) throws(HandFault) -> [String: SettingValue] {
+        let (start, end) = try interval(times, by: clock)
+        let instant = Timestamp(microseconds: start.microseconds).text
+        let key = key ?? "\(instant) \(UInt64.random(in: 0..<1_000_000_000))"
+        var arguments: [String: SettingValue] = [
+            "type": .string(type), "start": .string(start.text), "person": .string(person), "key": .string(key),
+        ]
+        let texts = [("end", end?.text), ("zone", times.zone), ("note", note), ("metadata", try metadata())]
+        for (name, text) in texts { arguments[name] = text.map(SettingValue.string) }
+        if times.isInterval { arguments["duration"] = seconds.map(SettingValue.number) }
+        value?.add(to: &arguments)
+        if !members.isEmpty {
+            arguments["members"] = .list(members.map { .string($0.type.rawValue) })
+            arguments["values"] = .list(members.map { .number($0.value) })
+            arguments["units"] = .list(members.map { .string($0.unit) })
+        }
+        return arguments
+    }
+
+    private func interval(_ times: EntryTimes, by clock: PersonClock) throws(HandFault) -> (Timestamp, Timestamp?) {
+        guard type == TypeID.workout.rawValue, times.end == nil else { return (times.start, times.end) }
+        guard let seconds else { throw HandFault("how long did it last? Such as 30min, or its beginning and its end") }
+        let microseconds = Int64((seconds * 1_000_000).rounded())
+        // A time that was given with its offset has the other end under it too.
+        func moved(by microseconds: Int64) -> Timestamp {
+            let moment = times.start.microseconds + microseconds
+            return times.zone == nil
+                ? Timestamp(microseconds: moment, offsetMinutes: times.start.offsetMinutes) : clock.local(moment)
+        }
+        return times.isStart
+            ? (times.start, moved(by: microseconds)) : (moved(by: -microseconds), times.start)
+    }
+}
+
+extension ValueArgument {
+    /// Adds what `log` and `edit` call the value.
+    package func add(to arguments: inout [String: SettingValue]) {
+        switch self {
+        case .quantity(let number, let unit): (arguments["value"], arguments["unit"]) = (.number(number), .string(unit))
+        case .several(let numbers, let unit):
+            (arguments["values"], arguments["unit"]) = (.list(numbers.map { .number($0) }), .string(unit))
+        case .name(let name): arguments["name"] = .string(name)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+package import Foundation
+package import Samples
+
+/// A moment as people type it: `7:30`, `yesterday 7:30`, `2024-03-15 07:30`, `2024-03-15T07:30:00+01:00`, `90min`, `now`.
+package struct MomentArgument: Hashable, Sendable {
+    /// As it was typed.
+    package let text: String
+    private let meaning: Meaning
+
+    private enum Meaning: Hashable {
+        case now
+        case instant(Timestamp)
+        case secondsAgo(Int64)
+        /// By the wall clock of a zone, seconds after midnight.
+        case wall(Day, Int64)
+    }
+
+    private enum Day: Hashable {
+        case date(LocalDate)
+        case daysAgo(Int)
+        /// The day was not said.
+        case unsaid
+    }
+
+    package static let forms = """
+        a time of day (7:30), a day and a time ("yesterday 7:30", "2024-03-15 07:30"), the same with an offset \
+        (2024-03-15T07:30:00+01:00), a span back from now (90min, 2h), or now
+        """
+
+    /// `nil` for any other text.
+    package init?(_ text: String) {
+        self.text = text
+        let words = text.split(separator: " ").map(String.init)
+        if text == "now" {
+            meaning = .now
+        } else if let time = try? Timestamp(parsing: text) {
+            meaning = .instant(time)
+        } else if let seconds = MomentArgument.span(text) {
+            meaning = .secondsAgo(seconds)
+        } else if words.count == 1, let seconds = MomentArgument.clock(words[0]) {
+            meaning = .wall(.unsaid, seconds)
+        } else if let (day, clock) = MomentArgument.parts(words) {
+            if let seconds = MomentArgument.clock(clock), let day = MomentArgument.day(day) {
+                meaning = .wall(day, seconds)
+            } else if let time = MomentArgument.withOffset(day, clock) {
+                meaning = .instant(time)
+            } else {
+                return nil
+            }
+        } else {
+            return nil
+        }
+    }
+
+    private static func parts(_ words: [String]) -> (day: String, clock: String)? {
+        if words.count == 2 { return (words[0], words[1]) }
+        let parts = words.count == 1 ? words[0].split(separator: "T", maxSplits: 1).map(String.init) : []
+        return parts.count == 2 ? (parts[0], parts[1]) : nil
+    }
+
+    private static func day(_ text: String) -> Day? {
+        switch text {
+        case "today": .daysAgo(0)
+        case "yesterday": .daysAgo(1)
+        default: LocalDate(text).map(Day.date)
+        }
+    }
+
+    /// `7:30` or `07:30:05`.
+    private static func clock(_ text: String) -> Int64? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (2...3).contains(parts.count), (1...2).contains(parts[0].count),
+            parts.dropFirst().allSatisfy({ $0.count == 2 }),
+            parts.allSatisfy({ $0.allSatisfy { $0.isASCII && $0.isNumber } })
+        else { return nil }
+        let numbers = parts.compactMap { Int64($0) }
+        guard numbers[0] < 24, numbers[1] < 60, numbers.count < 3 || numbers[2] < 60 else { return nil }
+        return numbers[0] * 3_600 + numbers[1] * 60 + (numbers.count > 2 ? numbers[2] : 0)
+    }
+
+    /// A day and `7:30+01:00`: the hour that comes twice is told apart so.
+    private static func withOffset(_ day: String, _ clock: String) -> Timestamp? {
+        guard let sign = clock.lastIndex(where: { "+-Z".contains($0) }),
+            let seconds = self.clock(String(clock[..<sign]))
+        else { return nil }
+        let time = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return try? Timestamp(parsing: "\(day)T\(time.joined(separator: ":"))\(clock[sign...])")
+    }
+
+    private static func span(_ text: String) -> Int64? {
+        for (suffix, seconds) in [("min", 60), ("h", 3_600), ("d", 86_400)] as [(String, Int64)]
+        where text.hasSuffix(suffix) {
+            let digits = text.dropLast(suffix.count)
+            guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int64(digits),
+                count <= 100_000
+            else { return nil }
+            return count * seconds
+        }
+        return nil
+    }
+
+    // MARK: - What it means
+
+    /// What the clock of a place says of a moment.
+    package enum Reading: Hashable {
+        /// One instant; `isLocal` when the zone was needed to tell it.
+        case one(Timestamp, isLocal: Bool)
+        /// The hour came twice: the earlier and the later one.
+        case two(Timestamp, Timestamp)
+    }
+
+    /// - Parameters:
+    ///   - now: microseconds since 1970, by the hub's clock.
+    ///   - zone: whose wall clock is meant.
+    /// - Throws: ``HandFault`` for a time that the clocks skipped, for one of today that is still to come, and for one that no record
+    ///   can have.
+    package func reading(now: Int64, in zone: TimeZone) throws(HandFault) -> Reading {
+        let reading = try reading(of: meaning, now: now, in: zone)
+        let times =
+            switch reading {
+            case .one(let time, _): [time]
+            case .two(let first, let second): [first, second]
+            }
+        guard times.allSatisfy(\.isRepresentable) else {
+            throw HandFault("\(text): \(Timestamp.ParseError.instantOutOfRange)")
+        }
+        return reading
+    }
+
+    private func reading(of meaning: Meaning, now: Int64, in zone: TimeZone) throws(HandFault) -> Reading {
+        switch meaning {
+        case .instant(let time): return .one(time, isLocal: false)
+        case .now: return .one(MomentArgument.local(now / 1_000_000, zone), isLocal: true)
+        case .secondsAgo(let seconds):
+            return .one(MomentArgument.local(now / 1_000_000 - seconds, zone), isLocal: true)
+        case .wall(let day, let seconds):
+            let today = MomentArgument.local(now / 1_000_000, zone).localDate
+            let date =
+                switch day {
+                case .date(let date): date
+                case .daysAgo(let days): today.adding(days: -days)
+                case .unsaid: today
+                }
+            let wall = Int64(date.daysSinceEpoch) * 86_400 + seconds
+            // Clocks are changed by less than a day: an offset of the days around holds.
+            let offsets = Set([wall - 86_400, wall + 86_400].map { MomentArgument.offset(of: zone, at: $0) })
+            let instants = offsets.map { wall - $0 }.filter { wall - $0 == MomentArgument.offset(of: zone, at: $0) }
+                .sorted()
+            guard let first = instants.first else {
+                throw HandFault(
+                    "\(text): that day the clocks of \(zone.identifier) skipped this hour; say which time you mean")
+            }
+            if day == .unsaid, first > now / 1_000_000 {
+                throw HandFault("\(text) today is still to come; say \"yesterday \(text)\", or the date")
+            }
+            let times = instants.map { MomentArgument.local($0, zone) }
+            return times.count == 1 ? .one(times[0], isLocal: true) : .two(times[0], times[times.count - 1])
+        }
+    }
+
+    fileprivate static func local(_ seconds: Int64, _ zone: TimeZone) -> Timestamp {
+        let offset = offset(of: zone, at: seconds)
+        // Before zones were agreed on, clocks differed by seconds, which RFC 3339 cannot say.
+        return Timestamp(
+            microseconds: seconds * 1_000_000, offsetMinutes: offset % 60 == 0 ? Int16(exactly: offset / 60) : nil)
+    }
+
+    private static func offset(of zone: TimeZone, at seconds: Int64) -> Int64 {
+        Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))))
+    }
+}
+
+/// Whose wall clock counts, and what it is now.
+package struct PersonClock: Sendable {
+    package let zone: TimeZone
+    /// Microseconds since 1970, by the hub's clock.
+    package let now: Int64
+
+    /// - Throws: ``HandFault`` when this machine does not know the zone.
+    package init(zone identifier: String?, now: Int64) throws(HandFault) {
+        guard let zone = identifier.map({ TimeZone(identifier: $0) }) ?? .current else {
+            throw HandFault("this machine knows no zone \(identifier ?? ""); give the time with its offset")
+        }
+        (self.zone, self.now) = (zone, now)
+    }
+
+    /// An instant by the clock of the zone.
+    package func local(_ microseconds: Int64) -> Timestamp {
+        var time = MomentArgument.local(microseconds / 1_000_000, zone)
+        time.microseconds = microseconds
+        return time
+    }
+}

@@ -1,0 +1,208 @@
+import Foundation
+package import Samples
+
+/// A value as people type it, read for its type: `80.4kg`, `12st 8lb`, `120/80`, `5000`, `asleepCore`.
+package enum ValueArgument: Hashable, Sendable {
+    case quantity(Double, unit: String)
+    /// One for each member of a correlation, in their order.
+    case several([Double], unit: String)
+    /// A category, an activity or a text.
+    case name(String)
+
+    /// - Parameters:
+    ///   - words: as the shell has split them.
+    ///   - type: `nil` for a type that only plugins know; then a number needs its unit, and all else is a name.
+    /// - Throws: ``HandFault`` that says what to type instead.
+    package init(_ words: [String], of type: HealthType?) throws(HandFault) {
+        let text = words.joined(separator: " ").trimmingCharacters(in: .whitespaces)
+        switch type?.kind {
+        case .quantity: self = try .sum(of: text, type)
+        case .correlation: self = try .pair(text, type)
+        case .category:
+            guard !text.isEmpty, let type else { throw HandFault("a value is missing") }
+            self = .name(try ValueArgument.category(text, of: type))
+        case nil where text.first?.isNumber == true: self = try .sum(of: text, nil)
+        default:
+            guard !text.isEmpty else { throw HandFault("a value is missing") }
+            self = .name(text)
+        }
+        try refuseNegative(text, type)
+    }
+
+    /// What has a mass, a pressure or a share, or is counted, has no less than none of it.
+    private func refuseNegative(_ text: String, _ type: HealthType?) throws(HandFault) {
+        guard let type else { return }
+        let numbers: [Double] =
+            switch self {
+            case .quantity(let number, _): [number]
+            case .several(let numbers, _): numbers
+            case .name: []
+            }
+        let isAmount =
+            type.kind == .correlation || type.aggregation == .cumulative
+            || ["kg", "mmHg", "%"].contains(type.unit ?? "")
+        guard isAmount, numbers.contains(where: { $0 < 0 }) else { return }
+        throw HandFault("\"\(text)\": \(type.id) is never less than nothing")
+    }
+
+    private static func category(_ text: String, of type: HealthType) throws(HandFault) -> String {
+        if let value = type.value(named: text) { return value.name }
+        let names = type.values.filter { !$0.isOldName }.map(\.name)
+        if let name = names.first(where: { $0.lowercased() == text.lowercased() }) { return name }
+        guard !names.isEmpty else { return text }
+        throw HandFault("\(type.id) has no value \"\(text)\"; it has \(names.joined(separator: ", "))")
+    }
+
+    // MARK: - Quantities
+
+    /// `12st 8lb` is one value in the last unit, exactly converted.
+    private static func sum(of text: String, _ type: HealthType?) throws(HandFault) -> ValueArgument {
+        let parts = try parts(of: text, type)
+        guard let last = parts.last else {
+            throw HandFault("a value is missing, such as \(example(of: type))")
+        }
+        guard parts.count > 1 else { return .quantity(last.value, unit: last.unit) }
+        let pairs = zip(parts, parts.dropFirst())
+        var (sum, ones) = (0.0, [Double]())
+        do throws(UnitError) {
+            let unit = try HealthUnit(last.unit)
+            for part in parts { sum += try HealthUnit(part.unit).convert(part.value, to: unit) }
+            for (greater, less) in pairs {
+                ones.append(try HealthUnit(greater.unit).convert(1, to: HealthUnit(less.unit)))
+            }
+        } catch {
+            throw HandFault("\"\(text)\": \(error)")
+        }
+        // 15lb beside stones, or 12in beside feet, is mistyped more often than meant.
+        for ((greater, less), one) in zip(pairs, ones) where !(0..<one).contains(less.value) {
+            throw HandFault(
+                "\"\(text)\": what follows \(greater.unit) is less than 1\(greater.unit), and not negative; or write it in \(less.unit) alone"
+            )
+        }
+        return .quantity(sum, unit: last.unit)
+    }
+
+    /// `120/80`, with a unit or without.
+    private static func pair(_ text: String, _ type: HealthType?) throws(HandFault) -> ValueArgument {
+        let members = type?.requiredMembers ?? []
+        let all = text.split(separator: "/", maxSplits: max(members.count - 1, 0), omittingEmptySubsequences: false)
+        guard !members.isEmpty else {
+            throw HandFault(
+                "\(type?.id.rawValue ?? "") is a group of other records and has no value of its own; edit its members, whose numbers hub samples shows"
+            )
+        }
+        guard all.count == members.count else {
+            let names = members.map(\.rawValue).joined(separator: "/")
+            throw HandFault("\"\(text)\": expected \(names), such as 120/80")
+        }
+        let member = TypeRegistry.standard.type(members[members.count - 1])
+        guard case .quantity(let last, let unit) = try sum(of: String(all[all.count - 1]), member) else {
+            return .several([], unit: "")
+        }
+        var values: [Double] = []
+        for word in all.dropLast() { values.append(try number(String(word).trimmingCharacters(in: .whitespaces))) }
+        if type?.id == .bloodPressure, let first = values.first, first >= 0, first <= last {
+            throw HandFault("\"\(text)\": the systolic pressure, which is the greater one, comes first")
+        }
+        return .several(values + [last], unit: unit)
+    }
+
+    private static func parts(
+        of text: String, _ type: HealthType?
+    ) throws(HandFault) -> [(value: Double, unit: String)] {
+        var (rest, parts): (Substring, [(value: Double, unit: String)]) = (text[...], [])
+        while !rest.isEmpty {
+            let digits = rest.prefix { $0.isNumber || ".,+-".contains($0) }
+            guard rest[digits.endIndex...].prefixMatch(of: /[eE][+\-]?[0-9]/) == nil else {
+                throw HandFault("\"\(text)\": write the number without an exponent, such as \(example(of: type))")
+            }
+            rest = rest[digits.endIndex...].drop { $0 == " " }
+            guard !digits.isEmpty else {
+                throw HandFault("\"\(text)\": expected a number, such as \(example(of: type))")
+            }
+            let word = unitWord(rest)
+            rest = rest[word.endIndex...].drop { $0 == " " }
+            let unit = try word.isEmpty ? self.unit(of: type, text) : spelled(String(word), of: type, text)
+            parts.append(
+                unit == "%" ? (try percent(String(digits)), unit) : (try number(String(digits)), unit))
+        }
+        return parts
+    }
+
+    /// The unit at the beginning of `text`: up to a space, or to the number that begins the next part (`12st8lb`).
+    private static func unitWord(_ text: Substring) -> Substring {
+        let word = text.prefix { $0 != " " }
+        if (try? HealthUnit(String(word))) != nil { return word }
+        guard let next = word.firstIndex(where: \.isNumber), next != word.startIndex else { return word }
+        return word[..<next]
+    }
+
+    /// What people write for a unit, in HealthKit's spelling.
+    private static func spelled(
+        _ word: String, of type: HealthType?, _ text: String
+    ) throws(HandFault) -> String {
+        do throws(UnitError) {
+            _ = try HealthUnit(word)
+            return word
+        } catch {
+            for other in [UnitHints.usual(word), UnitHints.usual(word.lowercased()), word.lowercased()] {
+                if let other, (try? HealthUnit(other)) != nil { return other }
+            }
+            throw HandFault("\"\(text)\": there is no unit \(word); \(hint(of: type))")
+        }
+    }
+
+    /// Where a number needs no unit: counts, beats and the pressure of blood are measured in one.
+    private static func unit(of type: HealthType?, _ text: String) throws(HandFault) -> String {
+        if let unit = type?.unit, ["count", "count/min", "mmHg"].contains(unit) { return unit }
+        throw HandFault("\(text) of what? \(hint(of: type))")
+    }
+
+    private static func hint(of type: HealthType?) -> String {
+        guard let type else { return "give one as HealthKit spells it: \(example(of: nil))" }
+        let units = type.typicalDisplayUnits.filter { !$0.contains("+") }.joined(separator: ", ")
+        return "\(type.id) is given in \(units): \(example(of: type))"
+    }
+
+    private static func example(of type: HealthType?) -> String {
+        switch type?.unit {
+        case "kg": "80.4kg"
+        case "%": "18.2%"
+        case "count": "5000"
+        case "count/min": "62"
+        case let unit?: "1\(unit)"
+        case nil: "80.4kg"
+        }
+    }
+
+    // MARK: - Numbers
+
+    /// A decimal point, or a decimal comma where it cannot be one between thousands.
+    package static func number(_ text: String) throws(HandFault) -> Double {
+        let digits = try pointed(text)
+        guard let number = Double(digits), number.isFinite else { throw HandFault("\"\(text)\" is not a number") }
+        return number
+    }
+
+    /// Percent is a fraction inside: the decimal point moves, and nothing is rounded.
+    private static func percent(_ text: String) throws(HandFault) -> Double {
+        guard let decimal = Decimal(string: try pointed(text)), let value = Double("\(decimal / 100)") else {
+            throw HandFault("\"\(text)\" is not a number")
+        }
+        return value
+    }
+
+    private static func pointed(_ text: String) throws(HandFault) -> String {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count > 1 else { return text }
+        let (whole, fraction) = (parts[0].drop { "+-".contains($0) }, parts[1])
+        let mayBeThousands = fraction.count == 3 && (1...3).contains(whole.count) && whole != "0"
+        guard parts.count == 2, !text.contains("."), !fraction.isEmpty, !mayBeThousands else {
+            let plain = text.replacing(",", with: "")
+            throw HandFault(
+                "\"\(text)\" can be read in two ways; write \(parts.count == 2 && !text.contains(".") ? "\(parts[0]).\(fraction) or \(plain)" : "it with a decimal point and no commas")"
+            )
+        }
+        return "\(parts[0]).\(fraction)"
+    }
+}

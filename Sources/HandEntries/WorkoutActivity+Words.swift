@@ -1,0 +1,18 @@
+package import Samples
+
+extension WorkoutActivity {
+    /// The activity that a person calls so: `swim`, `Running`.
+    package static func meant(by word: String) -> WorkoutActivity? {
+        let word = word.lowercased()
+        return all.first { $0.name.lowercased() == word || $0.healthKitName.lowercased() == word }
+            ?? usual[word].flatMap { activity(named: $0) }
+    }
+
+    private static let usual = [
+        "swim": "swimming", "run": "running", "jog": "running", "jogging": "running", "walk": "walking",
+        "hike": "hiking", "cycle": "cycling", "bike": "cycling", "biking": "cycling", "ride": "cycling",
+        "row": "rowing", "climb": "climbing", "box": "boxing", "sail": "sailing", "skate": "skatingSports",
+        "surf": "surfingSports", "snowboard": "snowboarding", "dive": "underwaterDiving", "bowl": "bowling",
+        "hiit": "highIntensityIntervalTraining", "stretch": "flexibility",
+    ]
+}

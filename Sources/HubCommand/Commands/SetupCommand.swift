@@ -1,0 +1,157 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import HubWire
+
+struct SetupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "setup",
+        abstract: "Set the hub up: asks for people, units and plugins, and writes hub.conf.",
+        discussion: """
+            Each answer is tested at once: names, zones and addresses by the rules of
+            hub.conf, settings by the plugin's own program, and where you want it a plugin
+            logs in or connects for real. What is wrong is said in words, and asked again.
+            The changes are shown before anything is written. Run again, it shows what is
+            set, and changes only what is answered otherwise; comments and all other lines
+            stay as they are. The file as it was is kept beside it (hub.conf.before), and
+            --undo puts it back. Secrets go into files of their own, mode 0600.
+
+            Scripts answer with --answers FILE and --yes. FILE holds lines of hub.conf that
+            are to stand in it: [hub], [person.NAME], [plugin.NAME]; a plugin is enabled
+            unless it says enabled = false.
+
+            Examples:
+              hub setup
+              hub setup --dry-run
+              hub setup --answers answers.conf --yes
+              hub setup --undo
+
+            Exit codes: 0 it is written, or nothing was to change; 1 you said no, or there
+            is nothing to undo; 64 wrong arguments or answers, or no terminal to ask at;
+            65 hub.conf has errors, or would; 66 it cannot be read; 71 it cannot be
+            written; 75 another hub setup is at work; 130 ended by Ctrl-C. Where it is not
+            0, nothing was written.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+    @Option(help: ArgumentHelp("Take the answers from a file; - is stdin.", valueName: "file"))
+    var answers: String?
+    @Flag(help: "Write without asking, and have a running hub follow.")
+    var yes = false
+    @Flag(help: "Write nothing; show what would be.")
+    var dryRun = false
+    @Flag(help: "Put back what the last setup has replaced.")
+    var undo = false
+    @Flag(help: "One JSON document: {\"file\",\"written\",\"changes\",\"secrets\",\"before\",…}.")
+    var json = false
+
+    func validate() throws {
+        if undo, answers != nil { throw ValidationError("--undo and --answers exclude each other.") }
+    }
+
+    /// Whether questions are asked.
+    private var isAsking: Bool { answers == nil && !yes && !undo }
+
+    func run() async throws {
+        if !yes, !dryRun || isAsking, !Terminal.canAsk {
+            throw Failure(
+                .usage,
+                "there is no terminal to ask at: say it in one, or give --answers FILE and --yes (hub setup --help says what FILE holds)"
+            )
+        }
+        let file = try SetupFile(named: options.config)
+        if undo { return try await takeBack(file) }
+        var draft = SetupDraft(path: file.path, old: file.text)
+        try Self.checkBase(draft)
+        let prompt = isAsking || !yes && !dryRun ? SetupPrompt() : nil
+        if let answers {
+            try await SetupAnswers(answers).write(into: &draft)
+        } else if let prompt, isAsking {
+            var dialogue = SetupDialogue(draft: draft, prompt: prompt)
+            try await dialogue.run()
+            draft = dialogue.draft
+        }
+        try await finish(draft, file, prompt)
+    }
+
+    /// A file whose grammar is broken is its writer's to mend: nothing can be said of what stands in it.
+    private static func checkBase(_ draft: SetupDraft) throws(Failure) {
+        let wrong = draft.problems().first { problem in
+            problem.severity == .error && problem.table?.hasPrefix("plugin.") != true
+        }
+        guard let wrong else { return }
+        throw Failure(.badConfiguration, "\(wrong.description); correct that first, hub check lists everything")
+    }
+
+    private func finish(_ draft: SetupDraft, _ file: SetupFile, _ prompt: SetupPrompt?) async throws {
+        var draft = draft
+        let checked = await draft.check()
+        for problem in checked.loaded.problems { Terminal.say(problem.description) }
+        guard !checked.loaded.problems.contains(where: { $0.severity == .error }),
+            let configuration = checked.loaded.configuration
+        else { throw Failure(.badConfiguration, "\(file.path) would have errors; nothing was written") }
+
+        var report = SetupReport(draft)
+        if !json { for line in report.lines { try Output.print(line) } }
+        guard draft.text != draft.old else { return try report.tell(json, "it is so already; nothing was changed") }
+        if dryRun { return try report.tell(json, "nothing was written") }
+        if let prompt, !yes {
+            guard try await prompt.isYes("Write \(file.path)?", usually: true) else {
+                throw Failure(.notWell, "nothing was written")
+            }
+            try prompt.checkForEnd()
+        }
+        report.before = try file.write(draft)
+        report.written = true
+        try await follow(&report, configuration, prompt)
+        try report.tell(json, nil)
+    }
+
+    /// A running hub follows the file, or what to say next is told.
+    private func follow(
+        _ report: inout SetupReport, _ configuration: HubConfiguration, _ prompt: SetupPrompt?
+    ) async throws {
+        let door = OwnerEndpoints(configuration.hub).door
+        report.next = SetupReport.next(
+            configuration, of: report.file, isRunning: UnixSocket.presence(door) == .listening)
+        guard UnixSocket.presence(door) == .listening else { return }
+        if let prompt, !yes, try await !prompt.isYes("A hub runs. Shall it follow the file now?", usually: true) {
+            return report.next.insert("hub apply", at: 0)
+        }
+        do {
+            let answer = try await blocking {
+                try DoorClient(endpoint: door, command: "setup", patience: .seconds(60))
+                    .command("apply", arguments: .emptyObject, isDryRun: false)
+            }
+            guard let answer else { throw Failure(.dialogue, "the hub applied without saying what") }
+            let applied = try JSON.answer(ApplyReport.self, answer)
+            report.applied = applied.applied
+            if !json { for line in ApplyText(applied).lines { try Output.print(line) } }
+        } catch let failure as Failure {
+            report.applied = false
+            Terminal.say("the file is written, and the hub does not follow it yet: \(failure.message)")
+            report.next.insert("hub apply", at: 0)
+        }
+    }
+
+    private func takeBack(_ file: SetupFile) async throws {
+        let former = try file.formerText()
+        let draft = SetupDraft(path: file.path, old: file.text, text: former)
+        var report = SetupReport(draft)
+        if !json { for line in report.lines { try Output.print(line) } }
+        guard !dryRun else { return try report.tell(json, "nothing was written") }
+        if !yes {
+            guard try await SetupPrompt().isYes("Put \(file.former) back?", usually: true) else {
+                throw Failure(.notWell, "nothing was written")
+            }
+        }
+        try file.swap()
+        (report.written, report.before) = (true, file.former)
+        if let door = try? options.endpoints().door, UnixSocket.presence(door) == .listening {
+            report.next = ["hub apply"]
+        }
+        try report.tell(json, nil)
+    }
+}

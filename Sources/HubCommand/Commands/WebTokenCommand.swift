@@ -1,0 +1,90 @@
+import ArgumentParser
+import HealthText
+import HubClient
+import HubWire
+
+struct WebTokenCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Tokens by which programs use the API.",
+        discussion: """
+            A program sends its token to the API of the plugin web, below /api/v1, as
+            Authorization: Bearer TOKEN. It is shown once, when it is made, and holds until
+            it is revoked. With read it sees, with write it also enters, edits and takes
+            back records, with manage it may all else that is the owner's.
+
+            Examples:
+              hub web token new grafana
+              hub web token new app --scope write --person anna
+              hub web token list
+              hub web token revoke grafana
+
+            Exit codes: 0; 1 the plugin refused, or does not run; 64 it is not in hub.conf,
+            or wrong arguments; 69 no hub answers; 75 the plugin or the hub is busy.
+            """,
+        subcommands: [WebTokenNewCommand.self, WebTokenListCommand.self, WebTokenRevokeCommand.self])
+}
+
+/// A token as the plugin tells of it.
+private struct WebToken: Decodable {
+    var name, scope: String
+    var person: String?
+    var since: String
+    var token: String?
+}
+
+struct WebTokenNewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "new", abstract: "Make a token, and show it once.")
+
+    enum Scope: String, ExpressibleByArgument, CaseIterable { case read, write, manage }
+
+    @Argument(help: "How it is called in the list.")
+    var name: String
+    @Option(help: "What it may: read, write or manage.")
+    var scope = Scope.read
+    @Option(help: ArgumentHelp("Whose values alone; not given: everybody's.", valueName: "name"))
+    var person: String?
+    @OptionGroup var web: WebOptions
+
+    func run() async throws {
+        let words = ["name=\(name)", "scope=\(scope.rawValue)"] + (person.map { ["person=\($0)"] } ?? [])
+        let answer = try await web.ask("token-new", words)
+        if web.json { return try Output.json(answer.text) }
+        try Output.print(try JSON.answer(WebToken.self, answer).token ?? "")
+        Terminal.say("it is not shown again; hub web token revoke \(name) ends it")
+    }
+}
+
+struct WebTokenListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the tokens.")
+
+    @OptionGroup var web: WebOptions
+
+    func run() async throws {
+        let answer = try await web.ask("token-list")
+        if web.json { return try Output.json(answer.text) }
+        let tokens = try JSON.answer([WebToken].self, answer)
+        guard !tokens.isEmpty else { return Terminal.say("there is no token; hub web token new NAME makes one") }
+        var table = Table([("NAME", .left), ("MAY", .left), ("SEES", .left), ("SINCE", .left)])
+        for token in tokens {
+            table.add([
+                token.name, token.scope, token.person ?? "all", LocalTime.text(token.since) ?? token.since,
+            ])
+        }
+        for line in table.takeLines() { try Output.print(line) }
+    }
+}
+
+struct WebTokenRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "revoke", abstract: "End a token.")
+
+    @Argument(help: "As the list shows it.")
+    var name: String
+    @OptionGroup var web: WebOptions
+
+    func run() async throws {
+        let answer = try await web.ask("token-revoke", ["name=\(name)"])
+        if web.json { return try Output.json(answer.text) }
+        try Output.print("\(name) revoked")
+    }
+}

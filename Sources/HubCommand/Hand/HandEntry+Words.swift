@@ -1,0 +1,58 @@
+import HandEntries
+import HubClient
+import HubSettings
+import Samples
+
+extension HandEntry {
+    /// - Parameters:
+    ///   - word: a type, or an activity.
+    ///   - words: what follows it.
+    init(_ word: String, _ words: [String], _ options: EntryOptions) throws(Failure) {
+        let known = TypeRegistry.standard.resolve(word)
+        let details = options.details
+        if known?.id == .food {
+            try self.init(food: words, details)
+        } else if known?.kind == .workout {
+            guard let name = words.first else {
+                throw Failure(.usage, "which activity? Such as hub log swimming 30min")
+            }
+            try self.init(try HandEntry.activity(name), words.dropFirst(), details)
+        } else if known == nil, let activity = WorkoutActivity.meant(by: word) {
+            try self.init(activity, words[...], details)
+        } else {
+            let type = try HandEntry.known(word)
+            self = try Failure.ofHand { () throws(HandFault) in try HandEntry(type, words, details) }
+        }
+    }
+
+    private init(
+        _ activity: WorkoutActivity, _ words: ArraySlice<String>, _ details: EntryDetails
+    ) throws(Failure) {
+        self = try Failure.ofHand { () throws(HandFault) in try HandEntry(activity, Array(words), details) }
+    }
+
+    private init(food words: [String], _ details: EntryDetails) throws(Failure) {
+        // The name goes on to the first word that begins with a number; the first word belongs to it in any case.
+        let name = words.prefix(1) + words.dropFirst().prefix { $0.first?.isNumber != true }
+        let energy = words.dropFirst(name.count).joined(separator: " ")
+        let food = name.joined(separator: " ")
+        guard !food.allSatisfy(\.isWhitespace),
+            energy.isEmpty == false || (try? Member(.dietaryEnergyConsumed, food)) == nil
+        else { throw Failure(.usage, "what was eaten? Its name comes first: hub log food 'Ham Sandwich' 350kcal") }
+        self = try Failure.ofHand { () throws(HandFault) in
+            try HandEntry(food: food, energy: energy, details)
+        }
+    }
+
+    private static func activity(_ name: String) throws(Failure) -> WorkoutActivity {
+        if let activity = WorkoutActivity.meant(by: name) { return activity }
+        let hint = nearestName(to: name, among: WorkoutActivity.all.map(\.name)).map { "; did you mean \($0)?" } ?? ""
+        throw Failure(.usage, "there is no activity \(Terminal.cut(name))\(hint)")
+    }
+
+    private static func known(_ word: String) throws(Failure) -> String {
+        guard TypeArgument.resolved(word) == nil else { return word }
+        let activity = nearestName(to: word, among: WorkoutActivity.all.map(\.name))
+        throw Failure(.usage, TypeArgument.unknown(word) + (activity.map { ", or the activity \($0)?" } ?? ""))
+    }
+}

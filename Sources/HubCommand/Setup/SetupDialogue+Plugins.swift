@@ -1,0 +1,172 @@
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import HubWire
+
+/// Which plugins, and what each is told.
+extension SetupDialogue {
+    mutating func plugins() async throws {
+        Terminal.say("")
+        Terminal.say("Plugins connect the hub to scales, phones, files and services:")
+        await draft.meetPlugins()
+        let offered =
+            draft.plugins.filter { !draft.isRemote($0) }
+            + HubTemplate.plugins.filter { !draft.plugins.contains($0) }
+        let width = offered.map(\.count).max() ?? 0
+        for (number, plugin) in offered.enumerated() {
+            let mark = draft.isEnabled(plugin) ? "on " : "   "
+            let place = String(number + 1)
+            let what = draft.manifests[plugin]?.summary ?? draft.faults[plugin].map { "cannot be had: \($0)" } ?? ""
+            Terminal.say(
+                "\(String(repeating: " ", count: max(0, 3 - place.count)))\(place)  \(mark) "
+                    + plugin.padding(toLength: width + 2, withPad: " ", startingAt: 0) + what)
+        }
+        let chosen = try await choose(offered)
+        for plugin in offered where draft.isEnabled(plugin) && !chosen.contains(plugin) {
+            try draft.setEnabled(plugin, false)
+        }
+        for plugin in offered where chosen.contains(plugin) {
+            try prompt.checkForEnd()
+            try await setUp(plugin)
+        }
+    }
+
+    private func choose(_ offered: [String]) async throws -> [String] {
+        let on = offered.filter(draft.isEnabled)
+        let standing = on.isEmpty ? "none" : on.joined(separator: ", ")
+        while true {
+            let answer = try await prompt.ask(
+                "Which of them? Numbers or names with commas between, - for none [\(standing)]:")
+            if answer.isEmpty { return on }
+            if answer == "-" { return [] }
+            if answer == "?" {
+                Terminal.say(
+                    "  Name all that are to run, such as 1, 4; those left out are disabled and stay in the file.")
+                continue
+            }
+            let words = SettingAnswer.parts(answer)
+            let found = words.map { word in
+                Int(word).flatMap { (1...offered.count).contains($0) ? offered[$0 - 1] : nil }
+                    ?? offered.first { $0 == word }
+            }
+            if let (word, _) = zip(words, found).first(where: { $0.1 == nil }) {
+                let meant = nearestName(to: word, among: offered).map { "; did you mean \($0)?" } ?? ""
+                Terminal.say("  there is no \(word) in the list\(meant)")
+                continue
+            }
+            let names = found.compactMap { $0 }
+            if let missing = names.first(where: { draft.manifests[$0] == nil }) {
+                Terminal.say("  \(missing) cannot run: \(draft.faults[missing] ?? "its program does not answer")")
+                continue
+            }
+            return names
+        }
+    }
+
+    // MARK: - One plugin
+
+    private mutating func setUp(_ plugin: String) async throws {
+        guard let manifest = draft.manifests[plugin] else { return }
+        Terminal.say("")
+        Terminal.say("\(plugin): \(manifest.summary)")
+        try draft.enable(plugin)
+        let (shown, table) = (HubTemplate.shown(draft.kind(plugin)), ["plugin", plugin])
+        try await persons(plugin, table)
+        let usual = manifest.settings.filter { $0.isRequired || shown.written.contains($0.name) }
+        for declaration in usual { try await ask(declaration, of: table) }
+        let further = manifest.settings.filter { declaration in
+            !usual.contains(declaration)
+                && (shown.commented.contains(declaration.name) || draft.value(table, declaration.name) != nil)
+        }
+        if !further.isEmpty {
+            let names = further.map(\.name).joined(separator: ", ")
+            if try await prompt.isYes("  Further settings (\(names))?", usually: false) {
+                for declaration in further { try await ask(declaration, of: table) }
+            }
+        }
+        try await owner(plugin, manifest)
+        guard try await correct(plugin, manifest, table) else { return }
+        try await tryOut(plugin, manifest, table)
+    }
+
+    private mutating func ask(_ declaration: SettingDeclaration, of table: [String]) async throws {
+        Terminal.say("  \(declaration.help)")
+        try await ask(declaration, of: table, "  \(declaration.name)")
+    }
+
+    /// Whose records it deals with, where the project's file says that this is for some.
+    private mutating func persons(_ plugin: String, _ table: [String]) async throws {
+        guard HubTemplate.shown(draft.kind(plugin)).written.contains("persons"), draft.persons.count > 1 else { return }
+        let declaration = SettingDeclaration(
+            "persons", .list(of: .string()),
+            help: "Whose records it deals with: \(draft.persons.joined(separator: ", ")).")
+        try await ask(declaration, of: table)
+    }
+
+    private mutating func owner(_ plugin: String, _ manifest: Manifest) async throws {
+        guard !manifest.owner.isEmpty else { return }
+        let given = draft.granted(plugin) ?? HubTemplate.owner(draft.kind(plugin)).filter(manifest.owner.contains)
+        Terminal.say(
+            "  Some of what only you may ask and do it asks to be granted: \(manifest.owner.joined(separator: ", ")).")
+        while true {
+            let standing = given.isEmpty ? "none" : given.joined(separator: ", ")
+            let answer = try await prompt.ask("  Which? * is all of it, - nothing [\(standing)]:")
+            if answer == "?" {
+                Terminal.say(
+                    "  What each word allows: Docs/Protocol.md, chapter 12.3. hub permissions changes it later.")
+                continue
+            }
+            let words = answer.isEmpty ? given : answer == "-" ? [] : SettingAnswer.parts(answer)
+            if let wrong = words.first(where: { $0 != OwnerRight.all && !manifest.owner.contains($0) }) {
+                let meant = nearestName(to: wrong, among: manifest.owner).map { "; did you mean \($0)?" } ?? ""
+                Terminal.say("  it does not ask for \(wrong)\(meant)")
+                continue
+            }
+            if words != draft.granted(plugin) ?? [] { try draft.grant(plugin, words) }
+            return
+        }
+    }
+
+    /// Has the program itself judge its settings, and asks again for those that it finds wrong.
+    ///
+    /// - Returns: false where the plugin is left out.
+    private mutating func correct(_ plugin: String, _ manifest: Manifest, _ table: [String]) async throws -> Bool {
+        while true {
+            try prompt.checkForEnd()
+            let problems = await draft.check().loaded.problems.errors(table)
+            guard !problems.isEmpty else { return true }
+            for problem in problems { Terminal.say("  \(problem.key.map { "\($0): " } ?? "")\(problem.reason)") }
+            let keys = problems.compactMap(\.key)
+            let wrong = manifest.settings.filter { keys.contains($0.name) }
+            let again = wrong.isEmpty ? manifest.settings.filter { draft.value(table, $0.name) != nil } : wrong
+            guard try await prompt.isYes("  Answer again? n leaves \(plugin) disabled", usually: true) else {
+                try draft.setEnabled(plugin, false)
+                return false
+            }
+            for declaration in again { try await ask(declaration, of: table) }
+        }
+    }
+
+    /// Has it log in or connect for real, where it reaches anything and the person wants to.
+    private mutating func tryOut(_ plugin: String, _ manifest: Manifest, _ table: [String]) async throws {
+        guard !manifest.reaches.isEmpty else { return }
+        while try await prompt.isYes("  Try it now, for \(SetupTrial.seconds) seconds at most?", usually: false) {
+            Terminal.say("  trying; Enter goes on without …")
+            let draft = draft
+            let found = try await prompt.skippable { await SetupTrial.run(plugin, draft) }
+            switch found {
+            case .success(let words)?:
+                Terminal.say("  \(words)")
+                return
+            case .failure(let reason)?: Terminal.say("  It did not work: \(reason.description)")
+            case nil: return Terminal.say("  skipped")
+            }
+            guard try await prompt.isYes("  Change its settings?", usually: false) else { continue }
+            for declaration in manifest.settings where self.draft.value(table, declaration.name) != nil {
+                try await ask(declaration, of: table)
+            }
+            guard try await correct(plugin, manifest, table) else { return }
+        }
+    }
+}

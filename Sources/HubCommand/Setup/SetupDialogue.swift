@@ -1,0 +1,135 @@
+import Foundation
+import HealthText
+import HubClient
+import HubCore
+import HubSettings
+
+/// Asks a person what `hub.conf` is to say; every answer is looked at before the next question.
+struct SetupDialogue {
+    var draft: SetupDraft
+    let prompt: SetupPrompt
+
+    mutating func run() async throws {
+        Terminal.explain(
+            """
+            hub setup asks what \(draft.path) is to say\(draft.isNew ? "" : ", and changes only what you answer otherwise").
+            Enter takes what stands in [brackets], ? says what is allowed, - takes a setting out.
+            Nothing is written before you have seen it at the end; Ctrl-C ends all of it.
+            """)
+        Terminal.say("")
+        try await hub()
+        try await people()
+        try await plugins()
+    }
+
+    private mutating func hub() async throws {
+        guard let zone = HubConfiguration.hubDeclarations.first(where: { $0.name == "zone" }) else { return }
+        try await ask(zone, of: ["hub"], "Time zone", usual: "\(TimeZone.current.identifier), this machine's")
+    }
+
+    // MARK: - People
+
+    private mutating func people() async throws {
+        let known = draft.isNew ? [] : draft.persons
+        Terminal.say("")
+        let question =
+            known.isEmpty
+            ? "Who are the people? Names with commas between [\(HubTemplate.person)]"
+            : "People are \(known.joined(separator: ", ")). Who else? Names with commas between [nobody]"
+        while true {
+            let answer = try await prompt.ask(question + ":")
+            if answer == "?" {
+                Terminal.say("  A name is \(HubConfiguration.nameRule): anna, ben")
+                continue
+            }
+            let names = SettingAnswer.parts(answer)
+            if let fault = names.lazy.compactMap({ Self.fault($0, among: names + known) }).first {
+                Terminal.say("  \(fault)")
+                continue
+            }
+            for name in names { try draft.addPerson(name) }
+            break
+        }
+        let declarations = HubConfiguration.personDeclarations
+        for name in draft.persons {
+            Terminal.say("")
+            for (key, title, usual) in Self.personal(isAlone: draft.persons.count == 1) {
+                guard let declaration = declarations.first(where: { $0.name == key }) else { continue }
+                try await ask(declaration, of: ["person", name], "\(name): \(title)", usual: usual)
+            }
+        }
+    }
+
+    private static func fault(_ name: String, among names: [String]) -> String? {
+        if !HubConfiguration.isName(name) { return "\(name) is no name here: \(HubConfiguration.nameRule)" }
+        let twins = names.filter { $0.lowercased() == name.lowercased() }
+        return twins.count > 1 ? "\(name) is there twice; upper and lower case count as one" : nil
+    }
+
+    /// What is asked of a person, and what holds where it is not said.
+    private static func personal(isAlone: Bool) -> [(key: String, title: String, usual: String)] {
+        let machine = Reader.machineLocale(ProcessInfo.processInfo.environment)?.identifier ?? "en_US"
+        let own: [(key: String, title: String, usual: String)] = [
+            ("locale", "language and region for numbers and dates, such as de_DE", "\(machine), this machine's"),
+            ("unit", "unit of weights (kg, lb or st)", "as usual in that region"),
+        ]
+        guard !isAlone else { return own }
+        return own + [
+            ("zone", "time zone", "as above"),
+            ("expected_weight", "usual weight in kg, by which people on one scale are told apart", "not said"),
+        ]
+    }
+
+    // MARK: - One setting
+
+    /// Asks for a setting until the answer is right.
+    ///
+    /// - Parameter usual: what holds where it is not written, in words.
+    mutating func ask(
+        _ declaration: SettingDeclaration, of table: [String], _ title: String, usual: String? = nil
+    ) async throws {
+        let key = declaration.name
+        while true {
+            let current = draft.value(table, key).flatMap { HubTemplate.isExample($0) ? nil : $0 }
+            let shown =
+                current.map { declaration.isSecret ? "as it is" : SettingAnswer.text($0) }
+                ?? usual ?? declaration.defaultValue.map { SettingAnswer.text($0) }
+            let standing = shown.map { $0.isEmpty ? "none" : $0 } ?? (declaration.isRequired ? "needed" : "not set")
+            let question = "\(title) [\(standing)]:"
+            let answer =
+                declaration.isSecret
+                ? try await prompt.askHidden("\(title) (not displayed) [\(standing)]:") : try await prompt.ask(question)
+            switch answer {
+            case "?": Terminal.say("  \(declaration.help) It takes \(declaration.type.expected).")
+            case "" where current == nil && declaration.isRequired && usual == nil,
+                "-" where declaration.isRequired:
+                Terminal.say("  It is needed: \(declaration.type.expected).")
+            case "":
+                return
+            default:
+                if let fault = try judged(answer, declaration, table) {
+                    Terminal.say("  \(fault)")
+                } else {
+                    return
+                }
+            }
+        }
+    }
+
+    /// Takes an answer; why it cannot, and then nothing has changed.
+    private mutating func judged(
+        _ answer: String, _ declaration: SettingDeclaration, _ table: [String]
+    ) throws(Failure) -> String? {
+        let before = draft
+        if answer == "-" {
+            try draft.set(table, declaration.name, nil)
+        } else if declaration.isSecret, !answer.hasPrefix("${") {
+            try draft.set(table, declaration.name, secret: answer)
+        } else {
+            try draft.set(table, declaration.name, SettingAnswer.value(answer, declaration.type))
+        }
+        guard let problem = draft.problems().errors(table, declaration.name).first else { return nil }
+        draft = before
+        return problem.reason
+    }
+}

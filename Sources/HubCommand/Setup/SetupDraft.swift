@@ -1,0 +1,188 @@
+import Files
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import HubWire
+
+/// A `hub.conf` as it is to be, in memory: each change is judged as `hub check` judges the file.
+struct SetupDraft: Sendable {
+    /// Absolute, links followed.
+    let path: String
+    /// What stands in the file; nil where there is none.
+    let old: String?
+    private(set) var text: String
+    /// What secret files beside it are to hold, by their names.
+    private(set) var secrets: [String: String] = [:]
+    /// By section: what its program says of itself, or why it says nothing.
+    private(set) var manifests: [String: Manifest] = [:]
+    private(set) var faults: [String: String] = [:]
+
+    /// - Parameter text: what it is to be so far; as it is, or as the project's file, if not given.
+    init(path: String, old: String?, text: String? = nil) {
+        (self.path, self.old) = (path, old)
+        self.text = text ?? old ?? HubTemplate.text
+    }
+
+    var isNew: Bool { old == nil }
+    var folder: String { Folder.parent(of: path) }
+
+    /// A file that is about to be there is read as if it were.
+    private var environment: SettingsEnvironment {
+        var environment = SettingsEnvironment.process()
+        let (read, folder) = (environment.readFile, folder)
+        let waiting = Dictionary(uniqueKeysWithValues: secrets.map { ("\(folder)/\($0)", Data($1.utf8)) })
+        environment.readFile = { path in try waiting[path] ?? read(path) }
+        return environment
+    }
+
+    // MARK: - What is in it
+
+    var persons: [String] { names("person") }
+    var plugins: [String] { names("plugin") }
+
+    private func names(_ group: String) -> [String] { (try? SettingEditor(text, of: [group]))?.names ?? [] }
+
+    func value(_ table: [String], _ key: String) -> SettingValue? { (try? SettingEditor(text, of: table))?.value(key) }
+
+    func isEnabled(_ plugin: String) -> Bool { (try? SectionEditor(text, of: plugin))?.isEnabled == true }
+
+    /// What kind of plugin a section is of.
+    func kind(_ plugin: String) -> String { value(["plugin", plugin], "kind")?.string ?? plugin }
+
+    func isRemote(_ plugin: String) -> Bool { value(["plugin", plugin], "remote")?.boolean == true }
+
+    // MARK: - Changes
+
+    private mutating func edit(_ change: () throws(SectionEditor.Refusal) -> String) throws(Failure) {
+        do throws(SectionEditor.Refusal) { text = try change() } catch {
+            throw Failure(.badConfiguration, "\(path): \(error)")
+        }
+    }
+
+    mutating func set(_ table: [String], _ key: String, _ value: SettingValue?) throws(Failure) {
+        let (text, isNew) = (text, isNew)
+        try edit { () throws(SectionEditor.Refusal) in
+            var editor = try SettingEditor(text, of: table)
+            if let value { try editor.set(key, to: value, uncomments: isNew) } else { try editor.remove(key) }
+            return editor.text
+        }
+    }
+
+    /// Puts a secret into a file of its own, which no other has, and its name into the setting.
+    mutating func set(_ table: [String], _ key: String, secret: String) throws(Failure) {
+        let former = value(table, key)?.string?.wholeMatch(of: /\$\{file:([^}\/]+)\}/).map { String($0.1) }
+        if let former, secrets[former] != nil { return secrets[former] = secret }
+        let stem = "\(table.last ?? "hub")-\(key)"
+        var (name, number) = ("\(stem).secret", 2)
+        while secrets[name] != nil || access("\(folder)/\(name)", F_OK) == 0 {
+            (name, number) = ("\(stem)-\(number).secret", number + 1)
+        }
+        try set(table, key, .string("${file:\(name)}"))
+        secrets[name] = secret
+    }
+
+    /// Adds a person; the first of a new file takes the place of the one that the project's file has.
+    mutating func addPerson(_ name: String) throws(Failure) {
+        guard !persons.contains(name) else { return }
+        if isNew, text == HubTemplate.text { return text = HubTemplate.text(for: name) }
+        let former = text
+        try edit { () throws(SectionEditor.Refusal) in
+            var editor = try SettingEditor(former, of: ["person", name])
+            try editor.insert(SettingEditor.header(["person", name]) + "\n")
+            return editor.text
+        }
+    }
+
+    /// Enables a section, which is written where it is missing: as the project's file has it, or empty.
+    mutating func enable(_ plugin: String) throws(Failure) {
+        if !plugins.contains(plugin) {
+            let header = SettingEditor.header(["plugin", plugin])
+            let block = HubTemplate.section(plugin) ?? "\(header)\nenabled = true\n"
+            let text = text
+            try edit { () throws(SectionEditor.Refusal) in
+                var editor = try SectionEditor(text, of: plugin)
+                try editor.append(block)
+                return editor.text
+            }
+            let table = ["plugin", plugin]
+            if let first = persons.first, value(table, "persons") == .list([.string(HubTemplate.person)]) {
+                try set(table, "persons", .list([.string(first)]))
+            }
+        }
+        try setEnabled(plugin, true)
+    }
+
+    mutating func setEnabled(_ plugin: String, _ truth: Bool) throws(Failure) {
+        let text = text
+        try edit { () throws(SectionEditor.Refusal) in
+            var editor = try SectionEditor(text, of: plugin)
+            try editor.setEnabled(truth)
+            return editor.text
+        }
+    }
+
+    /// Grants what is the owner's.
+    mutating func grant(_ plugin: String, _ words: [String]) throws(Failure) {
+        do throws(GrantsEditor.Refusal) {
+            var editor = try GrantsEditor(text, of: plugin)
+            if editor.list("owner") != words { try editor.set("owner", to: words) }
+            text = editor.text
+        } catch {
+            throw Failure(.badConfiguration, "\(path): \(error)")
+        }
+    }
+
+    func granted(_ plugin: String) -> [String]? {
+        (try? GrantsEditor(text, of: plugin)).flatMap { $0.list("owner") }
+    }
+
+    // MARK: - What is wrong with it
+
+    /// What is wrong by what is known already; no program is asked.
+    func problems() -> [SettingsProblem] {
+        HubConfiguration.load(
+            text: text, file: path, environment: environment, faults: faults, rights: manifests.mapValues(\.owner)
+        ) { instance, _ in manifests[instance]?.settings }.problems
+    }
+
+    /// Asks every program, and gives all that `hub check` would say.
+    mutating func check() async -> CheckedConfiguration {
+        let checked = await loader.load(text)
+        manifests.merge(checked.manifests) { $1 }
+        faults.merge(checked.faults) { $1 }
+        return checked
+    }
+
+    /// Learns what each plugin's program says of itself, also of those that have no section yet.
+    mutating func meetPlugins() async {
+        var all = self
+        for plugin in HubTemplate.plugins where !plugins.contains(plugin) {
+            guard (try? all.enable(plugin)) != nil else { continue }
+        }
+        for plugin in all.plugins where !all.isRemote(plugin) { try? all.setEnabled(plugin, true) }
+        let checked = await all.loader.load(all.text, asksPlugins: false)
+        (manifests, faults) = (checked.manifests, checked.faults)
+    }
+
+    private var loader: ConfigurationLoader {
+        ConfigurationLoader(path: path, environment: environment, programPath: HubProgram.path)
+    }
+}
+
+extension [SettingsProblem] {
+    /// The errors of a table, and of a key in it.
+    func errors(_ table: [String], _ key: String? = nil) -> [SettingsProblem] {
+        filter { problem in
+            guard problem.severity == .error, let name = problem.table else { return false }
+            let own = table.joined(separator: ".")
+            guard name == own || name.hasPrefix(own + ".") else { return false }
+            return key == nil || problem.key == key || problem.key?.hasPrefix("\(key ?? "").") == true
+        }
+    }
+}
+
+extension SettingsProblem {
+    /// What is wrong, without the place that whoever is asked knows.
+    var reason: String { message + (suggestion.map { "; did you mean \($0)?" } ?? "") }
+}

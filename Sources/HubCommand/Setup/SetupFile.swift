@@ -1,0 +1,129 @@
+import Files
+import Foundation
+import HubClient
+import HubSettings
+
+/// The `hub.conf` that is set up: found, or where it will be; one setup at a time.
+struct SetupFile {
+    /// Absolute, links followed.
+    let path: String
+    /// What is in it; nil where there is none.
+    let text: String?
+    /// Of its folder, or of the nearest above that is there: it ends with the process, and leaves no file.
+    private let lock: Descriptor
+
+    var former: String { path + ".before" }
+
+    /// - Parameter named: what `--config` says.
+    init(named: String?, _ environment: [String: String] = ProcessInfo.processInfo.environment) throws(Failure) {
+        let path = try Self.place(named, environment)
+        self.path = path
+        var status = stat()
+        let isThere = stat(path, &status) == 0
+        text = try isThere ? ConfigurationFile.text(path) : nil
+        var folder = Folder.parent(of: path)
+        while stat(folder, &status) != 0, folder != "/" { folder = Folder.parent(of: folder) }
+        guard access(folder, W_OK) == 0 else {
+            throw Failure(
+                .system,
+                "\(folder): \(String(cString: strerror(errno))), and hub setup writes there at its end; name another place with --config FILE, or say it as the folder's owner"
+            )
+        }
+        let isFree: Bool
+        do throws(FileError) {
+            lock = try Descriptor(folder, O_RDONLY | O_DIRECTORY)
+            isFree = try lock.lock()
+        } catch {
+            throw Failure(.system, error.description)
+        }
+        guard isFree else {
+            throw Failure(.tryAgain, "another hub setup is at work in \(folder); end that first")
+        }
+    }
+
+    /// The file that every command of hub finds, or the one that will be found.
+    private static func place(_ named: String?, _ environment: [String: String]) throws(Failure) -> String {
+        let places = ConfigurationFile.places(environment)
+        let variable = environment["HUB_CONF"].flatMap { $0.isEmpty ? nil : $0 }
+        let found = places.first { access($0, F_OK) == 0 }
+        // Not in the folder that a person happens to be in.
+        let chosen = named ?? variable ?? found ?? places[min(1, places.count - 1)]
+        let path = URL(filePath: chosen).standardizedFileURL.resolvingSymlinksInPath().path
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw Failure(.noConfiguration, "\(path): it is no file")
+        }
+        return path
+    }
+
+    // MARK: - Writing
+
+    /// Writes the draft: secrets first, the former text beside the file, the file last; each whole or not at all.
+    ///
+    /// - Returns: where the former text is; nil for a new file.
+    func write(_ draft: SetupDraft) throws(Failure) -> String? {
+        let folder = Folder.parent(of: path)
+        var made: [String] = []
+        do throws(FileError) {
+            try Folder.make(folder)
+            for (name, secret) in draft.secrets.sorted(by: { $0.key < $1.key }) {
+                let place = "\(folder)/\(name)"
+                guard try PrivateFile.write(Array("\(secret)\n".utf8), to: place, replacing: false) else {
+                    throw FileError("make", place, code: EEXIST)
+                }
+                made.append(place)
+            }
+            if let text {
+                try PrivateFile.write(Array(text.utf8), to: former, mode: mode, forOwnerOf: path)
+            } else {
+                guard try PrivateFile.write(Array(draft.text.utf8), to: path, replacing: false) else {
+                    throw FileError("make", path, code: EEXIST)
+                }
+            }
+        } catch {
+            for place in made { unlink(place) }
+            throw Failure(.system, "\(error.description); nothing was changed")
+        }
+        guard let text else { return nil }
+        do throws(Failure) { try ConfigurationFile.replace(text, with: draft.text, in: path) } catch {
+            for place in made { unlink(place) }
+            throw error
+        }
+        return former
+    }
+
+    private var mode: UInt32 {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o600
+    }
+
+    // MARK: - Going back
+
+    /// What stood in the file before the last setup.
+    func formerText() throws(Failure) -> String {
+        guard text != nil, access(former, F_OK) == 0 else {
+            throw Failure(
+                .notWell,
+                "there is no \(former): hub setup keeps there what it replaces, and it has replaced nothing"
+            )
+        }
+        return try ConfigurationFile.text(former)
+    }
+
+    /// Puts that back, and keeps what it replaces in its place: another undo undoes this one.
+    func swap() throws(Failure) {
+        // No moment has one of the two texts in no file, or the file missing.
+        let kept = "\(path).\(getpid()).draft"
+        unlink(kept)
+        guard link(path, kept) == 0, rename(former, path) == 0 else {
+            let reason = String(cString: strerror(errno))
+            unlink(kept)
+            throw Failure(.system, "\(former) cannot take the place of \(path): \(reason)")
+        }
+        guard rename(kept, former) == 0 else {
+            throw Failure(
+                .system, "\(path) is as it was; what it was until now is \(kept): \(String(cString: strerror(errno)))")
+        }
+        do throws(FileError) { try Folder.flush(of: path) } catch { throw Failure(.system, error.description) }
+    }
+}

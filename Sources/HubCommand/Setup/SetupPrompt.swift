@@ -1,0 +1,116 @@
+import Foundation
+import HubClient
+import HubWire
+import Synchronization
+
+/// Asks a person at a terminal, line by line.
+final class SetupPrompt: Sendable {
+    private let interruption: Interruption
+    /// What was typed ahead.
+    private let typed = Mutex<[UInt8]>([])
+
+    init() { interruption = Interruption(last: { HiddenLine.end() }) }
+
+    /// Ctrl-C, at whatever time.
+    static let ended = Failure(.interrupted, "ended by Ctrl-C; nothing was written")
+
+    func checkForEnd() throws { if interruption.isOver { throw Self.ended } }
+
+    /// Asks, and gives what was typed, without spaces around it; an empty text for Enter alone.
+    func ask(_ question: String) async throws -> String {
+        try show(question + " ")
+        return try await blocking { try self.line() }.trimmingCharacters(in: .whitespaces)
+    }
+
+    /// The same, and nothing of it is displayed.
+    func askHidden(_ question: String) async throws -> String {
+        try await blocking {
+            // Before the question: who answers fast is not to see it.
+            let line = HiddenLine(takesEmpty: true)
+            try self.show(question + " ")
+            while true {
+                try self.checkForEnd()
+                if let text = try line.take() { return text }
+                Self.wait()
+            }
+        }
+    }
+
+    func isYes(_ question: String, usually: Bool) async throws -> Bool {
+        while true {
+            let answer = try await ask("\(question) [\(usually ? "Y/n" : "y/N")]")
+            if answer.isEmpty { return usually }
+            if let truth = SettingAnswer.truth(answer) { return truth }
+            Terminal.say("  y or n, please")
+        }
+    }
+
+    /// Works until it is done or Enter is typed, which gives nil.
+    func skippable<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async throws -> Value? {
+        let (interruption, isDone) = (interruption, Watched(false))
+        return try await withThrowingTaskGroup(of: SetupEnd<Value>.self) { group in
+            group.addTask {
+                let value = await body()
+                isDone.change { $0 = true }
+                return .done(value)
+            }
+            group.addTask {
+                try await blocking { () throws -> SetupEnd<Value> in
+                    while !isDone.value {
+                        if interruption.isOver { return .interrupted }
+                        if Terminal.hasTyped {
+                            _ = try self.line()
+                            return .skipped
+                        }
+                        Self.wait()
+                    }
+                    return .skipped
+                }
+            }
+            let first = try await group.next() ?? .skipped
+            isDone.change { $0 = true }
+            group.cancelAll()
+            while try await group.next() != nil {}
+            switch first {
+            case .done(let value): return value
+            case .skipped: return nil
+            case .interrupted: throw Self.ended
+            }
+        }
+    }
+
+    private func show(_ text: String) throws {
+        try Terminal.write(Array(PlainText.line(text).utf8)[...], to: STDERR_FILENO)
+    }
+
+    /// Until something is typed, or a moment: Ctrl-C is looked for in between.
+    private static func wait() {
+        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        _ = poll(&input, 1, 50)
+    }
+
+    private func line() throws -> String {
+        while true {
+            try checkForEnd()
+            let line = typed.withLock { bytes -> [UInt8]? in
+                guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+                defer { bytes.removeSubrange(...end) }
+                return Array(bytes[..<end])
+            }
+            if let line { return String(decoding: line, as: UTF8.self) }
+            Self.wait()
+            guard Terminal.hasTyped else { continue }
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            let count = read(STDIN_FILENO, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw Failure(.usage, "the input ended; nothing was written") }
+            typed.withLock { $0 += buffer[..<count] }
+        }
+    }
+}
+
+/// How what can be skipped has ended.
+private enum SetupEnd<Value: Sendable>: Sendable {
+    case done(Value)
+    case skipped, interrupted
+}

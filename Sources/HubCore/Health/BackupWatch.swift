@@ -1,0 +1,37 @@
+import Glibc
+import HubStore
+import Samples
+
+/// The newest backup of the store that `hub backup` has made, by the list beside it; no other disk is asked.
+struct BackupWatch {
+    private let store: String
+    private var seen: (seconds: Int, nanoseconds: Int, bytes: Int)?
+    private(set) var newest: KnownBackup?
+
+    init(of store: String) { self.store = store }
+
+    /// Looks at the list again where it has changed.
+    mutating func look() {
+        var list = stat()
+        guard stat(KnownBackup.list(store), &list) == 0 else {
+            (seen, newest) = (nil, nil)
+            return
+        }
+        let now = (Int(list.st_mtim.tv_sec), Int(list.st_mtim.tv_nsec), Int(list.st_size))
+        if let seen, seen == now { return }
+        // What cannot be read now is looked at again when it has changed.
+        seen = now
+        newest = (try? KnownBackup.all(of: store))?.last { $0.head != nil }
+    }
+}
+
+extension HubStatus.Backup {
+    /// - Parameters:
+    ///   - epoch: of the store now.
+    ///   - head: its newest sequence.
+    init(_ backup: KnownBackup, epoch: String, head: Int64) {
+        path = backup.path
+        time = backup.time.map { Timestamp(microseconds: $0).text }
+        behind = backup.epoch == epoch ? backup.head.map { max(0, head - $0) } : nil
+    }
+}

@@ -1,0 +1,249 @@
+/// Changes single settings of one table within the text of a `hub.conf`, and leaves every other byte as it is.
+public struct SettingEditor {
+    public typealias Refusal = SectionEditor.Refusal
+
+    public private(set) var text: String
+    private let table: [String]
+
+    /// - Parameter table: the names of its header: `["hub"]`, `["person", "anna"]`; none: to read what stands above all tables.
+    /// - Throws: where the text is not TOML.
+    public init(_ text: String, of table: [String]) throws(Refusal) {
+        (self.text, self.table) = (text, table)
+        if let fault = TOMLDocument(text).faults.first {
+            throw Refusal(description: "line \(fault.position.line): \(fault.message)")
+        }
+    }
+
+    private var header: String { Self.header(table) }
+
+    /// The line with which a table begins.
+    public static func header(_ table: [String]) -> String {
+        "[\(table.map(bareOrQuoted).joined(separator: "."))]"
+    }
+
+    private var entry: Entry? { Self.entry(table, in: TOMLDocument(text).fields) }
+
+    private static func entry(_ path: [String], in fields: [Field]) -> Entry? {
+        guard let first = path.first, let entry = fields.first(where: { $0.name == first })?.entry else { return nil }
+        if path.count == 1 { return entry }
+        guard case .table(let fields) = entry.node else { return nil }
+        return self.entry(Array(path.dropFirst()), in: fields)
+    }
+
+    private var fields: [Field] {
+        if table.isEmpty { return TOMLDocument(text).fields }
+        guard case .table(let fields)? = entry?.node else { return [] }
+        return fields
+    }
+
+    /// Whether there is such a table.
+    public var hasTable: Bool { if case .table? = entry?.node { true } else { false } }
+
+    /// The names of the tables right below this one, in the order of the file.
+    public var names: [String] {
+        fields.filter { if case .table = $0.entry.node { true } else { false } }.map(\.name)
+    }
+
+    /// The settings that are written, tables not among them, in the order of the file.
+    public var settings: [(key: String, value: SettingValue)] {
+        fields.compactMap { field in SettingValue(field.entry.node).map { (field.name, $0) } }
+    }
+
+    /// What is written, references such as `${NAME}` as they stand; nil where nothing is, or a table.
+    public func value(_ key: String) -> SettingValue? {
+        fields.first { $0.name == key }.flatMap { SettingValue($0.entry.node) }
+    }
+
+    /// Writes a setting: in place of its value, else behind what is said of it in a comment, else at the end of the table's own lines.
+    ///
+    /// - Parameter uncomments: whether a line `# KEY = …` becomes the setting, with what it says behind the value; else it stays above it.
+    /// - Throws: with the line to write by hand, where comments stand in the value or the table is written in an unusual way.
+    public mutating func set(_ key: String, to value: SettingValue, uncomments: Bool = false) throws(Refusal) {
+        guard self.value(key) != value else { return }
+        let byHand = Refusal(
+            description:
+                "\(header) is written in a way that this cannot change without losing something; write \(key) = \(value.toml) there by hand"
+        )
+        guard hasTable, let entry else { throw Refusal(description: "there is no \(header)") }
+        var bytes = Array(text.utf8)
+        let mark = TOMLDocument.mark(of: text)
+        if let written = fields.first(where: { $0.name == key })?.entry {
+            guard SettingValue(written.node) != nil,
+                let range = written.range.map({ $0.lowerBound + mark..<$0.upperBound + mark }),
+                !bytes[range].contains(0x0A) || !bytes[range].contains(UInt8(ascii: "#"))
+            else { throw byHand }
+            bytes.replaceSubrange(range, with: value.toml.utf8)
+        } else if let range = entry.range {
+            var end = range.upperBound - 1 + mark
+            while end > 0, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+            let gap = bytes[end - 1] == UInt8(ascii: "{") ? " " : ", "
+            bytes.insert(contentsOf: "\(gap)\(bareOrQuoted(key)) = \(value.toml)".utf8, at: end)
+        } else {
+            var lines = SettingsLines(bytes)
+            guard lines.isHeader(entry.position.line) else { throw byHand }
+            let line = "\(bareOrQuoted(key)) = \(value.toml)"
+            if let sample = sample(of: key, below: entry.position.line, lines, mark) {
+                if uncomments, let comment = sample.comment {
+                    lines.replace(sample.line, by: Self.padded(line, comment))
+                } else {
+                    lines.insert(line, after: sample.line)
+                }
+            } else {
+                lines.insert(line, after: lastOwnLine(entry.position.line, bytes, mark))
+            }
+            bytes = lines.bytes
+        }
+        try take(bytes, changing: key, to: value, orElse: byHand)
+    }
+
+    /// Takes a setting out, with the line it stands on.
+    public mutating func remove(_ key: String) throws(Refusal) {
+        guard let written = fields.first(where: { $0.name == key })?.entry else { return }
+        let byHand = Refusal(
+            description: "\(header) is written in a way that this cannot change; take \(key) out by hand")
+        guard let range = written.range, entry?.range == nil else { throw byHand }
+        let bytes = Array(text.utf8)
+        let mark = TOMLDocument.mark(of: text)
+        let last = LineTable(bytes).position(of: range.upperBound - 1 + mark).line
+        let lines = SettingsLines(bytes).taken(from: written.position.line, to: last + 1)
+        try take(lines.rest, changing: key, to: nil, orElse: byHand)
+    }
+
+    /// Writes a table of this name that is not there yet, behind the last of its kind or at the end of the file.
+    ///
+    /// - Parameter block: lines with `\n`, of which one is the header; lines end as those of the file do.
+    public mutating func insert(_ block: String) throws(Refusal) {
+        guard entry == nil else { throw Refusal(description: "there is a \(header) already") }
+        let bytes = Array(text.utf8)
+        var siblings = self
+        siblings = try SettingEditor(text, of: Array(table.dropLast()))
+        let places = siblings.fields.map(\.entry).filter { $0.range == nil }
+        let ending = text.utf8.firstRange(of: Array("\r\n".utf8)) != nil ? "\r\n" : "\n"
+        var changed = text
+        var lines = SettingsLines(bytes)
+        if let last = places.flatMap({ Self.lines(of: $0, bytes, TOMLDocument.mark(of: text)) }).max() {
+            var line = last
+            while !lines.isBlank(line + 1), line < lines.count, !lines.isHeader(line + 1) { line += 1 }
+            for piece in ([""] + block.split(separator: "\n").map(String.init)).reversed() {
+                lines.insert(piece, after: line)
+            }
+            changed = String(decoding: lines.bytes, as: UTF8.self)
+        } else {
+            let gap = text.isEmpty ? "" : (text.utf8.last == 0x0A ? "" : ending) + ending
+            changed += gap + block.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: ending)
+        }
+        let refusal = Refusal(description: "\(header) cannot be written: what stands in it is not TOML")
+        guard let after = try? SettingEditor(changed, of: table), after.hasTable,
+            Self.rest(of: TOMLDocument(changed).fields, without: table)
+                == Self.rest(
+                    of: TOMLDocument(text).fields, without: table)
+        else { throw refusal }
+        self = after
+    }
+
+    // MARK: - Places
+
+    /// A line `# KEY = VALUE` among those of the table, and what stands behind the value there: nil where it is not a setting.
+    private func sample(
+        of key: String, below header: Int, _ lines: SettingsLines, _ mark: Int
+    ) -> (line: Int, comment: String?)? {
+        let places = LineTable(lines.bytes)
+        let within = fields.compactMap { field in
+            field.entry.range.map { field.entry.position.line..<places.position(of: $0.upperBound - 1 + mark).line + 1 }
+        }
+        var line = header + 1
+        while line <= lines.count, !lines.isHeader(line) {
+            // Not a comment, but within a text or a list.
+            if let range = within.first(where: { $0.contains(line) }) {
+                line = range.upperBound
+                continue
+            }
+            let text = String(decoding: lines[line].filter { $0 != 0x0D }, as: UTF8.self)
+            if let match = text.wholeMatch(of: /#+[ \t]*([A-Za-z0-9_\-]+)([ \t]*=.*)/), match.1 == key {
+                let statement = "\(match.1)\(match.2)"
+                let document = TOMLDocument(statement)
+                guard document.faults.isEmpty, let range = document.fields.first?.entry.range else {
+                    return (line, nil)
+                }
+                let rest = String(decoding: Array(statement.utf8)[range.upperBound...], as: UTF8.self)
+                return (line, String(rest.drop { $0 == " " || $0 == "\t" }))
+            }
+            line += 1
+        }
+        return nil
+    }
+
+    /// A comment stands where those of the project's own file do, if there is room.
+    private static func padded(_ line: String, _ comment: String) -> String {
+        guard !comment.isEmpty else { return line }
+        return line + String(repeating: " ", count: max(2, 43 - line.count)) + comment
+    }
+
+    private func lastOwnLine(_ header: Int, _ bytes: [UInt8], _ mark: Int) -> Int {
+        let table = LineTable(bytes)
+        return fields.compactMap { field in
+            field.entry.range.map { table.position(of: $0.upperBound - 1 + mark).line }
+        }.filter { $0 > header }.max() ?? header
+    }
+
+    /// The lines of a table and of all that is in it.
+    private static func lines(of entry: Entry, _ bytes: [UInt8], _ mark: Int) -> [Int] {
+        let end = entry.range.map { LineTable(bytes).position(of: $0.upperBound - 1 + mark).line }
+        guard end == nil, case .table(let fields) = entry.node else { return [end ?? entry.position.line] }
+        return [entry.position.line] + fields.flatMap { lines(of: $0.entry, bytes, mark) }
+    }
+
+    // MARK: - Nothing else changes
+
+    private mutating func take(
+        _ bytes: [UInt8], changing key: String, to value: SettingValue?, orElse refusal: Refusal
+    ) throws(Refusal) {
+        let changed = String(decoding: bytes, as: UTF8.self)
+        let place = table + [key]
+        guard let after = try? SettingEditor(changed, of: table), after.value(key) == value,
+            Self.rest(of: TOMLDocument(changed).fields, without: place)
+                == Self.rest(of: TOMLDocument(text).fields, without: place)
+        else { throw refusal }
+        self = after
+    }
+
+    /// All values but those of one place, each with where it stands.
+    private static func rest(of fields: [Field], without place: [String], below path: [String] = []) -> [String] {
+        fields.flatMap { field -> [String] in
+            let path = path + [field.name]
+            guard path != place else { return [] }
+            guard case .table(let fields) = field.entry.node, field.entry.range == nil || place.starts(with: path)
+            else { return ["\(path): \(field.entry.source)"] }
+            return rest(of: fields, without: place, below: path)
+        }
+    }
+}
+
+extension SettingValue {
+    /// A value as it is written; nil for tables and what has some in it.
+    init?(_ node: Node) {
+        switch node {
+        case .string(let text), .date(let text), .time(let text), .dateTime(let text): self = .string(text)
+        case .integer(let number): self = .integer(number)
+        case .number(let number): self = .number(number)
+        case .boolean(let truth): self = .boolean(truth)
+        case .array(let entries):
+            let values = entries.compactMap { SettingValue($0.node) }
+            guard values.count == entries.count else { return nil }
+            self = .list(values)
+        case .table: return nil
+        }
+    }
+
+    /// The value as TOML; a secret as `"<secret>"`.
+    public var toml: String {
+        switch self {
+        case .string(let text): quoted(text)
+        case .integer(let number): String(number)
+        case .number(let number): String(number)
+        case .boolean(let truth): String(truth)
+        case .list(let values): "[" + values.map(\.toml).joined(separator: ", ") + "]"
+        case .secret: quoted(Secret.placeholder)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package import HealthText
+import HubWire
+package import Samples
+
+/// A record as people read it.
+package struct RecordText: Sendable {
+    /// When it was measured, by the wall clock of the place; of a day, the date.
+    package let time: String
+    /// The person's name; `-` where there is none.
+    package let person: String
+    package let type: String
+    package let value: String
+    /// Plugin kind, and device or account.
+    package let source: String
+    /// The hub's number.
+    package let number: String
+
+    /// - Parameter readers: how each person reads values and dates; their choice and the rounding are for this text alone.
+    package init(_ stored: StoredRecord, _ readers: (String?) -> Reader) {
+        person = stored.assignment.person?.name ?? Topic.nobody
+        type = stored.type.rawValue
+        number = String(stored.number)
+        source = RecordText.source(stored.record.source)
+        let reader = readers(stored.assignment.person?.name)
+        switch stored.record {
+        case .sample(let sample):
+            let doubtful = stored.implausible
+            time =
+                MomentText.interval(sample.start, sample.end, for: reader)
+                + (doubtful.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
+            value = ValueText.marked(stored, for: reader)
+        case .day(let day):
+            let reader = readers(day.person)
+            time = reader.date(day.date)
+            let text = reader.format(day.unit, of: day.type).text(day.value)
+            value = "\(text) (\(day.series), \(day.method))"
+        case .retraction(let retraction):
+            if case .day(_, _, _, let date) = retraction.identity { time = reader.date(date) } else { time = "" }
+            let reason = retraction.reason.map { ": \($0)" } ?? ""
+            value = "retracted by \(retraction.author == .person ? "a person" : "its source")\(reason)"
+        }
+    }
+
+    package static func source(_ source: Source) -> String {
+        [source.plugin, source.device, source.account].compactMap(\.self).joined(separator: "/")
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import HealthText
+
+/// What a person should know of what the hub says of itself (the answer to `status`), and the command that repairs it.
+package struct StatusFinding: Sendable {
+    package enum Severity: String, Sendable {
+        /// As it should be.
+        case good
+        /// Worth knowing; nothing has to be done.
+        case note
+        /// Will do harm, or does some.
+        case warning
+        /// The hub cannot do what it is for, or does not keep what it promises.
+        case error
+    }
+
+    package let severity: Severity
+    /// One sentence.
+    package let text: String
+    /// The command that repairs it, or what to do.
+    package let repair: String?
+
+    init(_ severity: Severity, _ text: String, repair: String? = nil) {
+        (self.severity, self.text, self.repair) = (severity, text, repair)
+    }
+
+    /// At least one, also where all is well.
+    package static func all(in status: some Sequence<UInt8>) -> [StatusFinding] {
+        // Read without the program's own types: an older or newer hub has other members.
+        guard let members = try? JSONSerialization.jsonObject(with: Data(status)) as? [String: Any] else {
+            return [StatusFinding(.error, "the hub's status cannot be read", repair: "hub status --json")]
+        }
+        var found: [StatusFinding] = []
+        if let store = members["store"] as? [String: Any] {
+            if let state = store["state"] as? String, state != "ok" {
+                let reason = store["error"] as? String ?? state
+                found.append(StatusFinding(.error, "the store does not work, nothing is confirmed: \(reason)"))
+            }
+            if let warning = store["warning"] as? String { found.append(StatusFinding(.warning, warning)) }
+        }
+        if let inbox = members["inbox"] as? Int, inbox > 0 {
+            found.append(
+                StatusFinding(
+                    .note, "\(NumberText.count(inbox, "record")) without a person", repair: "hub samples --nobody"))
+        }
+        for case let plugin as [String: Any] in members["plugins"] as? [Any] ?? [] { found += self.plugin(plugin) }
+        // Sinks and what may come: each tells by `well` and a sentence.
+        for (list, value) in members.sorted(by: { $0.key < $1.key }) where list != "plugins" {
+            for case let entry as [String: Any] in value as? [Any] ?? [] where entry["well"] as? Bool == false {
+                let name = (entry["name"] ?? entry["instance"]) as? String ?? list
+                let text = (entry["note"] ?? entry["advice"]) as? String ?? "is not well"
+                found.append(StatusFinding(.warning, "\(name): \(text)", repair: "hub status"))
+            }
+        }
+        if found.allSatisfy({ $0.severity == .note }) {
+            found.append(StatusFinding(.good, "it runs, and says it is well"))
+        }
+        return found
+    }
+
+    private static func plugin(_ plugin: [String: Any]) -> [StatusFinding] {
+        guard plugin["enabled"] as? Bool == true, let name = plugin["name"] as? String else { return [] }
+        let state = plugin["state"] as? String
+        if let advice = plugin["advice"] as? String {
+            let isOver = state == "quarantined" || state == "failed"
+            return [StatusFinding(isOver ? .error : .warning, "\(name): \(advice)", repair: look(at: plugin, name))]
+        }
+        let tokens = plugin["tokens"] as? [Any] ?? []
+        let logIns = tokens.compactMap { ($0 as? [String: Any])?["advice"] as? String }
+        if !logIns.isEmpty { return logIns.map { StatusFinding(.warning, "\(name): \($0)", repair: "hub status") } }
+        if plugin["hasError"] as? Bool == true, let error = plugin["lastError"] as? String {
+            return [StatusFinding(.warning, "\(name) says: \(error)", repair: look(at: plugin, name))]
+        }
+        guard plugin["alive"] as? Bool == false, state != "finished" else { return [] }
+        let reason = (plugin["lastError"] as? String).map { ": \($0)" } ?? ""
+        return [StatusFinding(.warning, "\(name) has no session\(reason)", repair: look(at: plugin, name))]
+    }
+
+    /// Where to see more; what runs on another machine has its log there, and its advice says what to do.
+    private static func look(at plugin: [String: Any], _ name: String) -> String? {
+        guard plugin["remote"] as? Bool == true else { return "hub logs \(name)" }
+        let program = "hub-\(plugin["kind"] as? String ?? name)"
+        return "on its machine: \(program) --run --key FILE, with the key of hub keys new \(name)"
+    }
+}

@@ -1,0 +1,113 @@
+package import HealthText
+import HubWire
+import Samples
+
+/// What `hub trace` and the page say of a record.
+package enum StoryWords {
+    /// What a person did to make a version, and why; or that it was not shown.
+    static func how(_ version: [String: ArraySlice<UInt8>]) -> String {
+        let reason = version["reason"].flatMap { RawJSON(trusted: Array($0)).textValue }
+        let done = (deed(version) ?? "") + (reason.map { ": \($0)" } ?? "")
+        return [done, ruling(version["ruling"])].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "; ")
+    }
+
+    static func deed(_ version: [String: ArraySlice<UInt8>]) -> String? {
+        switch RecordStory.text(version["deed"]) {
+        case "editUndone": "edit undone by hand"
+        case "retractionUndone": "brought back by hand"
+        case let deed?: "\(deed) by hand"
+        case nil: version["covered"] == nil ? nil : "by its source, beneath what a person did"
+        }
+    }
+
+    /// The rule that found a version's person, or did not.
+    private static func ruling(_ bytes: ArraySlice<UInt8>?) -> String? {
+        guard let members = bytes.map({ RawMembers.members(of: $0) }) else { return nil }
+        let odds = members["odds"].flatMap { RawJSON(trusted: Array($0)).textValue }
+        return switch RecordStory.text(members["rule"]) {
+        case "subject": "the device's user"
+        case "weight": "by weight" + (odds.map { ": \($0)" } ?? "")
+        case "group": "with its group" + (odds.map { ": \($0)" } ?? "")
+        default: nil
+        }
+    }
+}
+
+extension RecordStory.Delivery {
+    /// Why it is as it is, and what the sink has said.
+    package var details: String {
+        var details: [String] = []
+        if let reason { details.append(reason) }
+        if let attempts { details.append("tried \(NumberText.count(attempts, "time"))") }
+        if let due = due.flatMap({ LocalTime.text($0) }) { details.append("again at \(due)") }
+        if let confirmed {
+            if confirmed.seq != seq { details.append("it has version \(confirmed.seq)") }
+            if let receipt = confirmed.receipt { details.append("receipt \(receipt)") }
+        }
+        return details.joined(separator: "; ")
+    }
+
+    /// When it came to this; `nil` where only the sink's cursor says so.
+    package var since: String? { at.flatMap { LocalTime.text($0) } }
+}
+
+extension RecordStory.Version {
+    /// When the hub stored it.
+    package var stored: String? { recordedAt.flatMap { LocalTime.text($0) } }
+}
+
+extension RecordStory.Day {
+    /// The day's value, as its person reads it.
+    package func text(_ reader: Reader) -> String { reader.format(value.unit, of: value.type).text(value.value) }
+}
+
+extension RecordStory {
+    /// What the record is, each fact under its name; nothing on a page that does not have the current version.
+    ///
+    /// - Parameter readers: how each person reads values and dates.
+    package func facts(_ readers: (String?) -> Reader) -> [(name: String, text: String)] {
+        guard let current else { return [] }
+        let shown = retracted ?? current
+        var facts = [(name: "record", text: "\(current.number)"), (name: "type", text: current.type.rawValue)]
+        switch current.assignment {
+        case .person(let person): facts.append(("person", person.name))
+        case .nobody(let reason): facts.append(("person", "none: \(reason)"))
+        }
+        facts.append(("source", RecordText.source(current.record.source)))
+        if case .sample(let sample) = shown.record {
+            facts.append(("key", sample.key.text))
+            if let group = sample.group { facts.append(("group", "\(group)")) }
+            // The one place where every digit stands: the values of the versions are rounded, and in the person's unit.
+            if shown.canonical != nil { facts.append(("given as", ValueText.word(sample.value))) }
+        }
+        if case .day(let day) = shown.record {
+            let reader = readers(day.person)
+            facts.append(("day", "\(reader.date(day.date)) of \(day.series), \(DayWords.how(day, reader))"))
+            if let basis = Self.basis(of: day) { facts.append(("made of", basis)) }
+        }
+        if case .retraction = current.record { facts.append(("state", RecordText(current, readers).value)) }
+        if let topic { facts.append(("published", topic)) }
+        return facts
+    }
+
+    private static func basis(of day: DayValue) -> String? {
+        let numbers = day.basis.map { basis in
+            switch basis {
+            case .number(let number): "\(number)"
+            case .key(let key): key.text
+            }
+        }
+        guard !numbers.isEmpty else { return nil }
+        let missing = DayWords.basisCount(day) - numbers.count
+        return "\(numbers.count == 1 ? "record" : "records") \(numbers.joined(separator: ", "))"
+            + (missing > 0 ? " and \(NumberText.count(missing, "other")), which are not named" : "")
+    }
+
+    /// What this page has not; `nil` where it has everything.
+    package var rest: String? {
+        guard next != nil else { return nil }
+        let older = versionCount - versions.count
+        return older > 0
+            ? "and \(NumberText.count(older, "older version"))" : "not all days were looked through for it"
+    }
+}

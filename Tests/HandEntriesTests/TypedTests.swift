@@ -1,0 +1,94 @@
+import Foundation
+import HandEntries
+import Samples
+import Testing
+
+/// Values and times as people type them.
+@Suite struct TypedTests {
+    private func value(_ text: String, _ type: String) throws -> ValueArgument {
+        try ValueArgument(text.split(separator: " ").map(String.init), of: TypeRegistry.standard.resolve(type))
+    }
+
+    @Test(arguments: [
+        ("80.4kg", "weight", 80.4, "kg"), ("80.4 kg", "weight", 80.4, "kg"), ("80,4kg", "weight", 80.4, "kg"),
+        ("177lbs", "weight", 177, "lb"), ("80.4KG", "weight", 80.4, "kg"), ("12st 8lb", "weight", 176, "lb"),
+        ("12st8lb", "weight", 176, "lb"), ("5000", "stepCount", 5000, "count"), ("62", "heartRate", 62, "count/min"),
+        ("62bpm", "heartRate", 62, "count/min"), ("18.2%", "bodyFatPercentage", 0.182, "%"),
+        ("36,8 °C", "bodyTemperature", 36.8, "degC"), ("0,455kg", "weight", 0.455, "kg"),
+        ("42 mL/kg·min", "vo2Max", 42, "mL/kg·min"), ("5.4 mmol/L", "bloodGlucose", 5.4, "mmol/L"),
+        ("16/min", "respiratoryRate", 16, "count/min"), ("30µg", "dietaryBiotin", 30, "mcg"),
+        ("12.5 km/h", "runningSpeed", 12.5, "km/hr"), ("5ft10in", "height", 70, "in"),
+        ("5 ft 10 in", "height", 70, "in"),
+        ("5'10\"", "height", 70, "in"), ("5' 10.5\"", "height", 70.5, "in"), ("5′10″", "height", 70, "in"),
+        ("6'", "height", 6, "ft"), ("300J", "dietaryEnergyConsumed", 300, "J"),
+    ])
+    func `a quantity is read with its unit`(_ text: String, _ type: String, _ number: Double, _ unit: String) throws {
+        #expect(try value(text, type) == .quantity(number, unit: unit))
+    }
+
+    @Test func `a pressure is a pair, a category a name`() throws {
+        #expect(try value("120/80", "bloodPressure") == .several([120, 80], unit: "mmHg"))
+        #expect(try value("16/10.7 kPa", "bloodPressure") == .several([16, 10.7], unit: "kPa"))
+        #expect(try value("AsleepCore", "sleepAnalysis") == .name("asleepCore"))
+        #expect(try value("running", "workout") == .name("running"))
+    }
+
+    @Test(arguments: [
+        ("81foo", "weight", "there is no unit foo; weight is given in kg"),
+        // Seed 004: the whole text is used, or nothing is saved.
+        ("70x", "weight", "there is no unit x"), ("70kg x", "weight", "expected a number"),
+        ("tall", "height", "expected a number"), ("5'10", "height", "10 of what?"),
+        ("80.4", "weight", "weight is given in kg"), ("80,455kg", "weight", "80.455 or 80455"),
+        ("1,234.5kg", "weight", "no commas"), ("", "weight", "80.4kg"), ("kg", "weight", "expected a number"),
+        ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has inBed"),
+        ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),
+        ("1e400kg", "weight", "without an exponent, such as 80.4kg"), ("-80kg", "weight", "never less than nothing"),
+        ("80/120", "bloodPressure", "the greater one, comes first"),
+        ("12st 15lb", "weight", "less than 1st"), ("5ft12in", "height", "less than 1ft"),
+        ("8lb 12st", "weight", "less than 1lb"), ("5ft -3in", "height", "not negative"),
+        ("-120/80", "bloodPressure", "never less than nothing"), ("-1", "stepCount", "never less than nothing"),
+        ("Ham Sandwich", "food", "food is a group of other records and has no value of its own; edit its members"),
+    ])
+    func `what is not clear is refused with what to type`(_ text: String, _ type: String, _ hint: String) throws {
+        let failure = try #require(throws: HandFault.self) { try value(text, type) }
+        #expect(failure.message.contains(hint), "\(failure.message)")
+    }
+
+    @Test func `a temperature may be below zero`() throws {
+        #expect(try value("-0.3 degC", "appleSleepingWristTemperature") == .quantity(-0.3, unit: "degC"))
+    }
+
+    private let berlin = TimeZone(identifier: "Europe/Berlin") ?? .gmt
+    /// 2026-11-21 12:00 in Berlin.
+    private let noon: Int64 = 1_795_258_800_000_000
+
+    private func reading(_ text: String) throws -> MomentArgument.Reading {
+        try #require(MomentArgument(text)).reading(now: noon, in: berlin)
+    }
+
+    @Test(arguments: [
+        ("7:30", "2026-11-21T07:30:00+01:00"), ("today 7:30", "2026-11-21T07:30:00+01:00"),
+        ("yesterday 07:30:05", "2026-11-20T07:30:05+01:00"), ("2024-07-15 07:30", "2024-07-15T07:30:00+02:00"),
+        ("2024-07-15T07:30", "2024-07-15T07:30:00+02:00"), ("90min", "2026-11-21T10:30:00+01:00"),
+        ("2h", "2026-11-21T10:00:00+01:00"), ("now", "2026-11-21T12:00:00+01:00"),
+    ])
+    func `a time is that of the person's zone`(_ text: String, _ expected: String) throws {
+        #expect(try reading(text) == .one(try Timestamp(parsing: expected), isLocal: true))
+    }
+
+    @Test func `an hour that was skipped is refused, one that came twice is told apart by its offset`() throws {
+        #expect(throws: HandFault.self) { try reading("2026-03-29 02:30") }
+        let (first, second) = ("2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00")
+        #expect(
+            try reading("2026-10-25 02:30") == .two(try Timestamp(parsing: first), try Timestamp(parsing: second)))
+        #expect(
+            try reading("2026-10-25 2:30+01:00") == .one(try Timestamp(parsing: second), isLocal: false))
+        #expect(throws: HandFault.self) { try reading("23:59") }
+        for text in ["9999-12-31 23:59", "0001-01-01 00:00"] {
+            #expect(throws: HandFault.self, "\(text)") { try reading(text) }
+        }
+        for text in ["", "7", "25:00", "7:60", "monday 7:30", "2026-02-30 07:30", "7:30 today", "min"] {
+            #expect(MomentArgument(text) == nil, "\(text)")
+        }
+    }
+}

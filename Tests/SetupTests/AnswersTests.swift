@@ -1,0 +1,171 @@
+import Foundation
+import HubClient
+import HubProcess
+import HubSettings
+import Testing
+
+@testable import HubCommand
+
+/// `hub setup` with its answers in a file, as scripts have it.
+@Suite struct AnswersTests {
+    private static let answers = """
+        [person.anna]
+        unit = "lb"
+        [person.ben]
+        expected_weight = 82.5
+        [plugin.json-lines]
+        path = "~/records"
+        """
+
+    @Test func `a new file is the project's with the answers in their places, and hub check is happy`() async throws {
+        let scene = try SetupScene()
+        let answers = try scene.folder.write(Self.answers, to: "answers.conf")
+        let result = try await scene.hub(["setup", "--answers", answers, "--yes"])
+        #expect(result.code == 0, "\(result)")
+        let text = try scene.text()
+        let project = HubTemplate.text
+        #expect(text.contains("[person.anna]\n"))
+        #expect(text.contains("\nunit = \"lb\"                                # of weights: kg, lb, st\n"), "\(text)")
+        #expect(text.contains("\n\n[person.ben]\nexpected_weight = 82.5\n\n# How long"), "\(text)")
+        #expect(text.contains("[plugin.json-lines]\nenabled = true\npath = \"~/records\""), "\(text)")
+        // All that the project's file says in comments is there, but for the sample of the one setting.
+        let missing = project.split(separator: "\n").filter { $0.hasPrefix("#") && !text.contains($0) }
+        #expect(missing.map(String.init).filter { !$0.hasPrefix("# unit = ") && !$0.contains("[\"me\"]") } == [])
+        let check = try await scene.hub(["check"])
+        #expect(check.code == 0 && check.output.contains("ok: 2 persons, 1 plugin"), "\(check)")
+        let mode = try FileManager.default.attributesOfItem(atPath: scene.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(result.errors.contains("  hub run\n") && result.errors.contains("hub service install"), "\(result)")
+
+        let again = try await scene.hub(["setup", "--answers", answers, "--yes"])
+        #expect(again.code == 0 && again.errors.contains("it is so already"), "\(again)")
+        #expect(try scene.text() == text)
+    }
+
+    private static let odd = """
+        # ours
+
+        [hub]
+          zone   =   "Europe/Berlin"   # here
+
+        [person."a.b"]
+        [person.me]  # who else
+        # a thought
+        height = 170
+        [person.me.slots]
+
+        [plugin.json-lines]
+        enabled = false # not now
+        path = 'files'
+        # the end
+        """
+
+    @Test(arguments: ["\n", "\r\n"])
+    func `of a file with formatting of its own only what is answered changes, and undo brings back each byte`(
+        _ ending: String
+    ) async throws {
+        let scene = try SetupScene()
+        let old = (Self.odd + "\n").replacing("\n", with: ending)
+        let file = try scene.folder.write(old, to: "my.conf")
+        let answers = try scene.folder.write(
+            "[person.me]\nunit = \"kg\"\n[person.zoe]\n[plugin.json-lines]\npath = \"other\"\n", to: "answers.conf")
+        let words = ["setup", "--config", file, "--answers", answers]
+        let dry = try await scene.hub(words + ["--dry-run", "--json"])
+        #expect(dry.code == 0, "\(dry)")
+        #expect(try scene.text(file) == old)
+        struct Report: Decodable {
+            struct Change: Decodable { var table: String?, line: String }
+            var changes: [Change]
+            var written, created: Bool
+        }
+        let report = try JSONDecoder().decode(Report.self, from: Data(dry.output.utf8))
+        #expect(!report.written && !report.created)
+        #expect(report.changes.map(\.line).contains("+ unit = \"kg\""), "\(dry.output)")
+
+        let result = try await scene.hub(words + ["--yes"])
+        #expect(result.code == 0, "\(result)")
+        let expected = old.replacing("height = 170" + ending, with: "height = 170\(ending)unit = \"kg\"\(ending)")
+            .replacing("[person.me.slots]" + ending, with: "[person.me.slots]\(ending)\(ending)[person.zoe]\(ending)")
+            .replacing("enabled = false", with: "enabled = true").replacing("'files'", with: "\"other\"")
+        #expect(try scene.text(file) == expected)
+        #expect(try scene.text(file + ".before") == old)
+        #expect(try await scene.hub(["check", "--config", file]).code == 0)
+
+        let undo = try await scene.hub(["setup", "--undo", "--yes", "--config", file])
+        #expect(undo.code == 0, "\(undo)")
+        #expect(try scene.text(file) == old)
+        #expect(try scene.text(file + ".before") == expected)
+    }
+
+    @Test(arguments: [
+        ("[person.anna]\nzone = \"Europe/Belin\"\n", 65, "did you mean \"Europe/Berlin\"?"),
+        ("[person.'a b']\n", 64, "a name is 1 to 64 letters"),
+        ("[person.anna\n", 64, "not TOML"),
+        ("[retention.a]\n", 64, "write others by hand"),
+        ("[plugin.json-lines]\nformat = \"xml\"\n", 65, "expected one of"),
+        ("[plugin.nothing]\n", 65, "hub-nothing is not beside the hub"),
+        ("[plugin.ihealth-hs3]\nlink = \"rfcomm://nowhere\"\n", 65, "[plugin.ihealth-hs3] link"),
+        ("[plugin.json-lines]\ngrants = { read = [] }\n", 64, "hub permissions writes read"),
+    ])
+    func `a wrong answer is refused with what is right, and nothing is written`(
+        _ text: String, _ code: Int32, _ reason: String
+    ) async throws {
+        let scene = try SetupScene()
+        let answers = try scene.folder.write(text, to: "answers.conf")
+        let result = try await scene.hub(["setup", "--answers", answers, "--yes"])
+        #expect(result.code == code && result.errors.contains(reason), "\(result)")
+        #expect(scene.files == ["answers.conf"])
+    }
+
+    @Test func `a secret goes into a file of mode 0600, and is shown nowhere`() async throws {
+        let scene = try SetupScene()
+        let answers = try scene.folder.write(
+            "[plugin.ihealth-hs3]\nlink = \"hsl-accept://0.0.0.0:4711\"\ntoken = \"apple tree\"\ndevice_id = \"020000003001\"\n",
+            to: "answers.conf")
+        let result = try await scene.hub(["setup", "--answers", answers, "--yes"])
+        #expect(result.code == 0, "\(result)")
+        #expect(!result.output.contains("apple tree") && !result.errors.contains("apple tree"))
+        #expect(try !scene.text().contains("apple tree"))
+        #expect(try scene.text().contains("token = \"${file:ihealth-hs3-token.secret}\""))
+        let secret = scene.folder.path + "/.config/health-hub/ihealth-hs3-token.secret"
+        #expect(try scene.text(secret) == "apple tree\n")
+        let mode = try FileManager.default.attributesOfItem(atPath: secret)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(try await scene.hub(["check"]).code == 0)
+    }
+
+    @Test func `without a terminal and answers it says what to give`() async throws {
+        let scene = try SetupScene()
+        for words in [[], ["--dry-run"], ["--undo"], ["--answers", "-"]] {
+            let result = try await scene.hub(["setup"] + words)
+            #expect(result.code == 64 && result.errors.contains("--answers FILE and --yes"), "\(result)")
+        }
+        #expect(scene.files == [])
+        let undo = try await scene.hub(["setup", "--undo", "--yes"])
+        #expect(undo.code == 1 && undo.errors.contains("it has replaced nothing"), "\(undo)")
+    }
+
+    @Test func `the project's file is the one that a new file begins with`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../hub.conf")
+        #expect(try String(contentsOf: file, encoding: .utf8) == HubTemplate.text)
+        #expect(
+            HubTemplate.plugins.contains("ihealth-hs3") && HubTemplate.shown("exist").commented.contains("client_id"))
+        #expect(HubTemplate.owner("web").contains("status"))
+    }
+
+    @Test func `a file with errors is its writer's to correct first`() async throws {
+        let scene = try SetupScene()
+        for text in ["[hub\n", "[person.me]\nheigth = 1\n", "[hubb]\n"] {
+            let file = try scene.folder.write(text, to: "my.conf")
+            let result = try await scene.hub(["setup", "--config", file, "--yes"])
+            #expect(result.code == 65 && result.errors.contains("hub check lists everything"), "\(result)")
+            #expect(try scene.text(file) == text)
+        }
+    }
+
+    @Test func `a folder that cannot be written is named before any question`() async throws {
+        let scene = try SetupScene()
+        let result = try await scene.hub(["setup", "--config", "/proc/hub.conf", "--yes"])
+        #expect(result.code == 71 && result.errors.contains("/proc"), "\(result)")
+    }
+}

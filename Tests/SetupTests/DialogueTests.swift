@@ -1,0 +1,133 @@
+import Foundation
+import HubClient
+import HubProcess
+import HubSettings
+import Testing
+
+@testable import HubCommand
+
+/// `hub setup` with a person at a terminal.
+@Suite struct DialogueTests {
+    @Test func `from nothing to a running hub that has the weight of a scale`() async throws {
+        let scene = try SetupScene()
+        let scale = try ChildProcess(
+            "hub-scale-sim", ["hs3", "--listen", "tcp://127.0.0.1:0", "--memory", "1", "--play", "1", "--every", "1s"])
+        let link = try #require(await scale.lines(count: 1) { $0.contains("tcp://") }.first)
+        let address = try #require(link.firstMatch(of: /tcp:\/\/[0-9.:]+/)).output
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        try await person.answer("Time zone [Europe/Berlin, this machine's]:", "Europe/Belin")
+        try await person.answer("did you mean \"Europe/Berlin\"?", "")
+        try await person.answer("Names with commas between [me]:", "anna, anna")
+        try await person.answer("anna is there twice", "anna, b n")
+        try await person.answer("b n is no name here", "anna, ben")
+        try await person.answer("anna: language and region", "xx_YY")
+        try await person.answer("there is no such language", "de_DE")
+        try await person.answer("anna: unit of weights", "stone")
+        try await person.answer("expected one of", "kg")
+        try await person.answer("anna: time zone", "")
+        try await person.answer("anna: usual weight", "heavy")
+        try await person.answer("a number", "61,5")
+        for question in ["language", "unit", "time zone", "usual weight"] {
+            try await person.answer("ben: \(question)", "")
+        }
+        try await person.answer("Which of them?", "ihealth-h3")
+        try await person.answer("did you mean ihealth-hs3?", "1")
+        try await person.answer("link [needed]:", "")
+        try await person.answer("It is needed", "bluetooth")
+        try await person.answer("expected rfcomm", String(address))
+        try await person.answer("Further settings", "")
+        try await person.answer("Answer again?", "y")
+        try await person.answer("device_id", "020000003001")
+        try await person.answer("Try it now", "y")
+        try await person.answer("answers; its clock", "")
+        try await person.answer("Write \(scene.path)?", "y")
+        #expect(await setup.result().code == 0, "\(person.screen)")
+
+        let hub = try ChildProcess("hub", ["run"], environment: scene.environment)
+        try await hub.line { $0.hasPrefix("hub: ready: ") }
+        let tap = try ChildProcess(
+            "hub", ["tap", "sample/weight/", "--since", "0", "--count", "1"], environment: scene.environment)
+        let seen = await tap.result()
+        #expect(seen.code == 0 && seen.output.contains("weight"), "\(seen)")
+        hub.signal(SIGTERM)
+        #expect(await hub.result().code == 0)
+    }
+
+    /// What is on the screen when Ctrl-C is pressed, and what was answered before.
+    private static let questions: [(question: String, answer: String)] = [
+        ("Time zone", ""), ("Who are the people?", "anna"), ("anna: language", ""), ("anna: unit", "kg"),
+        ("Which of them?", "1"), ("link [needed]:", "hsl-accept://0.0.0.0:4711"), ("Further settings", "n"),
+        ("Answer again?", "y"), ("token (not displayed)", "apple tree"), ("Try it now", "n"), ("Write ", "y"),
+    ]
+
+    @Test(arguments: questions.indices) func `Ctrl-C at any question leaves nothing behind`(_ index: Int) async throws {
+        let scene = try SetupScene()
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        for (question, answer) in Self.questions[..<index] { try await person.answer(question, answer) }
+        try await person.wait(for: Self.questions[index].question)
+        person.type("\u{3}")
+        #expect(await setup.result().code == 130, "\(person.screen)")
+        #expect(scene.files == [], "\(person.screen)")
+        #expect(!person.screen.contains("apple tree"))
+    }
+
+    @Test func `run again it shows what is set, and Enter everywhere changes nothing`() async throws {
+        let scene = try SetupScene()
+        let answers = try scene.folder.write(
+            "[hub]\nzone = \"Asia/Tokyo\"\n[person.anna]\nunit = \"lb\"\n[plugin.json-lines]\npath = \"/tmp/x\"\n",
+            to: "a")
+        #expect(try await scene.hub(["setup", "--answers", answers, "--yes"]).code == 0)
+        let text = try scene.text()
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        for question in [
+            "Time zone [Asia/Tokyo]:", "Who else?", "anna: language", "anna: unit of weights (kg, lb or st) [lb]:",
+            "[json-lines]:", "path [/tmp/x]:",
+        ] {
+            try await person.answer(question, "")
+        }
+        try await person.answer("Further settings", "")
+        try await person.wait(for: "it is so already; nothing was changed")
+        #expect(await setup.result().code == 0, "\(person.screen)")
+        #expect(try scene.text() == text)
+    }
+
+    @Test func `two at once: the second says that another is at work`() async throws {
+        let scene = try SetupScene()
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        try await person.wait(for: "Time zone")
+        let other = try await scene.hub(["setup", "--yes"])
+        #expect(other.code == 75 && other.errors.contains("another hub setup is at work"), "\(other)")
+        person.type("\u{3}")
+        #expect(await setup.result().code == 130)
+        #expect(scene.files == [])
+    }
+
+    @Test func `a hub that runs follows the file where the person wants it to`() async throws {
+        let scene = try SetupScene()
+        #expect(try await scene.hub(["setup", "--yes"]).code == 0)
+        let hub = try ChildProcess("hub", ["run"], environment: scene.environment)
+        try await hub.line { $0.hasPrefix("hub: ready: ") }
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        try await person.answer("Time zone", "")
+        try await person.answer("Who else?", "zoe")
+        for name in ["me", "zoe"] {
+            for question in ["language", "unit", "time zone", "usual weight"] {
+                try await person.answer("\(name): \(question)", "")
+            }
+        }
+        try await person.answer("Which of them?", "")
+        try await person.answer("Write ", "")
+        try await person.answer("A hub runs.", "")
+        let result = await setup.result()
+        #expect(result.code == 0 && result.output.contains("persons changed: zoe"), "\(result)")
+        let status = try await scene.hub(["profile"])
+        #expect(status.output.contains("zoe"), "\(status)")
+        hub.signal(SIGTERM)
+        #expect(await hub.result().code == 0)
+    }
+}
