@@ -137,6 +137,7 @@ struct BrokerTests {
         let scene = try await Scene(settings: topics(broker, ["scale/#=ble-scale-sync:bath"]))
         try await broker.publish("scale/body-composition", Array(#"{"weight":70}"#.utf8), isRetained: true)
         try await scene.run { () async throws in
+            await connected(scene)
             try await broker.publish("scale/body-composition", Array("no JSON".utf8))
             try await broker.publish("scale/body-composition", Array(#"{"weight":71}"#.utf8))
             await scene.hub.records(1)
