@@ -66,6 +66,8 @@ public final class MQTTClient: @unchecked Sendable {
     private let settings: Settings
     private let handle: OpaquePointer
     private let isStopping = Atomic(false)
+    /// Subscriptions of this connection that the broker has not confirmed.
+    private let unconfirmed = Atomic(0)
     private static let isReady: Bool = mosquitto_lib_init() == MOSQ_ERR_SUCCESS.code
 
     /// - Throws: ``MQTTError`` where there is no memory, or a file of certificates cannot be read.
@@ -80,6 +82,9 @@ public final class MQTTClient: @unchecked Sendable {
         mosquitto_max_inflight_messages_set(handle, 1)
         mosquitto_connect_callback_set(handle) { _, client, code in MQTTClient.of(client)?.connected(code) }
         mosquitto_disconnect_callback_set(handle) { _, client, code in MQTTClient.of(client)?.disconnected(code) }
+        mosquitto_subscribe_callback_set(handle) { _, client, _, count, granted in
+            MQTTClient.of(client)?.subscribed((0..<Int(count)).map { granted?[$0] ?? 128 })
+        }
         mosquitto_message_callback_set(handle) { _, client, message in
             guard let message = message?.pointee else { return }
             MQTTClient.of(client)?.received(message)
@@ -136,11 +141,20 @@ public final class MQTTClient: @unchecked Sendable {
             let reason = String(cString: mosquitto_connack_string(code))
             return settings.changed(.failure(MQTTError(text: "the broker refuses: \(reason)")))
         }
+        guard !settings.topics.isEmpty else { return settings.changed(.success(())) }
+        unconfirmed.store(settings.topics.count, ordering: .relaxed)
         for topic in settings.topics {
             let code = mosquitto_subscribe(handle, nil, topic, 1)
             if code != MOSQ_ERR_SUCCESS.code { settings.changed(.failure(MQTTError("subscribing", code))) }
         }
-        settings.changed(.success(()))
+    }
+
+    /// What is published before the broker has confirmed a subscription need not come; what it has kept for a session may come before.
+    private func subscribed(_ granted: [CInt]) {
+        guard !granted.contains(where: { $0 > 2 }) else {
+            return settings.changed(.failure(MQTTError(text: "the broker refuses a subscription")))
+        }
+        if unconfirmed.subtract(1, ordering: .relaxed).newValue == 0 { settings.changed(.success(())) }
     }
 
     private func disconnected(_ code: CInt) {

@@ -251,9 +251,10 @@ struct BrokerTests {
         #expect(await iterator.next() == "connected")
         try await broker.publish("a/b", Array("1".utf8))
         #expect(await iterator.next() == "a/b 1")
+        // It comes with another connection, before the broker has confirmed what is subscribed, or after.
         var rest: [String] = []
-        while rest.last != "a/b 1", let next = await iterator.next() { rest.append(next) }
-        #expect(rest == ["connected", "a/b 1"])
+        while rest.count < 2, let next = await iterator.next() { rest.append(next) }
+        #expect(rest.sorted() == ["a/b 1", "connected"])
         try await broker.publish("a/c", Array("2".utf8))
         #expect(await iterator.next() == "a/c 2")
         try await Scene.onThread { client.stop() }
