@@ -7,8 +7,8 @@ public struct SectionEditor {
         public init(description: String) { self.description = description }
     }
 
-    public internal(set) var text: String
-    let instance: String
+    public private(set) var text: String
+    private let instance: String
 
     /// - Throws: where the text is not TOML.
     public init(_ text: String, of instance: String) throws(Refusal) {
@@ -18,9 +18,9 @@ public struct SectionEditor {
         }
     }
 
-    var header: String { "[plugin.\(bareOrQuoted(instance))]" }
+    private var header: String { "[plugin.\(bareOrQuoted(instance))]" }
 
-    var section: Entry? { Self.plugins(text).first { $0.name == instance }?.entry }
+    private var section: Entry? { Self.plugins(text).first { $0.name == instance }?.entry }
 
     private static func plugins(_ text: String) -> [Field] {
         guard case .table(let fields)? = TOMLDocument(text).fields.first(where: { $0.name == "plugin" })?.entry.node
@@ -69,24 +69,9 @@ public struct SectionEditor {
     /// Writes `enabled`.
     public mutating func setEnabled(_ truth: Bool) throws(Refusal) {
         guard isEnabled != truth else { return }
-        let byHand = Refusal(description: "write enabled = \(truth) into \(header) by hand")
-        guard case .table(let fields)? = section?.node, let position = section?.position else {
-            throw Refusal(description: "there is no \(header)")
-        }
-        var bytes = Array(text.utf8)
-        let mark = TOMLDocument.mark(of: text)
-        if let range = fields.first(where: { $0.name == "enabled" })?.entry.range {
-            bytes.replaceSubrange(range.lowerBound + mark..<range.upperBound + mark, with: "\(truth)".utf8)
-        } else {
-            var lines = SettingsLines(bytes)
-            guard lines.isHeader(position.line) else { throw byHand }
-            lines.insert("enabled = \(truth)", after: position.line)
-            bytes = lines.bytes
-        }
-        var changed = self
-        changed.text = String(decoding: bytes, as: UTF8.self)
-        guard TOMLDocument(changed.text).faults.isEmpty, changed.isEnabled == truth else { throw byHand }
-        self = changed
+        var editor = try SettingEditor(text, of: ["plugin", instance])
+        try editor.set("enabled", to: .boolean(truth))
+        text = editor.text
     }
 
     /// Takes the section out, with the comments right above it that an empty line divides from what stands before.
@@ -114,7 +99,7 @@ public struct SectionEditor {
     private var others: [String] { Self.plugins(text).map(\.name).filter { $0 != instance } }
 
     /// The lines at which tables begin.
-    static func places(of fields: [Field]) -> [Int] {
+    private static func places(of fields: [Field]) -> [Int] {
         fields.flatMap { field -> [Int] in
             guard field.entry.range == nil else { return [] }
             switch field.entry.node {

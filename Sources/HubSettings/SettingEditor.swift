@@ -51,14 +51,23 @@ public struct SettingEditor {
 
     /// What is written, references such as `${NAME}` as they stand; nil where nothing is, or a table.
     public func value(_ key: String) -> SettingValue? {
-        fields.first { $0.name == key }.flatMap { SettingValue($0.entry.node) }
+        field(key).flatMap { SettingValue($0.node) }
     }
+
+    /// Whether a setting is written, whatever it holds.
+    public func has(_ key: String) -> Bool { field(key) != nil }
+
+    /// Whether what is written is, or has in it, a reference to what stands elsewhere: `${NAME}` or `${file:PATH}`.
+    public func isReference(_ key: String) -> Bool { value(key)?.hasReference ?? false }
+
+    private func field(_ key: String) -> Entry? { fields.first { $0.name == key }?.entry }
 
     /// Writes a setting: in place of its value, else behind what is said of it in a comment, else at the end of the table's own lines.
     ///
     /// - Parameter uncomments: whether a line `# KEY = …` becomes the setting, with what it says behind the value; else it stays above it.
     /// - Throws: with the line to write by hand, where comments stand in the value or the table is written in an unusual way.
     public mutating func set(_ key: String, to value: SettingValue, uncomments: Bool = false) throws(Refusal) {
+        let value = value.revealed()
         guard self.value(key) != value else { return }
         let byHand = Refusal(
             description:
@@ -67,11 +76,10 @@ public struct SettingEditor {
         guard hasTable, let entry else { throw Refusal(description: "there is no \(header)") }
         var bytes = Array(text.utf8)
         let mark = TOMLDocument.mark(of: text)
-        if let written = fields.first(where: { $0.name == key })?.entry {
-            guard SettingValue(written.node) != nil,
-                let range = written.range.map({ $0.lowerBound + mark..<$0.upperBound + mark }),
-                !bytes[range].contains(0x0A) || !bytes[range].contains(UInt8(ascii: "#"))
-            else { throw byHand }
+        if let written = field(key) {
+            guard SettingValue(written.node) != nil, let range = Self.place(of: written, bytes, mark) else {
+                throw byHand
+            }
             bytes.replaceSubrange(range, with: value.toml.utf8)
         } else if let range = entry.range {
             var end = range.upperBound - 1 + mark
@@ -96,17 +104,22 @@ public struct SettingEditor {
         try take(bytes, changing: key, to: value, orElse: byHand)
     }
 
-    /// Takes a setting out, with the line it stands on.
+    /// Takes a setting out, with the line it stands on; a comment behind it stays.
+    ///
+    /// - Throws: with what to do by hand, where comments stand in the value or the table is written in an unusual way.
     public mutating func remove(_ key: String) throws(Refusal) {
-        guard let written = fields.first(where: { $0.name == key })?.entry else { return }
+        guard let written = field(key) else { return }
         let byHand = Refusal(
             description: "\(header) is written in a way that this cannot change; take \(key) out by hand")
-        guard let range = written.range, entry?.range == nil else { throw byHand }
-        let bytes = Array(text.utf8)
+        var bytes = Array(text.utf8)
         let mark = TOMLDocument.mark(of: text)
-        let last = LineTable(bytes).position(of: range.upperBound - 1 + mark).line
-        let lines = SettingsLines(bytes).taken(from: written.position.line, to: last + 1)
-        try take(lines.rest, changing: key, to: nil, orElse: byHand)
+        guard entry?.range == nil, let range = Self.place(of: written, bytes, mark) else { throw byHand }
+        let start = bytes[..<range.lowerBound].lastIndex(of: 0x0A).map { $0 + 1 } ?? mark
+        let rest = bytes[range.upperBound...].prefix { $0 != 0x0A }
+        let comment = rest.drop { $0 == 0x20 || $0 == 0x09 }
+        let end = comment.first == UInt8(ascii: "#") ? comment.startIndex : min(rest.endIndex + 1, bytes.count)
+        bytes.removeSubrange(start..<end)
+        try take(bytes, changing: key, to: nil, orElse: byHand)
     }
 
     /// Writes a table of this name that is not there yet, behind the last of its kind or at the end of the file.
@@ -142,6 +155,13 @@ public struct SettingEditor {
     }
 
     // MARK: - Places
+
+    /// Where a value stands; nil where comments stand between the elements of a list.
+    private static func place(of entry: Entry, _ bytes: [UInt8], _ mark: Int) -> Range<Int>? {
+        guard let range = entry.range.map({ $0.lowerBound + mark..<$0.upperBound + mark }) else { return nil }
+        guard case .array = entry.node else { return range }
+        return bytes[range].contains(0x0A) && bytes[range].contains(UInt8(ascii: "#")) ? nil : range
+    }
 
     /// A line `# KEY = VALUE` among those of the table, and what stands behind the value there: nil where it is not a setting.
     private func sample(
@@ -200,7 +220,8 @@ public struct SettingEditor {
     ) throws(Refusal) {
         let changed = String(decoding: bytes, as: UTF8.self)
         let place = table + [key]
-        guard let after = try? SettingEditor(changed, of: table), after.value(key) == value,
+        guard let after = try? SettingEditor(changed, of: table), after.value(key) == value, after.hasTable,
+            after.has(key) == (value != nil),
             Self.rest(of: TOMLDocument(changed).fields, without: place)
                 == Self.rest(of: TOMLDocument(text).fields, without: place)
         else { throw refusal }
@@ -223,7 +244,10 @@ extension SettingValue {
     /// A value as it is written; nil for tables and what has some in it.
     init?(_ node: Node) {
         switch node {
-        case .string(let text), .date(let text), .time(let text), .dateTime(let text): self = .string(text)
+        case .string(let text), .date(let text), .dateTime(let text): self = .string(text)
+        // A time of day is whole minutes (``SettingType/timeOfDay``).
+        case .time(let text):
+            self = .string(text.hasSuffix(":00") && text.utf8.count == 8 ? String(text.dropLast(3)) : text)
         case .integer(let number): self = .integer(number)
         case .number(let number): self = .number(number)
         case .boolean(let truth): self = .boolean(truth)
@@ -232,6 +256,16 @@ extension SettingValue {
             guard values.count == entries.count else { return nil }
             self = .list(values)
         case .table: return nil
+        }
+    }
+
+    /// Whether the text, or one in the list, has what `hub.conf` takes for a reference.
+    public var hasReference: Bool {
+        switch self {
+        case .string(let text): text.utf8.firstRange(of: Array("${".utf8)) != nil
+        case .secret(let secret): SettingValue.string(secret.reveal()).hasReference
+        case .list(let values): values.contains(where: \.hasReference)
+        case .integer, .number, .boolean: false
         }
     }
 

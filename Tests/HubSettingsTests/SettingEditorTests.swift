@@ -83,9 +83,13 @@ import Testing
         }
         #expect(refusal.description.contains("write list = [\"y\"] there by hand"), "\(refusal)")
         #expect(throws: SettingEditor.Refusal.self) { try editor.set("short", to: .integer(1)) }
+        #expect(throws: SettingEditor.Refusal.self) { try editor.remove("list") }
         #expect(editor.text == Self.file)
         var dotted = try SettingEditor("plugin.a.list = []\n", of: ["plugin", "a"])
         #expect(throws: SettingEditor.Refusal.self) { try dotted.set("other", to: .integer(1)) }
+        #expect(throws: SettingEditor.Refusal.self) { try dotted.remove("list") }
+        try dotted.set("list", to: .boolean(true))
+        #expect(dotted.text == "plugin.a.list = true\n")
         #expect(throws: SettingEditor.Refusal.self) { _ = try SettingEditor("a = \n", of: ["a"]) }
     }
 
@@ -105,6 +109,79 @@ import Testing
         #expect(person == file.replacing("a = 1" + ending, with: "a = 1" + ending + block))
         let rule = try Self.edited(file, ["retention", "heart"]) { try $0.insert("[retention.heart]\ntypes = []\n") }
         #expect(rule == file + ending + ending + "[retention.heart]\ntypes = []\n".replacing("\n", with: ending))
+    }
+
+    private static let section = """
+        # mine
+        [hub]
+        data = "/d"
+
+        [plugin.a]   # here
+        ## How often.
+        # poll = "5min"
+        name = 'old'   # why it is so
+        many = ["x", "y"]
+        noted = [
+          "x", # the first
+        ]
+        long = \"\"\"
+        # inner = 1
+        \"\"\"
+        day = 2024-01-02
+        grants = { read = ["weight"] } # not yours
+
+        # of b
+        [plugin.b]
+        poll = "1h"
+
+        """
+
+    private static let plugin = ["plugin", "a"]
+
+    @Test(arguments: [section, section.replacing("\n", with: "\r\n"), "\u{FEFF}\(section)"])
+    func `a setting that is written and taken out again leaves the file as it was, byte for byte`(_ text: String) throws
+    {
+        let back = try Self.edited(text, Self.plugin) { editor in
+            try editor.set("poll", to: .string("2min"))
+            #expect(editor.text.contains("# poll = \"5min\"\(text.contains("\r\n") ? "\r\n" : "\n")poll = \"2min\""))
+            try editor.set("other", to: .integer(5))
+            try editor.remove("other")
+            try editor.remove("poll")
+            try editor.remove("poll")
+        }
+        #expect(back == text)
+    }
+
+    @Test func `a value takes the place of another, and the comment behind it stays`() throws {
+        #expect(
+            try Self.edited(Self.section, Self.plugin) { try $0.set("name", to: .string("new")) }
+                == Self.section.replacing("'old'", with: "\"new\""))
+        #expect(
+            try Self.edited(Self.section, Self.plugin) { try $0.set("many", to: .list([.string("z")])) }
+                == Self.section.replacing("[\"x\", \"y\"]", with: "[\"z\"]"))
+        #expect(
+            try Self.edited(Self.section, Self.plugin) { try $0.remove("name") }
+                == Self.section.replacing("name = 'old'   # why", with: "# why"))
+    }
+
+    @Test(arguments: [
+        "\"", "\\", "\"\"\"", "'''", "a\nb", "a\r\nb", "x\"\n[plugin.a.grants]\nowner = [\"*\"]\n", "# no comment",
+        "${NAME}", "\u{7F}\u{1}\t", "]", "ü 漢 \u{2028}",
+    ])
+    func `whatever a text has in it, it is one setting's text and nothing else`(_ text: String) throws {
+        for key in ["name", "poll", "new", "long"] {
+            var editor = try SettingEditor(Self.section, of: Self.plugin)
+            try editor.set(key, to: .string(text))
+            let again = try SettingEditor(editor.text, of: Self.plugin)
+            #expect(again.value(key) == .string(text))
+            #expect(again.isReference(key) == text.hasPrefix("${"))
+            #expect(try GrantsEditor(editor.text, of: "a").list("owner") == nil)
+        }
+    }
+
+    @Test func `a line in a long text is not a place for a setting`() throws {
+        let text = try Self.edited(Self.section, Self.plugin) { try $0.set("inner", to: .integer(2)) }
+        #expect(text == Self.section.replacing("# not yours\n", with: "# not yours\ninner = 2\n"))
     }
 
     /// Files of tables in every order, with every kind of line, and a change of one of them.

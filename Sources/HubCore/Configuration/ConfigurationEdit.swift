@@ -57,7 +57,7 @@ struct ConfigurationEdit: Sendable {
     /// - Parameters:
     ///   - declarations: of the program's manifest; `nil` where it is not known.
     ///   - isConfined: whether its program is kept to what it needs.
-    /// - Throws: `command` for what is no setting of it; `forbidden` for what a plugin may not change.
+    /// - Throws: `command` for what is not a setting of it; `forbidden` for what a plugin may not change.
     func judge(_ declarations: [SettingDeclaration]?, isConfined: Bool) throws(CommandFailure) {
         if let asker {
             guard asker != instance else {
@@ -99,8 +99,8 @@ struct ConfigurationEdit: Sendable {
         to text: String, _ declarations: [SettingDeclaration], known instances: [String]
     ) throws(CommandFailure) -> (text: String, changes: [ConfigureReport.Change]) {
         do {
-            var editor = try SectionEditor(text, of: instance)
-            guard editor.hasSection else {
+            var section = try SectionEditor(text, of: instance)
+            guard section.hasSection else {
                 let hint = nearestName(to: instance, among: instances).map { "; did you mean \($0)?" }
                 throw CommandFailure(
                     "command",
@@ -108,16 +108,17 @@ struct ConfigurationEdit: Sendable {
                 )
             }
             var changes: [ConfigureReport.Change] = []
-            if let enabled, editor.isEnabled != enabled {
+            if let enabled, section.isEnabled != enabled {
                 changes.append(.init("enabled", from: .boolean(!enabled), to: .boolean(enabled)))
-                try editor.setEnabled(enabled)
+                try section.setEnabled(enabled)
             }
+            var editor = try SettingEditor(section.text, of: ["plugin", instance])
             for (name, value) in written.map({ ($0.name, Optional($0.value)) }) + removed.map({ ($0, nil) }) {
                 guard let declaration = declarations.first(where: { $0.name == name }) else { continue }
                 let before = editor.text
                 if asker != nil { try mayChange(declaration, from: editor, to: value) }
-                let (was, wasThere) = (editor.written(name), editor.has(name))
-                if let value { try editor.set(name, to: value) } else { try editor.unset(name) }
+                let (was, wasThere) = (editor.value(name), editor.has(name))
+                if let value { try editor.set(name, to: value) } else { try editor.remove(name) }
                 guard editor.text != before else { continue }
                 changes.append(
                     declaration.isSecret
@@ -134,7 +135,7 @@ struct ConfigurationEdit: Sendable {
 
     /// - Throws: `forbidden` for what would let a program reach another place, or name what stands elsewhere.
     private func mayChange(
-        _ declaration: SettingDeclaration, from editor: SectionEditor, to value: SettingValue?
+        _ declaration: SettingDeclaration, from editor: SettingEditor, to value: SettingValue?
     ) throws(CommandFailure) {
         let name = declaration.name
         let byHand = "change it with hub configure \(instance), or in hub.conf"
@@ -145,7 +146,7 @@ struct ConfigurationEdit: Sendable {
         if editor.isReference(name) {
             throw CommandFailure("forbidden", "\(name): hub.conf takes it from elsewhere (\"${…}\"); \(byHand)")
         }
-        let values = [value, editor.written(name), declaration.defaultValue].compactMap(\.self)
+        let values = [value, editor.value(name), declaration.defaultValue].compactMap(\.self)
         if values.contains(where: { !declaration.places(in: $0).isEmpty }) {
             throw CommandFailure(
                 "forbidden", "\(name): names a place of this machine that its program may reach; \(byHand)")
