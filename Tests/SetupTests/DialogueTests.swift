@@ -20,7 +20,7 @@ import Testing
         try await person.answer("did you mean \"Europe/Berlin\"?", "")
         try await person.answer("Names with commas between [me]:", "anna, anna")
         try await person.answer("anna is there twice", "anna, b n")
-        try await person.answer("b n is no name here", "anna, ben")
+        try await person.answer("b n is not a name here", "anna, ben")
         try await person.answer("anna: language and region", "xx_YY")
         try await person.answer("there is no such language", "de_DE")
         try await person.answer("anna: unit of weights", "stone")

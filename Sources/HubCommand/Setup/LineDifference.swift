@@ -51,9 +51,8 @@ struct LineDifference {
     }
 
     private static func lines(_ text: String) -> [String] {
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map {
-            String($0.unicodeScalars.last == "\r" ? String($0.unicodeScalars.dropLast()) : String($0))
-        }
+        // CR and LF together are one character of Swift.
+        var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }.map(String.init)
         if lines.last == "" { lines.removeLast() }
         return lines
     }

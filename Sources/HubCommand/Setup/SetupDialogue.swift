@@ -61,7 +61,7 @@ struct SetupDialogue {
     }
 
     private static func fault(_ name: String, among names: [String]) -> String? {
-        if !HubConfiguration.isName(name) { return "\(name) is no name here: \(HubConfiguration.nameRule)" }
+        if !HubConfiguration.isName(name) { return "\(name) is not a name here: \(HubConfiguration.nameRule)" }
         let twins = names.filter { $0.lowercased() == name.lowercased() }
         return twins.count > 1 ? "\(name) is there twice; upper and lower case count as one" : nil
     }

@@ -183,6 +183,6 @@ extension [SettingsProblem] {
 }
 
 extension SettingsProblem {
-    /// What is wrong, without the place that whoever is asked knows.
+    /// What is wrong, without the place, which a person who is asked knows.
     var reason: String { message + (suggestion.map { "; did you mean \($0)?" } ?? "") }
 }

@@ -51,7 +51,7 @@ struct SetupFile {
         let path = URL(filePath: chosen).standardizedFileURL.resolvingSymlinksInPath().path
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw Failure(.noConfiguration, "\(path): it is no file")
+            throw Failure(.noConfiguration, "\(path): it is not a file")
         }
         return path
     }
