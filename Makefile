@@ -75,8 +75,9 @@ docs: setup
 
 # What README shows; look at them before you commit them.
 pictures: setup-test
+	@.ci/setup pictures
 	for program in $(DEMO); do swift build --product $$program || exit 1; done
-	python3 Tests/Web/Browser/pictures.py .build/debug Docs/Pictures
+	/usr/bin/python3 Tests/Web/Browser/pictures.py .build/debug Docs/Pictures
 
 fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer

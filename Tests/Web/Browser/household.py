@@ -120,7 +120,7 @@ grants = {{ owner = [{grants}] }}
         return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]
 
     def publish(self, records):
-        """Gives records as a program of somebody's does."""
+        """Gives records as a program of a person does."""
         path = self.write("".join(json.dumps(record) + "\n" for record in records), f"records-{time.monotonic_ns()}.jsonl")
         answers = [json.loads(line) for line in self.run("bridge", "publish", "--", "cat", path).split("\n") if line]
         wrong = [answer for answer in answers if "rejected" in json.dumps(answer)]

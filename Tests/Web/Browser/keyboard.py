@@ -1,6 +1,6 @@
 """Uses the page with Tab, Enter and letters alone: keyboard.py PROGRAMS. Prints what was not to be done; exit code 1 where anything was not.
 
-A weight is added, edited, and both are taken back; one from the inbox is given to somebody and taken back; a plugin is enabled. After each
+A weight is added, edited, and both are taken back; one from the inbox is given to a person and taken back; a plugin is enabled. After each
 the hub is asked whether it is so.
 """
 import re, sys, time
