@@ -24,7 +24,20 @@ package enum ValueText {
 
     /// The same, and whether it is hardly true.
     package static func marked(_ stored: StoredRecord, for reader: Reader, finer: Int = 0) -> String {
-        text(stored, for: reader, finer: finer) + (stored.implausible.contains(.value) ? " (implausible)" : "")
+        text(stored, for: reader, finer: finer) + mark(stored)
+    }
+
+    /// The same with names such as `asleepCore` in words, where they are not typed again.
+    package static func spoken(_ stored: StoredRecord, for reader: Reader) -> String {
+        guard case .sample(let sample) = stored.record else { return marked(stored, for: reader) }
+        switch sample.value {
+        case .category(let name, _), .workout(let name, _): return NameWords.text(name) + mark(stored)
+        default: return marked(stored, for: reader)
+        }
+    }
+
+    private static func mark(_ stored: StoredRecord) -> String {
+        stored.implausible.contains(.value) ? " (implausible)" : ""
     }
 
     /// Value and unit as the hub stores them; `nil` for what is not a quantity.

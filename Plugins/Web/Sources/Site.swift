@@ -14,8 +14,6 @@ protocol SiteArea: Sendable {
 /// Each address of the page, and what is there.
 struct Site: Sendable {
     private let parts: WebParts
-    private let attempts = Attempts()
-
     init(_ parts: WebParts) { self.parts = parts }
 
     private var areas: [any SiteArea] {
@@ -40,16 +38,17 @@ struct Site: Sendable {
         for asset in Asset.all { router.get(RouterPath(asset.path)) { _, _ in asset.response } }
         let metrics = MetricsArea(parts: parts)
         metrics.addProbes(to: router)
-        let logIn = LogInPages(parts: parts, attempts: attempts)
+        let logIn = LogInPages(parts: parts, attempts: Attempts())
         router.get("/login") { _, _ in logIn.advice }
         router.get("/login/:link") { _, visit in try logIn.question(visit.parameters.get("link") ?? "") }
         router.post("/login") { request, visit in try await logIn.answer(request, visit) }
 
-        API(parts).add(to: router)
+        let programs = router.group().add(middleware: APIGuard(parts: parts, attempts: Attempts()))
+        API(parts: parts).add(to: router, inside: programs)
+        metrics.add(to: programs)
         let inside = router.group().add(middleware: SessionGuard(parts: parts))
         inside.post("/logout") { request, visit in try await logIn.end(request, visit) }
         for area in areas { area.add(to: inside) }
-        metrics.add(to: inside)
         return router.buildResponder()
     }
 }
@@ -92,14 +91,14 @@ struct Choice: Sendable {
         notice = request.method == .get ? parts.notices.take(of: viewer) : nil
     }
 
-    /// The same for the person whose a record is; without one where it is no person's.
+    /// The same for the person whose a record is; without one where it belongs to no person.
     func with(_ record: StoredRecord) -> Choice {
         var choice = self
         choice.person = record.assignment.person.flatMap { owner in persons.first { $0.name == owner.name } }
         return choice
     }
 
-    /// The same for what is no person's.
+    /// The same for what belongs to no person.
     var withoutPerson: Choice {
         var choice = self
         choice.person = nil

@@ -103,7 +103,7 @@ struct DeliveriesTests {
         #expect(post.status == 404 && post.body == unknown.body)
         #expect(
             try await scene.get("/deliveries/record?number=2", cookie: owner).fields["location"] == "/records/2/story")
-        // Given to another person, it is no more ben's.
+        // Given to another person, it is no longer ben's.
         _ = try await scene.command("assign", "2", "--to", "me")
         #expect(try await scene.get("/records/2/story", cookie: ben).body == unknown.body)
     }

@@ -12,7 +12,10 @@ struct MetricsTests {
     {
         let scene = try await Scene()
         for person in ["me", "ben"] { _ = try await scene.command("log", "weight", "83.125kg", "--person", person) }
-        #expect(try await scene.get("/metrics").status != 200)
+        #expect(try await scene.get("/metrics").status == 401)
+        let (all, bens) = (try await scene.token("prometheus"), try await scene.token("bens", person: "ben"))
+        #expect(try await scene.get("/metrics", fields: Scene.bearer(all)).status == 200)
+        #expect(try await scene.get("/metrics", fields: Scene.bearer(bens)).status == 404)
         #expect(try await scene.get("/metrics", cookie: try await scene.logIn("ben")).status == 404)
         let owner = try await scene.logIn()
         for _ in 0..<3 { _ = try await scene.get("/types/weight?person=ben", cookie: owner) }
@@ -27,6 +30,7 @@ struct MetricsTests {
             ("hub_store_ok", 1), ("hub_plugin_alive{plugin=\"web\"}", 1),
             ("web_requests_total{route=\"/types/{type}\",status=\"2xx\"}", 3),
             ("web_request_duration_seconds_count{route=\"/types/{type}\"}", 3), ("web_sessions", 2),
+            ("web_event_streams", 0),
         ] { #expect(lines.contains("\(name) \(value)"), "\(name) \(value): \(answer.body)") }
         // Who asks for what there is not does not make a figure for each.
         #expect(lines.count { $0.hasPrefix("web_requests_total{route=\"other\"") } == 1)

@@ -157,7 +157,7 @@ struct ReadingTests {
         for number in seen[25..<50] { #expect(middle.contains("<td>\(number)</td>"), "\(number)") }
     }
 
-    @Test func `what is no number has a list that says what it is`() async throws {
+    @Test func `what is not a number has a list that says what it is`() async throws {
         let scene = try await Scene()
         let group = #""kind":"correlation","group":"g""#
         let lines =
@@ -170,11 +170,11 @@ struct ReadingTests {
         try await Self.fill(scene, lines)
         let cookie = try await scene.logIn()
         let pressure = try await scene.get("/types/bloodPressure", cookie: cookie).body
-        #expect(pressure.contains("121 mmHg / 79 mmHg") && !pressure.contains("(a group)"))
+        #expect(pressure.contains("121/79 mmHg") && !pressure.contains("(a group)"))
         #expect(pressure.contains("/types/bloodPressureSystolic"))
-        #expect(try await scene.get("/types/workout", cookie: cookie).body.contains("running, 32 min"))
+        #expect(try await scene.get("/types/workout", cookie: cookie).body.contains("Running, 32 min"))
         let all = try await scene.get("/data", cookie: cookie).body
-        for words in ["121 mmHg / 79 mmHg", "running, 32 min", "4 types"] { #expect(all.contains(words), "\(words)") }
+        for words in ["121/79 mmHg", "Running, 32 min", "4 types"] { #expect(all.contains(words), "\(words)") }
     }
 
     @Test func `who may see one person finds no other behind any address of the reading pages`() async throws {
@@ -208,7 +208,7 @@ struct ReadingTests {
         for path in ["/types/weigth", "/data?page=0", "/data?page=2", "/data?page=x"] {
             #expect(try await scene.get(path, cookie: cookie).status == 404, "\(path)")
         }
-        // What is right and has nothing is no error.
+        // What is right and has nothing is not an error.
         for fields in [
             "from=1800-01-01&to=1800-01-02", "from=2199-01-01&to=2200-12-31", "from=1800-01-01&to=2200-12-31",
         ] {
@@ -233,7 +233,7 @@ struct ReadingTests {
     }
 }
 
-/// When a goal is reached, and what is no goal.
+/// When a goal is reached, and what is not a goal.
 @Suite struct GoalTests {
     private let today = LocalDate(2026, 11, 26)!
 

@@ -19,7 +19,7 @@ extension Scene {
         try await post("/api/v1" + path, body, fields: Self.bearer(token) + ["Content-Type: application/json"])
     }
 
-    private static func bearer(_ token: String?) -> [String] { token.map { ["Authorization: Bearer \($0)"] } ?? [] }
+    static func bearer(_ token: String?) -> [String] { token.map { ["Authorization: Bearer \($0)"] } ?? [] }
 
     /// `events.py`, which listens.
     func listen(_ words: [String], tokens: [String]) throws -> ChildProcess {

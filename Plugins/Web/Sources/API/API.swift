@@ -7,16 +7,14 @@ struct API: Sendable {
     static let root = "/api/v1"
 
     let parts: WebParts
-    private let attempts = Attempts()
-
-    init(_ parts: WebParts) { self.parts = parts }
 
     static let routes: [APIRoute] =
         RecordRoutes.all + FigureRoutes.all + WriteRoutes.all + HubRoutes.all + EventRoutes.all
 
-    /// - Parameter router: that of the site, where no one is known yet.
-    func add(to router: Router<Visit>) {
-        let inside = router.group().add(middleware: APIGuard(parts: parts, attempts: attempts))
+    /// - Parameters:
+    ///   - router: that of the site, where no one is known yet.
+    ///   - inside: where ``APIGuard`` stands.
+    func add(to router: Router<Visit>, inside: some RouterMethods<Visit>) {
         for (path, routes) in Dictionary(grouping: Self.routes, by: \.path) {
             let place = RouterPath(Self.root + path)
             for route in routes {

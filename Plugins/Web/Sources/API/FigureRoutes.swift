@@ -84,7 +84,8 @@ enum FigureRoutes {
         }
         (filter.from, filter.to) = (try midnight("from", 0), try midnight("to", 1))
         if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
-            throw Refusal(.conflict, "This is no span of days", "from: it is to be no later than to.", member: "from")
+            throw Refusal(
+                .conflict, "This is not a span of days", "from: it is to be no later than to.", member: "from")
         }
         return try await call.records(
             QueryRequest(id: 0, filter: filter, order: .time, limit: call.integer("limit"), next: call.text("next")))

@@ -77,7 +77,7 @@ enum OpenAPI {
             ("400", "A parameter or the body is not what it is to be."), ("401", "No token, or one that is none."),
             ("403", "The token's scope, or hub.conf, does not allow it."),
             ("404", "There is no such thing, or it is another's."), ("409", "Parameters that do not go together."),
-            ("410", "The cursor is of a store that is no more: begin again."), ("421", "Another name of this place."),
+            ("410", "The cursor is of a store that was replaced: begin again."), ("421", "Another name of this place."),
             ("422", "The hub does not take it; code and detail say why."), ("429", "Too much at once: later again."),
             ("502", "The hub has not answered."), ("503", "The hub is busy: later again."),
             ("504", "It took too long; it may have happened."),
@@ -108,7 +108,7 @@ enum OpenAPI {
             index += 1
             let name = String(cString: file.name)
             let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.size))
-            guard let tree = JSONTree(bytes) else { preconditionFailure("Docs/Schemas: \(name) is no JSON") }
+            guard let tree = JSONTree(bytes) else { preconditionFailure("Docs/Schemas: \(name) is not JSON") }
             schemas.append(.init(name, moved(tree, in: name)))
         }
         return [

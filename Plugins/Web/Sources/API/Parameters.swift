@@ -64,7 +64,7 @@ extension APICall {
         filter.sources = texts("source")
         (filter.from, filter.to) = (time("from"), time("to"))
         if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
-            throw Refusal(.conflict, "This is no span of time", "from: it is to be before to.", member: "from")
+            throw Refusal(.conflict, "This is not a span of time", "from: it is to be before to.", member: "from")
         }
         return filter
     }

@@ -85,7 +85,7 @@ extension APICall {
 
     /// The body: arguments of a command of the hub, by name.
     ///
-    /// - Throws: ``Refusal`` for what is no JSON object, or has what no command takes.
+    /// - Throws: ``Refusal`` for what is not a JSON object, or has what no command takes.
     func arguments() async throws -> [String: SettingValue] {
         let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces)
         guard type?.lowercased() == "application/json" else {
@@ -136,7 +136,7 @@ extension APICall {
     func checkNumbers(_ values: [SettingValue]) async throws {
         guard viewer.person != nil else { return }
         let numbers = values.compactMap(\.integer)
-        // What is no number the hub refuses by name; what is no record of the viewer's is not there.
+        // What is not a number the hub refuses by name; a record that is not the viewer's is not there.
         guard numbers.count == values.count, numbers.count <= 1_000 else { return }
         var query = QueryRequest(id: 0)
         query.filter.numbers = numbers

@@ -44,6 +44,6 @@ struct Viewer: Sendable {
         return all.filter { $0.name == person }
     }
 
-    /// What is no person's, such as a record in the inbox, only the owner sees.
+    /// What belongs to no person, such as a record in the inbox, only the owner sees.
     func maySee(_ record: StoredRecord) -> Bool { person.map { record.assignment.person?.name == $0 } ?? true }
 }

@@ -2,7 +2,6 @@ import HTMLText
 import HealthText
 import Hummingbird
 import PluginKit
-import Samples
 
 /// The page Devices, for the owner.
 struct DevicesArea: SiteArea {
@@ -96,7 +95,5 @@ struct DevicesPage: Sendable {
             """
     }
 
-    private static func moment(_ text: String) -> String {
-        (try? Timestamp(parsing: text)).map { MomentText.second($0) } ?? text
-    }
+    private static func moment(_ text: String) -> String { LocalTime.text(text) ?? text }
 }

@@ -21,7 +21,7 @@ struct RecordEvent: Sendable {
             ? EventText.event("retraction", id: cursor, data: json) : EventText.event("record", id: cursor, data: json)
     }
 
-    /// The hub has sent what is no record.
+    /// The hub has sent what is not a record.
     struct Unreadable: Error {}
 }
 

@@ -9,6 +9,9 @@ final class EventSeats: Sendable {
 
     private let taken = Mutex<[String: Int]>([:])
 
+    /// How many listen.
+    var count: Int { taken.withLock { $0.values.reduce(0, +) } }
+
     /// One place, which is free again when this is gone.
     final class Seat: Sendable {
         private let seats: EventSeats

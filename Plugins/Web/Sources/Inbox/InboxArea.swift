@@ -53,15 +53,18 @@ struct InboxPage: Sendable {
         return found.reversed()
     }
 
+    /// Systolic stands before diastolic; all else as it came.
+    private static func place(_ record: StoredRecord) -> Int { record.type == .bloodPressureDiastolic ? 1 : 0 }
+
     private func card(_ weighing: Weighing, _ choice: Choice) -> HTML {
         let reader = choice.withoutPerson.reader
         let first = weighing.records.first
         let values = weighing.records.filter { record in
             if case .sample(let sample) = record.record { return sample.value != .correlation }
             return true
-        }
+        }.sorted { Self.place($0) < Self.place($1) }
         let lines = HTML.each(values) { record in
-            "<li>\(TypeName.text(record.type)) <strong>\(ValueText.text(record, for: reader))</strong> (\(RecordPage.link(record.number)))</li>"
+            "<li>\(TypeName.text(record.type)) <strong>\(ValueText.spoken(record, for: reader))</strong> (\(RecordPage.link(record.number)))</li>"
         }
         let source = first.map { RecordText.source($0.record.source) } ?? ""
         return """
@@ -81,7 +84,7 @@ struct InboxPage: Sendable {
             let reader = choice.with(record).reader
             table.rows.append([
                 RecordPage.link(record.number), "\(TypeName.text(record.type))",
-                "\(ValueText.text(plain, for: reader))", "\(RecordText.when(record, reader))",
+                "\(ValueText.spoken(plain, for: reader))", "\(RecordText.when(record, reader))",
                 "\(record.assignment.person?.name ?? "no one's yet")",
                 "\(Doubts.of(record).joined(separator: "; "))",
                 """

@@ -6,7 +6,7 @@ import NIOCore
 import PluginKit
 import PrometheusText
 
-/// `/metrics` for the owner's programs, and `/health` and `/ready`, which say nothing but yes or no.
+/// `/metrics` for the owner's programs, which come with a token, and `/health` and `/ready`, which say nothing but yes or no.
 struct MetricsArea: Sendable {
     let parts: WebParts
     private let readiness: Readiness
@@ -50,6 +50,7 @@ struct MetricsArea: Sendable {
         }
         let own = parts.metrics
         own.gauge("web_sessions", Double(try await parts.access.sessions(at: parts.hub.clock.now()).count))
+        own.gauge("web_event_streams", Double(parts.seats.count))
         own.gauge("web_resident_memory_bytes", ProcessFigures.residentBytes)
         return figures.registry.text + own.text
     }

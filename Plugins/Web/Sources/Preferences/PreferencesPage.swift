@@ -106,6 +106,6 @@ enum Units {
 }
 
 extension TypeRegistry {
-    /// `nil` for what is no type's name.
+    /// `nil` for what is not a type's name.
     fileprivate func type(_ id: TypeID?) -> HealthType? { id.flatMap { type($0) } }
 }

@@ -42,7 +42,7 @@ struct LatestCard: Sendable {
 }
 
 extension HealthReader {
-    /// What correlations of one type consist of, in words, by their numbers: `134 mmHg / 74 mmHg`, `Lunch: Carbohydrates 40 g, …`.
+    /// What correlations of one type consist of, in words, by their numbers: `134/74 mmHg`, `Lunch: Carbohydrates 40 g, …`.
     func members(of correlations: [StoredRecord], _ subject: Subject) async throws -> [Int64: String] {
         let samples = correlations.compactMap { record in
             if case .sample(let sample) = record.record, sample.value == .correlation { (record, sample) } else { nil }
@@ -74,9 +74,14 @@ extension HealthReader {
     private static func words(
         _ members: [StoredRecord], of record: StoredRecord, _ needed: [TypeID], _ subject: Subject
     ) -> String {
-        func value(_ member: StoredRecord) -> String { ValueText.marked(member, for: subject.reader) }
+        func value(_ member: StoredRecord) -> String { ValueText.spoken(member, for: subject.reader) }
         guard needed.isEmpty else {
-            return needed.compactMap { type in members.first { $0.type == type }.map(value) }.joined(separator: " / ")
+            let values = needed.compactMap { type in members.first { $0.type == type }.map(value) }
+            let parts = values.map { ($0.prefix { !$0.isWhitespace }, $0.drop { !$0.isWhitespace }) }
+            guard let unit = parts.last?.1, parts.allSatisfy({ $0.1 == unit }) else {
+                return values.joined(separator: " / ")
+            }
+            return parts.map(\.0).joined(separator: "/") + unit
         }
         let parts = members.map { "\(TypeName.text($0.type)) \(value($0))" }.sorted()
         return "\(value(record)): \(parts.prefix(8).joined(separator: ", "))\(parts.count > 8 ? ", …" : "")"

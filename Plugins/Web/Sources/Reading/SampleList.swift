@@ -38,7 +38,7 @@ struct SampleList: Sendable {
         func place(_ name: String) throws -> Place? {
             guard let text = request.field(name) else { return nil }
             guard let place = Place(text) else {
-                throw Refusal(.badRequest, "\(name) is no place in a list", "Go on from the page of the type.")
+                throw Refusal(.badRequest, "\(name) is not a place in a list", "Go on from the page of the type.")
             }
             return place
         }
@@ -126,7 +126,7 @@ struct RecordCells: Sendable {
 
     /// The value; of a category that lasted and of a workout how long as well, and what was reached.
     static func words(_ sample: Sample, _ stored: StoredRecord, _ reader: Reader) -> String {
-        let text = ValueText.marked(stored, for: reader)
+        let text = ValueText.spoken(stored, for: reader)
         let seconds = Double(sample.end.microseconds - sample.start.microseconds) / 1_000_000
         switch sample.value {
         case .category: return seconds > 0 ? "\(text), \(NumberText.duration(seconds: seconds))" : text

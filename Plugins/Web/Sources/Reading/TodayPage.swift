@@ -102,7 +102,7 @@ struct TodayPage: Sendable {
 }
 
 extension StoredRecord {
-    /// When it ended; of what is no sample, never.
+    /// When it ended; of what is not a sample, never.
     var end: Int64 { if case .sample(let sample) = record { sample.end.microseconds } else { .min } }
 }
 

@@ -26,7 +26,7 @@ struct TypeWindow: Sendable {
             guard let text = request.field(name) else { return nil }
             guard let date = LocalDate(text), Self.years.contains(date.year) else {
                 throw Refusal(
-                    .badRequest, "\(name) is no day",
+                    .badRequest, "\(name) is not a day",
                     "The address takes a day of the years 1800 to 2200, such as \(name)=\(today.text).")
             }
             return date
@@ -52,7 +52,7 @@ struct TypeWindow: Sendable {
             return
         }
         guard let asked = Unit(rawValue: name) else {
-            throw Refusal(.badRequest, "by is no unit", "The address takes by=hour, day, week, month or year.")
+            throw Refusal(.badRequest, "by is not a unit", "The address takes by=hour, day, week, month or year.")
         }
         unit = fitting.contains(asked) ? asked : fitting.first ?? .year
     }

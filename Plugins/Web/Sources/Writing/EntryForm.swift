@@ -60,7 +60,7 @@ struct EntryForm: Sendable {
                 + fields.line("second", names[1], isNumber: true, isNeeded: true) + unit(fields)
         case .choice:
             let options = type.values.filter { !$0.isOldName }.map {
-                FormOption(value: $0.name, text: Words.of($0.name))
+                FormOption(value: $0.name, text: NameWords.text($0.name))
             }
             return fields.choice("value", TypeName.text(type.id), options)
         case .text: return fields.line("value", TypeName.text(type.id), isNeeded: true)
@@ -68,10 +68,10 @@ struct EntryForm: Sendable {
             return fields.line("value", "What was eaten", isNeeded: true)
                 + fields.line("energy", "Energy", hint: "In kcal, unless you type another unit.", isNumber: true)
                 + HTML.each(["protein", "carbohydrates", "fat", "sugar", "fiber"]) {
-                    fields.line($0, Words.of($0), hint: "In g, unless you type another unit.", isNumber: true)
+                    fields.line($0, NameWords.text($0), hint: "In g, unless you type another unit.", isNumber: true)
                 } + others(fields)
         case .workout:
-            let options = WorkoutActivity.all.map { FormOption(value: $0.name, text: Words.of($0.name)) }
+            let options = WorkoutActivity.all.map { FormOption(value: $0.name, text: NameWords.text($0.name)) }
                 .sorted { $0.text < $1.text }
             return fields.choice("value", "Activity", options)
                 + fields.line(
@@ -206,14 +206,4 @@ struct EntryFault: Error {
     let field, message: String
 
     init(_ field: String, _ message: String) { (self.field, self.message) = (field, message) }
-}
-
-/// A name such as `asleepCore` as people read it.
-enum Words {
-    static func of(_ name: String) -> String {
-        let words = name.reduce(into: "") { text, letter in
-            text += letter.isUppercase && !text.isEmpty ? " \(letter.lowercased())" : String(letter)
-        }
-        return words.prefix(1).uppercased() + words.dropFirst()
-    }
 }

@@ -52,7 +52,7 @@ struct EntryPage: Sendable {
         let options = HTML.each(groups) { group, types in
             let options = types.map { FormOption(value: $0.id.rawValue, text: $0.displayName) }
                 .sorted { $0.text < $1.text }
-            return "<optgroup label=\"\(Words.of(group))\">\(FormFields.options(options, chosen: nil))</optgroup>"
+            return "<optgroup label=\"\(NameWords.text(group))\">\(FormFields.options(options, chosen: nil))</optgroup>"
         }
         let title = choice.persons.count > 1 ? "Add for \(person.name)" : "Add"
         return PageAnswer.page(

@@ -26,7 +26,7 @@ struct RecordPage: Sendable {
             return PageAnswer.page(
                 frame.html(
                     Self.list([
-                        ("Value", "\(ValueText.marked(record, for: choice.reader))"),
+                        ("Value", "\(ValueText.spoken(record, for: choice.reader))"),
                         ("Day", "\(choice.reader.date(day.date))"), ("Source", "\(RecordText.source(day.source))"),
                     ]) + "<p>A day's value is computed: what it is made of can be edited.</p>"))
         case .sample(let sample):
@@ -45,7 +45,7 @@ struct RecordPage: Sendable {
     private func facts(_ record: StoredRecord, _ sample: Sample, _ choice: Choice) -> HTML {
         let reader = choice.reader
         var facts: [(StaticString, HTML)] = []
-        let value = ValueText.marked(record, for: reader)
+        let value = ValueText.spoken(record, for: reader)
         if !value.isEmpty { facts.append(("Value", "<span class=\"big\">\(value)</span>")) }
         if case .quantity(let value, let unit) = sample.value {
             facts.append(("As it was given", "\(ValueText.exact((value, unit)))"))
@@ -88,7 +88,7 @@ struct RecordPage: Sendable {
         for other in others {
             table.rows.append([
                 Self.link(other.number), "\(TypeName.text(other.type))",
-                "\(ValueText.marked(other, for: choice.reader))",
+                "\(ValueText.spoken(other, for: choice.reader))",
             ])
         }
         return table.html
@@ -120,8 +120,8 @@ struct RecordPage: Sendable {
             caption: "Versions, the newest \(Self.shownVersions)", columns: ["Stored", "Value", "When", "How"])
         for version in RecordVersion.all(in: answer) where choice.viewer.maySee(version.record) {
             table.rows.append([
-                "\(version.recordedAt.map { MomentText.second($0) } ?? "")",
-                "\(ValueText.marked(version.record, for: choice.reader))",
+                "\(version.recordedAt.map { LocalTime.text($0.microseconds) } ?? "")",
+                "\(ValueText.spoken(version.record, for: choice.reader))",
                 "\(RecordText.when(version.record, choice.reader))", "\(version.how(for: choice.viewer))",
             ])
         }

@@ -8,7 +8,7 @@ import Samples
 enum RecordText {
     /// `Weight 80.4 kg, 2026-03-15 07:30:05 +01:00`.
     static func line(_ record: StoredRecord, _ reader: Reader) -> HTML {
-        let value = ValueText.marked(record, for: reader)
+        let value = ValueText.spoken(record, for: reader)
         let parts = ["\(TypeName.text(record.type)) \(value)".trimmed, when(record, reader)]
         return "\(parts.filter { !$0.isEmpty }.joined(separator: ", "))"
     }
