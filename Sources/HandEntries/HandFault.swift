@@ -1,7 +1,7 @@
 /// Why what a person has typed is not taken, or the hub's answer to it is not understood.
 package struct HandFault: Error, Hashable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
-        /// What was typed is no value, time or name; the message says what to type instead.
+        /// What was typed is not a value, time or name; the message says what to type instead.
         case typed
         /// The hub's answer is none that this program knows.
         case answer

@@ -49,7 +49,7 @@ public struct Chart: Sendable {
     private let from, to: Int64
 
     /// - Parameters:
-    ///   - points: in the order of time; those that are no numbers are left out.
+    ///   - points: in the order of time; those that are not numbers are left out.
     ///   - from: where the chart begins, microseconds since 1970; with the first point if not given.
     ///   - to: where it ends; with the last if not given.
     ///   - format: of the values.

@@ -4,7 +4,7 @@ package import Samples
 
 /// A page of the story of a record, as the hub answers `trace`.
 package struct RecordStory: Sendable {
-    /// What the hub sent is no story, or has a record that this program cannot read; in words.
+    /// What the hub sent is not a story, or has a record that this program cannot read; in words.
     package struct Unreadable: Error {
         package let reason: String
     }

@@ -153,7 +153,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `R8.180 what is no setting of the program is refused to everyone, and what gives rights above all`()
+    @Test func `R8.180 what is not a setting of the program is refused to everyone, and what gives rights above all`()
         async throws
     {
         let ground = try await Ground()

@@ -154,7 +154,7 @@ import Testing
         #expect(reading.faults == ["/1 size"] && reading.samples.count == 1)
     }
 
-    @Test func `What is no separator does not count, and neither does what is within bounds`() throws {
+    @Test func `What is not a separator does not count, and neither does what is within bounds`() throws {
         let text = String(repeating: #",],[\",\\"#, count: 300_000)
         let members = (0..<9_999).map { "\"m\($0)\":[]" }.joined(separator: ",")
         let reading = try Reading(#"{"data":{"metrics":[],"x":"\#(text)","y":{\#(members)}}}"#, .healthAutoExport)

@@ -40,7 +40,7 @@ import Testing
         for name in Self.names { _ = try Fixture.bytes(name) }
     }
 
-    /// What is no JSON object, and where else it is tested.
+    /// What is not a JSON object, and where else it is tested.
     static let elsewhere = [
         "bad-multipart.txt": "DoorTests", "plain-bad-type.txt": "DoorTests", "ble-scale-sync.jsonl": "below",
         "openscale-mqtt.jsonl": "below, BrokerTests",

@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test
-    func `What apps count is of a source for each, but what began while they had one together, and what is no sum`()
+    func `What apps count is of a source for each, but what began while they had one together, and what is not a sum`()
         throws
     {
         func steps(_ start: String, _ app: String) -> String {

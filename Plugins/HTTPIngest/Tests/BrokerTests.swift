@@ -157,7 +157,7 @@ struct BrokerTests {
             try await broker.publish(topic, Array(#"{"weight":71}"#.utf8), isRetained: true)
             await scene.hub.records(1)
         }
-        // It was taken when it was published: that the broker has it is no loss.
+        // It was taken when it was published: that the broker has it loses nothing.
         try await scene.run { () async throws in
             await connected(scene, times: 2)
             try await broker.publish(topic, Array(#"{"weight":72}"#.utf8), isRetained: true)

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is no JSON by its type is refused with what to do`() async throws {
+    @Test func `A body that is not JSON by its type is refused with what to do`() async throws {
         let scene = try await Scene()
         let bodies = [
             ("bad-multipart.txt", "/ingest/hae", "multipart/form-data; boundary=b", "choose JSON as export format"),

@@ -22,9 +22,9 @@ struct DemoTour {
     static func hints(_ step: DemoStep, _ outcome: DemoOutcome) -> [String] {
         switch (step.deed, outcome) {
         case (.weighs, .decided(let decision)) where decision.person == nil:
-            ["the page Inbox asks whose this is: one press gives it to somebody"]
+            ["the page Inbox asks whose this is: one press gives it to a person"]
         case (.weighs(let weighing), .decided(let decision)):
-            ["somebody stepped on the scale: the first page has the weight when it is read again"]
+            ["a person stepped on the scale: the first page has the weight when it is read again"]
                 + (decision.fat == nil || weighing.scale != .hs5 ? [] : ["All data has what the HS5 measures besides"])
         case (.fails, .fault): ["Devices says what is the matter with each scale, and how full its battery is"]
         case (.returns, .remembered(let decisions, _)) where !decisions.isEmpty:

@@ -14,7 +14,7 @@ actor IntakeMemory {
 
     private static let appsKey = "apps-since"
 
-    /// Whoever has had a token may have sent what is stored under the one source of all apps: what began before keeps it.
+    /// A person who had a token before may have sent what is stored under the one source of all apps: what began before keeps it.
     func begin(hasTokens: Bool, now: Int64) async throws {
         try await state.transaction { transaction in
             guard try transaction.value(Self.appsKey) == nil else { return }
