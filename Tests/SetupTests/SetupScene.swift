@@ -12,7 +12,7 @@ final class Person: Sendable {
     private let far: FileHandle
     private let seen = Watched<[UInt8]>([])
     /// How much of it has been waited for already.
-    private let read = Mutex(0)
+    private let place = Mutex(0)
 
     init() throws {
         var (near, far): (Int32, Int32) = (0, 0)
@@ -21,7 +21,11 @@ final class Person: Sendable {
         self.far = FileHandle(fileDescriptor: far, closeOnDealloc: true)
         let (person, seen) = (self.near, seen)
         Thread.detachNewThread {
-            while case let bytes = person.availableData, !bytes.isEmpty { seen.change { $0 += bytes } }
+            // Not by availableData, which ends the process where the other end of a terminal is gone.
+            var room = [UInt8](repeating: 0, count: 4_096)
+            while case let count = read(person.fileDescriptor, &room, room.count), count > 0 {
+                seen.change { $0 += room[..<count] }
+            }
         }
     }
 
@@ -44,12 +48,12 @@ final class Person: Sendable {
     }
 
     func wait(for text: String) async throws {
-        let start = read.withLock { $0 }
+        let start = place.withLock { $0 }
         let wanted = Array(text.utf8)
         await seen.wait(upTo: .seconds(60)) { $0[start...].firstRange(of: wanted) != nil }
         let range = seen.value[start...].firstRange(of: wanted)
         let found = try #require(range, "\(text) was not asked:\n\(screen)")
-        read.withLock { $0 = found.upperBound }
+        place.withLock { $0 = found.upperBound }
     }
 }
 
@@ -80,10 +84,14 @@ struct SetupScene {
         return names.filter { !$0.hasPrefix(".local") && !$0.hasPrefix("r/") && $0 != "r" }.sorted()
     }
 
-    func hub(_ arguments: [String], input: FileHandle? = nil) async throws -> ChildProcess.Result {
-        try await ChildProcess(
+    /// In the scene's own folder: where the tests are run, the project's `hub.conf` would count.
+    func start(_ arguments: [String], input: FileHandle? = nil) throws -> ChildProcess {
+        try ChildProcess(
             "/usr/bin/env", ["-C", folder.path, Programs.path("hub")] + arguments, environment: environment,
-            input: input
-        ).result()
+            input: input)
+    }
+
+    func hub(_ arguments: [String], input: FileHandle? = nil) async throws -> ChildProcess.Result {
+        try await start(arguments, input: input).result()
     }
 }

@@ -8,7 +8,7 @@ final class DemoHub: Sendable {
         struct Plugin: Decodable, Sendable {
             var name: String
             var alive: Bool
-            var lastError: String?
+            var lastError, advice: String?
         }
         /// By the hub's clock, RFC 3339.
         var time: String
@@ -17,7 +17,9 @@ final class DemoHub: Sendable {
         /// What is wrong with a plugin, a sentence each.
         var problems: [String] {
             plugins.compactMap { plugin in
-                plugin.alive ? nil : "\(plugin.name) is not well: \(plugin.lastError ?? "it does not run")"
+                let said = plugin.advice ?? (plugin.alive ? nil : plugin.lastError)
+                return plugin.alive && plugin.advice == nil
+                    ? nil : "\(plugin.name) is not well: \(said ?? "it does not run")"
             }
         }
     }

@@ -66,8 +66,14 @@ struct DemoSetup: Sendable {
     private func greet(_ hub: DemoHub, _ greeting: [String]) async throws {
         guard page.isOpen else { return await story.begin(greeting) }
         await story.show()
-        let link = try await page.link(hub)
-        await story.begin(DemoTour.beginning(link) + greeting)
+        do {
+            let link = try await page.link(hub)
+            await story.begin(DemoTour.beginning(link) + greeting)
+        } catch {
+            // What holds the story back is told at the end; until then it goes on.
+            await story.begin(greeting)
+            throw error
+        }
     }
 
     /// Starts the hub once more, without scales, for who looks around until Exist's part is built.

@@ -174,7 +174,8 @@ extension ExportReader {
             }
             guard let bytes = self.document(file, upTo: room, isPart: true) else { continue }
             room -= bytes.count
-            writer.facts = [("identifier", text("identifier") ?? ""), ("encoding", "base64")]
+            writer.facts = [("encoding", "base64")]
+            if let identifier = text("identifier") { writer.facts.insert(("identifier", identifier), at: 0) }
             give(Self.packed(bytes), of: file, key + " a\(number + 1)".utf8, writer)
         }
     }
@@ -217,7 +218,7 @@ extension ExportReader {
 
     /// The files of the export that a document names as `url`, such as those of FHIR's Attachment, each once.
     private func attachments(of document: [UInt8]) -> [String] {
-        var found: [String] = []
+        var (found, seen) = ([String](), Set<String>())
         let mark: StaticString = "\"url\""
         document.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return }
@@ -230,7 +231,7 @@ extension ExportReader {
                 let text = bytes[(place + 1)...].prefix { $0 != 0x22 }
                 guard text.count <= 4_096, let last = text.split(separator: 0x2F).last else { continue }
                 let name = "clinical-records/" + String(decoding: last, as: UTF8.self).replacing("\\", with: "")
-                if package.has(name), !found.contains(name), found.count <= 100 { found.append(name) }
+                if package.has(name), seen.insert(name).inserted { found.append(name) }
             }
         }
         return found

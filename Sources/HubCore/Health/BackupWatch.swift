@@ -19,9 +19,8 @@ struct BackupWatch {
         }
         let now = (Int(list.st_mtim.tv_sec), Int(list.st_mtim.tv_nsec), Int(list.st_size))
         if let seen, seen == now { return }
-        // What cannot be read now is looked at again when it has changed.
-        seen = now
-        newest = (try? KnownBackup.all(of: store))?.last { $0.head != nil }
+        guard let all = try? KnownBackup.all(of: store) else { return }
+        (seen, newest) = (now, all.last { $0.head != nil })
     }
 }
 
