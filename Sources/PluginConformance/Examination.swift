@@ -97,7 +97,7 @@ package actor Examination {
         let stage = try await stage()
         let life = stage.start()
         _ = await stage.comes { !$0.hellos.isEmpty }
-        await stage.settle(atLeast: stage.trial.manifest.writes.isEmpty ? 0 : 1)
+        await stage.settle(atLeast: stage.trial.manifest.isSource ? 1 : 0)
         let cost = await ProcessFacts.watched(await life.pid, for: .seconds(3))
         if !life.hasEnded, let cost { return cost }
         let ending = await life.ending()
@@ -109,7 +109,7 @@ package actor Examination {
         let stage = try await stage()
         let life = stage.start()
         _ = await stage.comes { !$0.hellos.isEmpty }
-        await stage.settle(atLeast: stage.trial.manifest.writes.isEmpty ? 0 : 1)
+        await stage.settle(atLeast: stage.trial.manifest.isSource ? 1 : 0)
         if stage.trial.manifest.sink != nil { _ = await stage.comes { !$0.wants.isEmpty } }
         let (hub, wants) = (stage.hub, await stage.hub.wants)
         let ending = await life.stop(hub)
@@ -190,11 +190,19 @@ extension Rule.Concern {
     /// Why it does not concern a plugin; `nil` where it does.
     func excuse(_ manifest: Manifest) -> String? {
         switch self {
-        case .sources where manifest.writes.isEmpty: "it writes nothing"
+        case .sources where !manifest.isSource:
+            manifest.writes.isEmpty ? "it writes nothing" : "it writes what a person enters"
         case .sinks where manifest.sink == nil: "it is not a sink"
         case .commands where manifest.commands.isEmpty: "it has no commands"
         case .judges where !manifest.checksSettings: "it leaves its settings to the hub"
         default: nil
         }
     }
+}
+
+extension Manifest {
+    /// Whether it gives records by itself.
+    ///
+    /// What asks to have the hub `log` writes what a person enters, and has none to give.
+    var isSource: Bool { !writes.isEmpty && !owner.contains("log") }
 }

@@ -73,7 +73,7 @@ extension Rule {
                 Int64($0.sessions.count { $0.isOf(examination.subject) })
             }
             try await home.backup()
-            try await home.settle(atLeast: manifest.writes.isEmpty ? 0 : 1) { Int64($0.head) }
+            try await home.settle(atLeast: manifest.isSource ? 1 : 0) { Int64($0.head) }
             await home.end()
             try await home.restore()
             try await home.start()

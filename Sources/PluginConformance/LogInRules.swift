@@ -16,7 +16,7 @@ extension Rule {
             let stage = try await examination.stage()
             let lost = try stage.tokens.mapValues { try LostToken($0) }
             guard !lost.isEmpty else { throw Rule.Excuse(reason: "its simulator names no token of an account") }
-            let isSource = !stage.trial.manifest.writes.isEmpty
+            let isSource = stage.trial.manifest.isSource
             let lasting = isSource ? try await examination.lasting() : []
             for (account, token) in lost { await stage.hub.setToken(token.json, of: account) }
             let bench = SinkBench(stage, stage.start())
