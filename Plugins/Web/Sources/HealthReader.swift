@@ -41,23 +41,42 @@ extension HealthReader {
     /// A record that this viewer may see.
     ///
     /// - Throws: `NoSuchPage` where there is none, and in the same words for one that is another's.
-    func record(_ number: Int64, for viewer: Viewer) async throws -> StoredRecord {
-        try await find(number, nil, for: viewer)
-    }
-
-    /// The same of what was taken back, too, and of a day's value.
     func any(_ number: Int64, for viewer: Viewer) async throws -> StoredRecord {
-        try await find(number, RecordKind.allCases, for: viewer)
+        guard let record = try await records([number])[number], viewer.maySee(record) else { throw NoSuchPage() }
+        return record
     }
 
-    private func find(_ number: Int64, _ kinds: [RecordKind]?, for viewer: Viewer) async throws -> StoredRecord {
-        guard number > 0 else { throw NoSuchPage() }
-        var filter = QueryRequest.Filter()
-        (filter.numbers, filter.kinds) = ([number], kinds)
-        for try await page in hub.query(filter) {
-            if let record = page.records.first(where: { $0.number == number }), viewer.maySee(record) { return record }
+    /// The same of samples alone: not of what was taken back, and not of a day's value.
+    func sample(_ number: Int64, for viewer: Viewer) async throws -> (record: StoredRecord, sample: Sample) {
+        let record = try await any(number, for: viewer)
+        guard case .sample(let sample) = record.record else { throw NoSuchPage() }
+        return (record, sample)
+    }
+
+    /// Those of the records that there are, by number, whatever and whosever they are.
+    func records(_ numbers: [Int64]) async throws -> [Int64: StoredRecord] {
+        var found: [Int64: StoredRecord] = [:]
+        let numbers = numbers.filter { $0 > 0 }
+        for start in stride(from: 0, to: numbers.count, by: Self.most) {
+            let some = Array(numbers[start..<min(start + Self.most, numbers.count)])
+            for try await page in hub.query(.init(numbers: some)) {
+                for record in page.records { found[record.number] = record }
+            }
         }
-        throw NoSuchPage()
+        return found
+    }
+
+    /// Numbers of one question.
+    private static let most = 1_000
+}
+
+extension QueryRequest.Filter {
+    /// Records by their numbers, whatever and whosever they are.
+    ///
+    /// Not by a person: then what was given to another is a retraction for the one who had it.
+    init(numbers: [Int64]) {
+        self.init()
+        (self.numbers, kinds) = (numbers, QueryRequest.Kind.allCases)
     }
 }
 

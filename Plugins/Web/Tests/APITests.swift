@@ -82,6 +82,9 @@ struct APITests {
             #expect(answer.status == 404 && answer.body == none.body, "\(path)")
         }
         #expect(try await scene.api("/records/2", ben).status == 200)
+        _ = try await scene.command("assign", "2", "--to", "me")
+        #expect(try await scene.api("/records/2", ben).body == scene.api("/records/99", ben).body)
+        _ = try await scene.command("assign", "2", "--to", "ben")
         let other = try await scene.send("/edit", #"{"number":1,"value":70,"unit":"kg"}"#, ben)
         let none = try await scene.send("/edit", #"{"number":99,"value":70,"unit":"kg"}"#, ben)
         #expect(other.status == 404 && other.body == none.body)
@@ -93,6 +96,56 @@ struct APITests {
         let own = try await scene.send("/log", #"{"type":"weight","value":72,"unit":"kg"}"#, ben)
         #expect(try Told(own.body).list("records").first?["person"] as? String == "ben")
         #expect(try await scene.command("samples", "weight", "--person", "me").count == 2)
+    }
+
+    @Test func `a person's token changes nothing of another's: not by 1.0 for 1, not with a group, not by their key`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"])
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me", "--key", "mine")
+        _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
+        _ = try await scene.command("log", "bloodPressure", "121/79", "--person", "ben")
+        // A member of ben's is another's by now.
+        _ = try await scene.command("assign", "4", "--to", "me", "--alone")
+        let ben = try await scene.token("b", "write", person: "ben")
+        let before = try await scene.command("samples", "--json", "--last", "50")
+        #expect(before.count == 5)
+        for query in ["", "?dryRun=true"] {
+            for numbers in ["1.0", "1e0", "2,1.0", "2,1", "1,1", "99", "3", "5,3", "4"] {
+                let answer = try await scene.send("/retract\(query)", "{\"numbers\":[\(numbers)]}", ben)
+                #expect(answer.status == 404, "\(numbers): \(answer.body)")
+            }
+            let many = (1...1_001).map(String.init).joined(separator: ",")
+            for numbers in ["\"1\"", "2,\"1\"", "1.5", "[1]", "true", many] {
+                let answer = try await scene.send("/retract\(query)", "{\"numbers\":[\(numbers)]}", ben)
+                #expect(answer.status == 400, "\(numbers): \(answer.body)")
+                #expect(try Told(answer.body).text("member") == "numbers")
+            }
+            for body in [
+                #"{"number":1.0,"value":70,"unit":"kg"}"#, #"{"number":1e0,"undo":true}"#,
+                #"{"number":3,"values":[130,85],"unit":"mmHg"}"#,
+                // Of a type that it does not have nothing is said, either.
+                #"{"number":1,"value":70,"unit":"m"}"#,
+            ] {
+                #expect(try await scene.send("/edit\(query)", body, ben).status == 404, "\(body)")
+            }
+            #expect(try await scene.send("/edit\(query)", #"{"number":"1","undo":true}"#, ben).status == 400)
+            for value in ["70", "80.4"] {
+                let body = "{\"type\":\"weight\",\"value\":\(value),\"unit\":\"kg\",\"key\":\"mine\"}"
+                let answer = try await scene.send("/log\(query)", body, ben)
+                #expect(answer.status == 422, "\(answer.body)")
+                #expect(try Told(answer.body).text("member") == "key")
+            }
+        }
+        #expect(try await scene.command("samples", "--json", "--last", "50") == before)
+        // What is all theirs they change, also as 2.0.
+        #expect(try await scene.send("/retract", #"{"numbers":[2.0,5]}"#, ben).status == 200)
+        #expect(try await scene.send("/retract", #"{"numbers":[2],"undo":true}"#, ben).status == 200)
+        let key = #"{"type":"weight","value":70,"unit":"kg","key":"own","start":"2026-03-15T07:30:05+01:00"}"#
+        for outcome in ["stored", "duplicate"] {
+            let answer = try await scene.send("/log", key, ben)
+            #expect(try Told(answer.body).list("records").first?["outcome"] as? String == outcome, "\(answer.body)")
+        }
     }
 
     @Test func `answers are those of the commands, with every digit`() async throws {

@@ -183,12 +183,13 @@ extension APICall {
     /// - Throws: `NoSuchPage` where there is none, and in the same words for one that is another's.
     func record(_ number: Int64) async throws -> [UInt8] {
         var query = QueryRequest(id: 0)
-        query.filter.numbers = [number]
-        query.filter.kinds = QueryRequest.Kind.allCases
-        query.filter.persons = viewer.person.map { [$0] }
+        query.filter = .init(numbers: [number])
         guard case .records(let records, _, _) = try await parts.hub.link.ask(query).content, let record = records.first
         else { throw NoSuchPage() }
-        return Array(record)
+        let bytes = Array(record)
+        var decoder = StoredRecordDecoder()
+        guard viewer.maySee(try bytes.withUnsafeBytes { try decoder.record($0) }) else { throw NoSuchPage() }
+        return bytes
     }
 }
 

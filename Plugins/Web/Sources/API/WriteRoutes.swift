@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import HandEntries
 import Hummingbird
 import JSON
 import NIOCore
@@ -18,7 +19,7 @@ enum WriteRoutes {
                     try call.checkPerson(arguments["person"])
                     arguments["person"] = .string(own)
                 }
-                return try await call.command("log", arguments)
+                return try await call.byHand(.log, arguments)
             }),
         APIRoute(
             method: .post, path: "/edit", topic: "By hand",
@@ -26,9 +27,7 @@ enum WriteRoutes {
             parameters: [Parameters.dryRun], body: Schemas.ref("edit/$defs/args"),
             answer: .init(help: "What became of it.", schema: Schemas.ref("edit/$defs/result")),
             handle: { call in
-                let arguments = try await call.arguments()
-                try await call.checkNumbers(arguments["number"].map { [$0] } ?? [])
-                return try await call.command("edit", arguments)
+                try await call.byHand(.edit, try await call.arguments())
             }),
         APIRoute(
             method: .post, path: "/retract", topic: "By hand",
@@ -36,9 +35,7 @@ enum WriteRoutes {
             parameters: [Parameters.dryRun], body: Schemas.ref("retract/$defs/args"),
             answer: .init(help: "What became of each.", schema: Schemas.ref("retract/$defs/result")),
             handle: { call in
-                let arguments = try await call.arguments()
-                try await call.checkNumbers(arguments["numbers"]?.list ?? [])
-                return try await call.command("retract", arguments)
+                try await call.byHand(.retract, try await call.arguments())
             }),
         APIRoute(
             method: .post, path: "/assign", topic: "By hand", summary: "Says whose samples are.", scope: .manage,
@@ -114,7 +111,10 @@ extension APICall {
         case .list(let items): return .list(try items.map { try value($0, name) })
         case .number(let digits):
             if let integer = Int64(digits) { return .integer(integer) }
-            if let number = Double(digits), number.isFinite { return .number(number) }
+            if let number = Double(digits), number.isFinite {
+                // As the hub reads it: 5.0 and 5e0 are 5.
+                return Int64(exactly: number).map(SettingValue.integer) ?? .number(number)
+            }
         case .null, .object: break
         }
         throw Refusal(
@@ -130,29 +130,13 @@ extension APICall {
             member: "person")
     }
 
-    /// That the viewer may see each of these records: what is another's is as if it were not there.
-    ///
-    /// - Throws: `NoSuchPage`.
-    func checkNumbers(_ values: [SettingValue]) async throws {
-        guard viewer.person != nil else { return }
-        let numbers = values.compactMap(\.integer)
-        // What is not a number the hub refuses by name; a record that is not the viewer's is not there.
-        guard numbers.count == values.count, numbers.count <= 1_000 else { return }
-        var query = QueryRequest(id: 0)
-        query.filter.numbers = numbers
-        query.filter.kinds = QueryRequest.Kind.allCases
-        query.filter.persons = viewer.person.map { [$0] }
-        var found: Set<Int64> = []
-        repeat {
-            guard case .records(let records, let next, _) = try await parts.hub.link.ask(query).content else {
-                throw RecordEvent.Unreadable()
-            }
-            for record in records {
-                if let number = JSONTree(Array(record))?["number"]?.integer { found.insert(Int64(number)) }
-            }
-            query.next = next
-        } while query.next != nil
-        guard numbers.allSatisfy(found.contains) else { throw NoSuchPage() }
+    /// Has the hub do what a person does by hand, of their own alone, and passes on what became of each record.
+    func byHand(_ right: OwnerRight, _ arguments: [String: SettingValue]) async throws -> Response {
+        let answer =
+            truth("dryRun")
+            ? try await parts.hand.plan(right, arguments, for: viewer)
+            : try await parts.hand.run(right, arguments, for: viewer)
+        return .json(Array(answer.text.utf8))
     }
 
     /// Has the hub do it, and passes on what became of it.

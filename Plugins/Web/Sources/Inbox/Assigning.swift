@@ -51,7 +51,7 @@ struct Assigning: Sendable {
             }
             (arguments["nobody"], arguments["reason"]) = (.boolean(true), .string(reason))
         }
-        let done = try await parts.hand.run(.assign, arguments, for: viewer, parts.reader)
+        let done = try await parts.hand.runWhole(.assign, arguments, for: viewer)
         let changed = done.entries.compactMap(\.record)
         let whose = person.map { "\($0)'s" } ?? "no one's"
         guard let first = changed.first else {
@@ -83,7 +83,7 @@ struct Assigning: Sendable {
     func delete(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let before = try await records(form, viewer)
-        _ = try await parts.hand.run(.retract, ["numbers": numbers(before)], for: viewer, parts.reader)
+        _ = try await parts.hand.runWhole(.retract, ["numbers": numbers(before)], for: viewer)
         var after: [StoredRecord] = []
         for record in before { after.append(try await parts.reader.any(record.number, for: viewer)) }
         parts.notices.put(
@@ -97,8 +97,8 @@ struct Assigning: Sendable {
     func restore(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let before = try await records(form, viewer)
-        _ = try await parts.hand.run(
-            .retract, ["numbers": numbers(before), "undo": .boolean(true)], for: viewer, parts.reader)
+        _ = try await parts.hand.runWhole(
+            .retract, ["numbers": numbers(before), "undo": .boolean(true)], for: viewer)
         parts.notices.put("\(NumberText.count(before.count, "record")) back again.", for: viewer)
         return PageAnswer.redirect(to: InboxPage.path)
     }

@@ -50,8 +50,7 @@ struct EditPage: Sendable {
 
     private func subject(_ request: Request, _ visit: Visit) async throws -> Subject {
         let plain = try Choice(request, visit, parts)
-        let record = try await parts.reader.record(try visit.record, for: plain.viewer)
-        guard case .sample(let sample) = record.record else { throw NoSuchPage() }
+        let (record, sample) = try await parts.reader.sample(try visit.record, for: plain.viewer)
         let form = TypeRegistry.standard.type(record.type).flatMap(EntryForm.init)
         return Subject(
             record: record, sample: sample, form: form?.isEditable == true ? form : nil,
@@ -105,7 +104,7 @@ struct EditPage: Sendable {
         }
         do {
             let arguments = try arguments(subject, sent, fields, was)
-            let expected = try await parts.hand.run(.edit, arguments, isDryRun: true)
+            let expected = try await parts.hand.plan(.edit, arguments, for: viewer)
             let doubts = doubts(about: expected, subject)
             let content =
                 "\(subject.record.sequence) \(fields.values["value"] ?? "") \(fields.values["second"] ?? "")"
@@ -113,7 +112,7 @@ struct EditPage: Sendable {
             if !doubts.isEmpty, sent["sure"] != content {
                 return page(subject, fields, was: was, words: EntryPage.question(doubts), sure: content)
             }
-            let done = try await parts.hand.run(.edit, arguments, for: viewer, parts.reader)
+            let done = try await parts.hand.runWhole(.edit, arguments, for: viewer)
             parts.notices.put(Self.notice(done, subject), for: viewer)
             return PageAnswer.redirect(to: RecordPage.path(subject.record.number))
         } catch let fault as EntryFault {
@@ -201,7 +200,7 @@ struct EditPage: Sendable {
         guard arguments.count > 2 else {
             throw Refusal(.conflict, "Record \(record.number) looks true", "There is nothing to confirm.")
         }
-        let done = try await parts.hand.run(.edit, arguments, for: viewer, parts.reader)
+        let done = try await parts.hand.runWhole(.edit, arguments, for: viewer)
         parts.notices.put(Self.notice(done, subject), for: viewer)
         return PageAnswer.redirect(to: viewer.isOwner ? InboxPage.path : RecordPage.path(record.number))
     }

@@ -115,7 +115,7 @@ struct EntryPage: Sendable {
             let now = parts.hub.clock.now()
             let content = key.content(fields)
             let arguments = try arguments(form, sent, person, now, key: content)
-            let expected = try await parts.hand.run(.log, arguments, isDryRun: true)
+            let expected = try await parts.hand.plan(.log, arguments, for: viewer)
             if let rejected = expected.entries.first(where: \.isRejected) {
                 throw CommandFailure(rejected.outcome, rejected.reason ?? rejected.outcome)
             }
@@ -123,10 +123,7 @@ struct EntryPage: Sendable {
             if !doubts.isEmpty, sent["sure"] != content {
                 return page(form, fields, choice, person, doubts: Self.question(doubts), sure: content)
             }
-            let done = try await parts.hand.run(.log, arguments)
-            if let rejected = done.entries.first(where: \.isRejected) {
-                throw CommandFailure(rejected.outcome, rejected.reason ?? rejected.outcome)
-            }
+            let done = try await parts.hand.runWhole(.log, arguments, for: viewer)
             parts.notices.put(Self.notice(done, person.reader, viewer), for: viewer)
             let type = done.entries.first?.record?.type ?? form.type.id
             return PageAnswer.redirect(

@@ -1,4 +1,5 @@
 import HTMLText
+import HTTPTypes
 import HandEntries
 import PluginKit
 
@@ -9,29 +10,85 @@ struct HandWork: Sendable {
     /// Whether `hub.conf` lets this page do that.
     func may(_ right: OwnerRight) -> Bool { hub.ownerRights.contains(right) }
 
-    /// - Parameter right: whose name is that of the command.
-    /// - Throws: `CommandFailure` with the hub's reason; `AskError`; `HandFault` for an answer that is not understood.
-    func run(
-        _ right: OwnerRight, _ arguments: [String: SettingValue], isDryRun: Bool = false
+    private func ask(
+        _ right: OwnerRight, _ arguments: [String: SettingValue], isDryRun: Bool
     ) async throws -> ManualAnswer {
         try ManualAnswer(try await hub.command(right.rawValue, arguments, isDryRun: isDryRun, deadline: .seconds(60)))
     }
 
-    /// Does it, after a dry run has shown that all of what it changes is this viewer's.
-    func run(
-        _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer, _ reader: HealthReader
+    /// What it would do; nothing is changed, and all that it names or would change is this viewer's.
+    ///
+    /// - Parameter right: whose name is that of the command.
+    /// - Throws: `NoSuchPage` where a record is another's, as if it were not there; ``Refusal``; `CommandFailure` with the
+    ///   hub's reason; `AskError`; `HandFault` for an answer that is not understood.
+    func plan(
+        _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
     ) async throws -> ManualAnswer {
-        let expected = try await run(right, arguments, isDryRun: true)
-        if !viewer.isOwner {
-            for entry in expected.entries where entry.number > 0 {
-                // A group may have been taken apart, and a member be another's by now.
-                _ = try await reader.any(entry.number, for: viewer)
-            }
+        guard !viewer.isOwner else { return try await ask(right, arguments, isDryRun: true) }
+        // Before the hub is asked: why it refuses something says what is there.
+        try await demand(try Self.numbers(arguments), viewer)
+        let expected = try await ask(right, arguments, isDryRun: true)
+        let changed = expected.entries.map(\.number).filter { $0 > 0 }
+        if right == .log {
+            try await demandKey(expected, changed, viewer)
+        } else {
+            // A group may have been taken apart, and a member be another's by now.
+            try await demand(changed, viewer)
         }
+        return expected
+    }
+
+    /// Does it, as far as the hub takes it, where ``plan(_:_:for:)`` finds nothing of another's.
+    func run(
+        _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
+    ) async throws -> ManualAnswer {
+        _ = try await plan(right, arguments, for: viewer)
+        return try await ask(right, arguments, isDryRun: false)
+    }
+
+    /// Does the whole of it or nothing.
+    ///
+    /// - Throws: `CommandFailure` for what the hub refuses of it, too.
+    func runWhole(
+        _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
+    ) async throws -> ManualAnswer {
+        let expected = try await plan(right, arguments, for: viewer)
         if let rejected = expected.entries.first(where: \.isRejected) { throw Self.refusal(rejected) }
-        let done = try await run(right, arguments)
+        let done = try await ask(right, arguments, isDryRun: false)
         if let rejected = done.entries.first(where: \.isRejected) { throw Self.refusal(rejected) }
         return done
+    }
+
+    /// The records that arguments name.
+    ///
+    /// - Throws: ``Refusal`` for what is not a whole number: what the hub might still take for one was not looked at here.
+    private static func numbers(_ arguments: [String: SettingValue]) throws -> [Int64] {
+        try ["number", "numbers"].flatMap { name in
+            let values = arguments[name].map { $0.list ?? [$0] } ?? []
+            let numbers = values.compactMap(\.integer)
+            guard numbers.count == values.count, numbers.count <= 1_000 else {
+                throw Refusal(
+                    .badRequest, "\(name) is not what it is to be",
+                    "\(name): it takes whole numbers of records, at most 1,000.", member: name)
+            }
+            return numbers
+        }
+    }
+
+    private func demand(_ numbers: [Int64], _ viewer: Viewer) async throws {
+        let there = try await HealthReader(hub: hub).records(numbers)
+        guard numbers.allSatisfy({ there[$0].map(viewer.maySee) ?? false }) else { throw NoSuchPage() }
+    }
+
+    /// That no entry by hand takes the place of another person's, which has the same key.
+    private func demandKey(_ expected: ManualAnswer, _ numbers: [Int64], _ viewer: Viewer) async throws {
+        let there = try await HealthReader(hub: hub).records(numbers)
+        for entry in expected.entries {
+            guard let known = there[entry.number], !viewer.maySee(known) else { continue }
+            // The number that a new entry would get may be another's by now, with another key.
+            if let new = entry.record, new.record.identity != known.record.identity { continue }
+            throw CommandFailure("key", "key: is another entry's already")
+        }
     }
 
     private static func refusal(_ entry: ManualAnswer.Entry) -> CommandFailure {

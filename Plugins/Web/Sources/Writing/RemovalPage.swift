@@ -12,14 +12,14 @@ struct RemovalPage: Sendable {
     /// Asks before it is done: what goes, and what goes along.
     func ask(_ request: Request, _ visit: Visit) async throws -> Response {
         let plain = try Choice(request, visit, parts)
-        let record = try await parts.reader.record(try visit.record, for: plain.viewer)
+        let record = try await parts.reader.sample(try visit.record, for: plain.viewer).record
         let choice = plain.with(record)
         let frame = Frame(title: "Delete record \(record.number)?", choice: choice)
         guard parts.hand.may(.retract) else {
             return PageAnswer.page(frame.html(parts.hand.advice(.retract, to: "To delete here")))
         }
-        let expected = try await parts.hand.run(
-            .retract, ["numbers": .list([.integer(record.number)])], isDryRun: true)
+        let expected = try await parts.hand.plan(
+            .retract, ["numbers": .list([.integer(record.number)])], for: choice.viewer)
         let others = expected.entries.count - 1
         return PageAnswer.page(
             frame.html(
@@ -44,7 +44,7 @@ struct RemovalPage: Sendable {
     private func retract(_ record: StoredRecord, _ reason: String?, _ viewer: Viewer, _ choice: Choice) async throws {
         var arguments: [String: SettingValue] = ["numbers": .list([.integer(record.number)])]
         arguments["reason"] = reason.map(SettingValue.string)
-        let done = try await parts.hand.run(.retract, arguments, for: viewer, parts.reader)
+        let done = try await parts.hand.runWhole(.retract, arguments, for: viewer)
         let after = try await parts.reader.any(record.number, for: viewer)
         let line = RecordText.line(record, choice.reader)
         parts.notices.put(
@@ -63,12 +63,12 @@ struct RemovalPage: Sendable {
         case "add":
             try await retract(record, nil, viewer, choice)
         case "delete":
-            let done = try await parts.hand.run(
-                .retract, ["numbers": .list([.integer(number)]), "undo": .boolean(true)], for: viewer, parts.reader)
+            let done = try await parts.hand.runWhole(
+                .retract, ["numbers": .list([.integer(number)]), "undo": .boolean(true)], for: viewer)
             try await tell(done, number, "is back", "was not deleted", choice)
         case "edit":
-            let done = try await parts.hand.run(
-                .edit, ["number": .integer(number), "undo": .boolean(true)], for: viewer, parts.reader)
+            let done = try await parts.hand.runWhole(
+                .edit, ["number": .integer(number), "undo": .boolean(true)], for: viewer)
             try await tell(done, number, "as its source says", "was not edited", choice)
         default: throw Refusal(.badRequest, "The form lacks what", "Open the page again, and press its button.")
         }
