@@ -9,8 +9,8 @@ struct Web: Plugin {
         name: "web", summary: "Pages for the browser: your values, your people, your plugins.", version: "1.0",
         reads: ["*"], writes: ["*"], settings: WebSettings.declarations, reaches: [.network, .listening],
         owner: [
-            .status, .plugins, .persons, .accounts, .trace, .logs, .log, .edit, .retract, .assign, .apply,
-            .configure, .restart, .release, .replay, .logout, .commands,
+            .status, .plugins, .trace, .logs, .log, .edit, .retract, .assign, .apply, .configure, .restart, .release,
+            .replay, .commands,
         ])
 
     static let commands: [Command<Self>] = [

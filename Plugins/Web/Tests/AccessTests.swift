@@ -111,11 +111,16 @@ struct AccessTests {
         #expect(try await scene.get("/", cookie: session).status == 303)
     }
 
-    @Test func `links are not guessed: after ten that are wrong an address waits`() async throws {
+    @Test func `links are not guessed: after ten that are wrong another waits, and one that is right does not`()
+        async throws
+    {
         let scene = try await Scene()
         for _ in 0..<10 { #expect(try await scene.post("/login", "link=\(AccessKey().text)").status == 403) }
-        let answer = try await scene.post("/login", "link=\(try await scene.link())")
+        let answer = try await scene.post("/login", "link=\(AccessKey().text)")
         #expect(answer.status == 429 && answer.fields["retry-after"] == "60")
+        // Behind a proxy all have the address of those who guess.
+        let cookie = try await scene.logIn()
+        #expect(try await scene.get("/", cookie: cookie).status == 200)
         let attempts = Attempts()
         let now = ContinuousClock.now
         for _ in 0..<10 { attempts.fail("a", at: now) }
@@ -167,17 +172,62 @@ struct AccessTests {
         let session = try #require(try await book.logIn(with: secret, at: until - 1))
         #expect(try await book.logIn(with: secret, at: until - 1) == nil)
         let day: Int64 = 86_400_000_000
-        #expect(try await book.grant(of: session, at: until)?.person == "ben")
-        // Used, it lasts on; not used, it ends.
-        #expect(try await book.grant(of: session, at: 29 * day) != nil)
+        #expect(try await book.grant(of: session, at: until)?.grant.person == "ben")
+        // A page that stands open uses nothing.
+        let viewer = Viewer(session: session, person: "ben")
+        #expect(try await book.isKnown(viewer, at: 29 * day))
+        #expect(try await !book.isKnown(viewer, at: 31 * day))
+        // Used, it lasts on, once a day; not used, it ends.
+        #expect(try await book.grant(of: session, at: 29 * day)?.isRenewed == true)
+        #expect(try await book.grant(of: session, at: 29 * day)?.isRenewed == false)
         #expect(try await book.grant(of: session, at: 58 * day) != nil)
         #expect(try await book.grant(of: session, at: 89 * day) == nil)
         // A program that is started again knows them, too.
-        #expect(try await AccessBook(state).grant(of: session, at: 58 * day)?.person == "ben")
+        #expect(try await AccessBook(state).grant(of: session, at: 58 * day)?.grant.person == "ben")
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             let bytes = try Data(contentsOf: URL(filePath: "\(folder.path)/\(file)"))
             for text in [session.text, secret.text] { #expect(bytes.range(of: Data(text.utf8)) == nil, "\(file)") }
         }
+    }
+
+    @Test func `what ends while it is used stays ended, and of two tokens of one name there is one`() async throws {
+        let folder = try TemporaryFolder()
+        let state = try PluginState(directory: folder.path)
+        let book = AccessBook(state)
+        let day: Int64 = 86_400_000_000
+        for number in 0..<50 {
+            let link = try #require(AccessKey(try await book.makeLink(for: nil, at: 0).secret))
+            let session = try #require(try await book.logIn(with: link, at: 0))
+            async let ended: Void = book.end(session)
+            async let used = book.grant(of: session, at: 10 * day)
+            async let again = book.grant(of: session, at: 10 * day)
+            _ = try await (ended, used, again)
+            #expect(try await book.grant(of: session, at: 10 * day) == nil)
+            #expect(try await AccessBook(state).grant(of: session, at: 10 * day) == nil)
+            async let first = try? book.makeToken("t\(number)", .read, for: nil, at: 0)
+            async let second = try? book.makeToken("t\(number)", .read, for: nil, at: 0)
+            #expect(await [first, second].compactMap(\.self).count == 1)
+        }
+        #expect(try await book.tokens().count == 50)
+    }
+
+    @Test func `a browser whose session lasts longer is given its cookie again`() async throws {
+        let scene = try await Scene()
+        let cookie = try await scene.logIn()
+        #expect(try await scene.get("/", cookie: cookie).fields["set-cookie"] == nil)
+        for path in ["/", "/api/v1/types"] {
+            try await scene.changeSessions { grant in grant.until -= 10 * 86_400_000_000 }
+            let answer = try await scene.get(path, cookie: cookie)
+            let again = answer.fields["set-cookie"] ?? ""
+            #expect(answer.status == 200 && again.hasPrefix("\(cookie); Max-Age=2592000;"), "\(path): \(again)")
+            for word in ["HttpOnly", "SameSite=Strict", "Path=/"] { #expect(again.contains(word), "\(path)") }
+            #expect(try await scene.get(path, cookie: cookie).fields["set-cookie"] == nil)
+        }
+        // Who logs out is given none.
+        try await scene.changeSessions { grant in grant.until -= 10 * 86_400_000_000 }
+        let form = "token=\(try #require(AccessKey(cookie.dropFirst(4))).formToken)"
+        #expect(
+            try await scene.post("/logout", form, cookie: cookie).fields["set-cookie"]?.contains("Max-Age=0") == true)
     }
 
     @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
@@ -185,5 +235,29 @@ struct AccessTests {
         let rendered = SampleConfiguration.render(instance: Web.manifest.name, declarations: Web.manifest.settings)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")
         #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
+    }
+}
+
+extension Scene {
+    /// Changes what the page has written down of its sessions, while it is not there.
+    fileprivate func changeSessions(_ change: (inout Grant) -> Void) async throws {
+        try edit { $0.replacing("[plugin.web]\n", with: "[plugin.web]\nenabled = false\n") }
+        _ = try await command("apply")
+        var state: PluginState?
+        while state == nil {
+            do { state = try PluginState(directory: "\(folder)/data/plugins/web") } catch {
+                guard error.code == .locked else { throw error }
+            }
+        }
+        let kept = try #require(state)
+        for key in try await kept.transaction({ try $0.keys(prefix: "session/") }) {
+            var grant = try JSONDecoder().decode(Grant.self, from: Data((try await kept.text(key) ?? "").utf8))
+            change(&grant)
+            try await kept.set(key, to: .text(String(decoding: try JSONEncoder().encode(grant), as: UTF8.self)))
+        }
+        try kept.close()
+        try edit { $0.replacing("[plugin.web]\nenabled = false\n", with: "[plugin.web]\n") }
+        _ = try await command("apply")
+        while try await get("/login").status == 0 {}
     }
 }

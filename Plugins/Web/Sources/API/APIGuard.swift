@@ -11,7 +11,12 @@ struct APIGuard: RouterMiddleware {
         _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
     ) async throws -> Response {
         var context = context
-        context.viewer = try await viewer(request, context)
+        guard request.headers[.authorization] != nil else {
+            let browser = try await browser(request)
+            context.viewer = browser.viewer
+            return browser.renewed(try await next(request, context))
+        }
+        context.viewer = try await program(request, context)
         return try await next(request, context)
     }
 
@@ -19,9 +24,8 @@ struct APIGuard: RouterMiddleware {
         .unauthorized, "This needs a token",
         "Make one with hub web token new NAME, and send it as Authorization: Bearer TOKEN. It may have been revoked.")
 
-    private func viewer(_ request: Request, _ visit: Visit) async throws -> Viewer {
-        guard let field = request.headers[.authorization] else { return try await browser(request) }
-        let words = field.split(separator: " ")
+    private func program(_ request: Request, _ visit: Visit) async throws -> Viewer {
+        let words = (request.headers[.authorization] ?? "").split(separator: " ")
         if words.count == 2, words[0].lowercased() == "bearer", let token = AccessKey(words[1]),
             let grant = try await parts.access.grant(ofToken: token)
         {
@@ -37,27 +41,17 @@ struct APIGuard: RouterMiddleware {
     }
 
     /// What a browser writes carries the token of a page's forms, which another place cannot know.
-    private func browser(_ request: Request) async throws -> Viewer {
-        guard let viewer = try await parts.viewer(request) else { throw Self.unknown }
+    private func browser(_ request: Request) async throws -> KnownBrowser {
+        guard let browser = try await parts.browser(request) else { throw Self.unknown }
         guard
-            request.method == .get || request.method == .head || request.headers[.formToken] == viewer.session.formToken
+            request.method == .get || request.method == .head
+                || request.headers[.formToken] == browser.viewer.session.formToken
         else {
             throw Refusal(
                 .forbidden, "This is not of this log-in", "Send the token of a form of the page as X-Form-Token.",
                 member: "X-Form-Token")
         }
-        return viewer
-    }
-}
-
-extension WebParts {
-    /// Who is logged in, by the cookie of their browser.
-    func viewer(_ request: Request) async throws -> Viewer? {
-        let name = SessionCookie.name(isSecure: settings.isSecure)
-        guard let session = request.cookies[name].flatMap({ AccessKey($0.value) }),
-            let grant = try await access.grant(of: session, at: now)
-        else { return nil }
-        return Viewer(session: session, person: grant.person)
+        return browser
     }
 }
 

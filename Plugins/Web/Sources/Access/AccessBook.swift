@@ -42,6 +42,8 @@ actor AccessBook {
                 }
             }
         }
+        // Another may have read it meanwhile, and ended some of them.
+        guard !isRead else { return }
         for (kind, hash, text) in kept.joined() {
             guard let grant = try? JSONDecoder().decode(Grant.self, from: Data(text.utf8)) else { continue }
             grants[kind, default: [:]][hash] = grant
@@ -51,8 +53,16 @@ actor AccessBook {
 
     private func keep(_ kind: Kind, _ hash: String, _ grant: Grant?) async throws {
         let text = try grant.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        try await state.set("\(kind.rawValue)/\(hash)", to: text.map { .text($0) })
+        // Before the disk is waited for: who comes meanwhile finds it so, and a link or a name is not used twice.
+        let before = grants[kind]?[hash]
         grants[kind, default: [:]][hash] = grant
+        do {
+            try await state.set("\(kind.rawValue)/\(hash)", to: text.map { .text($0) })
+        } catch {
+            // What could not be written down is not there; what has ended stays so until the next start.
+            if grant != nil, grants[kind]?[hash] == grant { grants[kind]?[hash] = before }
+            throw error
+        }
     }
 
     private func make(_ kind: Kind, _ person: String?, lasting time: Int64, at now: Int64) async throws -> (
@@ -81,22 +91,26 @@ actor AccessBook {
     func logIn(with link: AccessKey, at now: Int64) async throws -> AccessKey? {
         try await read()
         guard let grant = grants[.link]?[link.hash] else { return nil }
-        // Before anything is waited for: a link that two use at once is good for one.
-        grants[.link]?[link.hash] = nil
         try await keep(.link, link.hash, nil)
         guard grant.until > now else { return nil }
         return try await make(.session, grant.person, lasting: Self.sessionTime, at: now).0
     }
 
-    /// What the holder of a session may see; `nil` where it has ended.
-    func grant(of session: AccessKey, at now: Int64) async throws -> Grant? {
+    /// What the holder of a session may see, who uses it now; `nil` where it has ended.
+    ///
+    /// - Returns: with it whether it lasts longer from now on, which the browser is to be told.
+    func grant(of session: AccessKey, at now: Int64) async throws -> (grant: Grant, isRenewed: Bool)? {
         try await read()
         guard var grant = grants[.session]?[session.hash], grant.until > now else { return nil }
-        if grant.until - now < Self.sessionTime - Self.renewal {
-            grant.until = now + Self.sessionTime
-            try await keep(.session, session.hash, grant)
+        guard grant.until - now < Self.sessionTime - Self.renewal else { return (grant, false) }
+        grant.until = now + Self.sessionTime
+        try await keep(.session, session.hash, grant)
+        guard grants[.session]?[session.hash] != nil else {
+            // It was ended meanwhile, which may have been written down before this was.
+            try await keep(.session, session.hash, nil)
+            return nil
         }
-        return grant
+        return (grant, true)
     }
 
     func end(_ session: AccessKey) async throws {
@@ -131,7 +145,7 @@ actor AccessBook {
 // MARK: - Tokens
 
 extension AccessBook {
-    /// A token for a program, which nobody sees again.
+    /// A token for a program, which is shown this once.
     ///
     /// - Throws: `CommandFailure` for a name that is taken or none, and for more tokens than a household has programs.
     func makeToken(_ name: String, _ scope: Scope, for person: String?, at now: Int64) async throws -> AccessKey {
@@ -179,9 +193,9 @@ extension AccessBook {
         return hash
     }
 
-    /// Whether a viewer may still look.
+    /// Whether a viewer may still look; a page that only stands open does not make a session last.
     func isKnown(_ viewer: Viewer, at now: Int64) async throws -> Bool {
-        viewer.isBrowser
-            ? try await grant(of: viewer.session, at: now) != nil : try await grant(ofToken: viewer.session) != nil
+        try await read()
+        return (grants[viewer.isBrowser ? .session : .token]?[viewer.session.hash]?.until ?? 0) > now
     }
 }

@@ -56,7 +56,7 @@ struct SessionGuard: RouterMiddleware {
     func handle(
         _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
     ) async throws -> Response {
-        guard let viewer = try await parts.viewer(request) else {
+        guard let browser = try await parts.browser(request) else {
             guard request.method == .get || request.method == .head else {
                 throw Refusal(
                     .forbidden, "You are not logged in", "Type hub web on the hub's machine, and open the link.")
@@ -64,8 +64,36 @@ struct SessionGuard: RouterMiddleware {
             return Response(status: .seeOther, headers: [.location: "/login"])
         }
         var context = context
-        context.viewer = viewer
-        return try await next(request, context)
+        context.viewer = browser.viewer
+        return browser.renewed(try await next(request, context))
+    }
+}
+
+/// A browser that is logged in.
+struct KnownBrowser: Sendable {
+    let viewer: Viewer
+    /// The cookie again, where the session lasts longer from now on: a browser forgets it in time.
+    let cookie: String?
+
+    /// The answer to it, with the cookie; one that ends the session has another.
+    func renewed(_ answer: Response) -> Response {
+        guard let cookie, answer.headers[.setCookie] == nil else { return answer }
+        var answer = answer
+        answer.headers[.setCookie] = cookie
+        return answer
+    }
+}
+
+extension WebParts {
+    /// The browser that is logged in, by its cookie.
+    func browser(_ request: Request) async throws -> KnownBrowser? {
+        let name = SessionCookie.name(isSecure: settings.isSecure)
+        guard let session = request.cookies[name].flatMap({ AccessKey($0.value) }),
+            let (grant, isRenewed) = try await access.grant(of: session, at: now)
+        else { return nil }
+        return KnownBrowser(
+            viewer: Viewer(session: session, person: grant.person),
+            cookie: isRenewed ? SessionCookie.header(session, isSecure: settings.isSecure) : nil)
     }
 }
 
