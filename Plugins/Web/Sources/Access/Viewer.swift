@@ -38,6 +38,9 @@ struct Viewer: Sendable {
 
     var isOwner: Bool { person == nil }
 
+    /// What someone has written about a record, such as why it was edited, or what a sink said: it may be about others.
+    var readsReasons: Bool { isOwner }
+
     /// Those whose values this viewer sees, of all that there are.
     func persons(_ all: [Welcome.PersonEntry]) -> [Welcome.PersonEntry] {
         guard let person else { return all }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import PluginKit
 
-/// Which target has what: a page of all sinks, one of each, what a replay would do, and the story of a record.
+/// Which target has what: a page of all sinks, one of each, and what a replay would do.
 struct DeliveriesArea: SiteArea {
     let parts: WebParts
 
@@ -27,10 +27,7 @@ struct DeliveriesArea: SiteArea {
                     .badRequest, "This is not the number of a record",
                     "Each record has one: the first column of the page of its type, the last of hub samples.")
             }
-            return NextPage.redirect(to: "/records/\(number)/story")
-        }
-        router.get("/records/:number/story") { request, visit in
-            try await StoryPage(parts: parts).response(request, visit.parameters.get("number"), visit)
+            return PageAnswer.redirect(to: RecordPage.path(number))
         }
     }
 }

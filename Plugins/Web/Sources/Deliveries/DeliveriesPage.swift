@@ -66,11 +66,11 @@ struct DeliveriesPage: Sendable {
         sink.well ? "<span class=\"good\">well</span>" : "<span class=\"bad\">needs you</span>"
     }
 
-    /// The way to the story of one record.
+    /// The way to the page of a record, which says where it went.
     static let question: HTML = """
         <h2>One record</h2>
         <form method="get" action="/deliveries/record"><p><label for="number">Its number</label>
         <input id="number" name="number" type="number" min="1" required inputmode="numeric">
-        <button>Show its story</button></p></form>
+        <button>Show where it went</button></p></form>
         """
 }

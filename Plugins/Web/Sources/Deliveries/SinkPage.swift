@@ -53,7 +53,7 @@ struct SinkPage: Sendable {
     private static func unwell(_ sink: HubState.Sink) -> HTML? {
         guard sink.refused + sink.retrying > 0 else { return nil }
         return """
-            <p>The hub counts what was refused or is to be tried again, and does not list it; the story of a record says of that record
+            <p>The hub counts what was refused or is to be tried again, and does not list it; the page of a record says of that record
             what the sink said, and when.</p>\(DeliveriesPage.question)
             """
     }

@@ -29,8 +29,9 @@ struct ScaleUsersPage: Sendable {
         let instance = try await instance(visit)
         let choice = try Choice(request, visit, parts)
         let frame = Frame(title: "Users of \(instance)", choice: choice)
-        guard parts.hand.may(.commands) else {
-            return PageAnswer.page(frame.html(parts.hand.advice(.commands, to: "To see the users of a scale here")))
+        guard parts.grants.have(.commands) else {
+            return PageAnswer.page(
+                frame.html("<p>\(parts.grants.advice(.commands, to: "Seeing the users of a scale"))</p>"))
         }
         let answer: RawJSON?
         do {

@@ -9,7 +9,7 @@ enum AssignForm {
     /// A button for each person, the likeliest first, with the odds that the hub has found, and one to delete it.
     ///
     /// A guest's stays in the inbox.
-    static func candidates(_ weighing: Weighing, _ choice: Choice, _ hand: HandWork) -> HTML {
+    static func candidates(_ weighing: Weighing, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
         let odds = Odds(weighing.why)
         let persons = choice.persons.enumerated().sorted { left, right in
             let (first, second) = (odds.rank(of: left.element.name), odds.rank(of: right.element.name))
@@ -21,10 +21,10 @@ enum AssignForm {
         let fields =
             WebForm.token(of: choice.viewer) + FormFields.hidden("records", RecordVersions.text(weighing.records))
         var forms = HTML()
-        if hand.may(.assign) {
+        if grants.have(.assign) {
             forms += "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)</form>"
         }
-        if hand.may(.retract) {
+        if grants.have(.retract) {
             forms +=
                 "<form class=\"inline\" method=\"post\" action=\"/inbox/delete\">\(fields)<button>Delete</button></form>"
         }
@@ -32,9 +32,9 @@ enum AssignForm {
     }
 
     /// On the page of a record, for the owner: it is another's.
-    static func html(_ record: StoredRecord, _ choice: Choice, _ hand: HandWork) -> HTML {
+    static func html(_ record: StoredRecord, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
         let others = choice.persons.filter { $0.name != record.assignment.person?.name }
-        guard choice.viewer.isOwner, hand.may(.assign), !others.isEmpty else { return HTML() }
+        guard choice.viewer.isOwner, grants.have(.assign), !others.isEmpty else { return HTML() }
         let options = others.map { FormOption(value: $0.name, text: $0.name) }
         return """
             <form class="inline" method="post" action="/inbox/assign">\(WebForm.token(of: choice.viewer))\
@@ -47,8 +47,8 @@ enum AssignForm {
 
 /// A button that says that what is hardly true is so.
 enum ConfirmForm {
-    static func html(_ record: StoredRecord, _ choice: Choice, _ hand: HandWork) -> HTML {
-        guard hand.may(.edit) else { return HTML() }
+    static func html(_ record: StoredRecord, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
+        guard grants.have(.edit) else { return HTML() }
         return """
             <form class="inline" method="post" action="\(url: "\(RecordPage.path(record.number))/confirm")">\
             \(WebForm.token(of: choice.viewer))\(FormFields.hidden("version", "\(record.sequence)"))<button>It is so</button></form>

@@ -58,7 +58,7 @@ struct Assigning: Sendable {
             parts.notices.put("It was \(whose) already.", for: viewer)
             return PageAnswer.redirect(to: InboxPage.path)
         }
-        let line = RecordText.line(first, choice.with(first).reader)
+        let line = RecordLine.line(first, choice.with(first).reader)
         let others = changed.count > 1 ? " and \(NumberText.count(changed.count - 1, "more record"))" : ""
         parts.notices.put(
             "\(line)\(others): now \(whose). \(back(changed, to: before.first, viewer))", for: viewer)

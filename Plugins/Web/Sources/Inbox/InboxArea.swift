@@ -1,6 +1,7 @@
 import HTMLText
 import HandEntries
 import HealthText
+import HubWords
 import Hummingbird
 import PluginKit
 import Samples
@@ -36,8 +37,7 @@ struct InboxPage: Sendable {
                     "<p>The inbox is empty: each record has its person, and none is hardly true. What comes without one waits here.</p>"
                 ))
         }
-        let hand = parts.hand
-        let advice = hand.may(.assign) ? HTML() : hand.advice(.assign, to: "To say here whose it is")
+        let advice = parts.grants.shown(.assign, to: "Saying whose it is") { HTML() }
         let cards = HTML.each(waiting.reversed()) { card($0, choice) }
         return PageAnswer.page(
             frame.html(
@@ -68,9 +68,9 @@ struct InboxPage: Sendable {
         }
         let source = first.map { RecordText.source($0.record.source) } ?? ""
         return """
-            <li class="box"><h3>\(first.map { RecordText.when($0, reader) } ?? "")</h3><ul>\(lines)</ul>
+            <li class="box"><h3>\(first.map { RecordLine.when($0, reader) } ?? "")</h3><ul>\(lines)</ul>
             <p>From \(source). \(weighing.why)</p>
-            <div class="deeds">\(AssignForm.candidates(weighing, choice, parts.hand))</div></li>
+            <div class="deeds">\(AssignForm.candidates(weighing, choice, parts.grants))</div></li>
             """
     }
 
@@ -84,11 +84,11 @@ struct InboxPage: Sendable {
             let reader = choice.with(record).reader
             table.rows.append([
                 RecordPage.link(record.number), "\(TypeName.text(record.type))",
-                "\(ValueText.spoken(plain, for: reader))", "\(RecordText.when(record, reader))",
+                "\(ValueText.spoken(plain, for: reader))", "\(RecordLine.when(record, reader))",
                 "\(record.assignment.person?.name ?? "no one's yet")",
                 "\(Doubts.of(record).joined(separator: "; "))",
                 """
-                <div class="deeds">\(ConfirmForm.html(record, choice, parts.hand))
+                <div class="deeds">\(ConfirmForm.html(record, choice, parts.grants))
                 <a class="button" href="\(url: "\(RecordPage.path(record.number))/edit")">Edit</a>
                 <a class="button" href="\(url: "\(RecordPage.path(record.number))/delete")">Delete</a></div>
                 """,

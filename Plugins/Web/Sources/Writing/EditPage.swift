@@ -23,7 +23,7 @@ struct EditPage: Sendable {
         /// The fields as the record fills them.
         var values: [String: String] {
             var values = [
-                "at": TimeFields.typed(sample.start), "note": RecordText.note(sample) ?? "",
+                "at": TimeFields.typed(sample.start), "note": RecordLine.note(sample) ?? "",
                 "to": sample.end == sample.start ? "" : TimeFields.typed(sample.end), "reason": "",
             ]
             guard let form else { return values }
@@ -70,15 +70,15 @@ struct EditPage: Sendable {
         let number = subject.record.number
         let frame = Frame(
             title: "Edit \(TypeName.text(subject.record.type).lowercased()), record \(number)", choice: subject.choice)
-        guard parts.hand.may(.edit) else {
-            return PageAnswer.page(frame.html(parts.hand.advice(.edit, to: "To edit here")))
+        guard parts.grants.have(.edit) else {
+            return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.edit, to: "Editing"))</p>"))
         }
         let before = FormText.write(was.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) })
         return PageAnswer.page(
             frame.html(
                 """
                 \(fields.summary(besides: subject.names))\(words)
-                <p>Now: \(RecordText.line(subject.record, subject.choice.reader))</p>
+                <p>Now: \(RecordLine.line(subject.record, subject.choice.reader))</p>
                 <form class="entry" method="post" action="\(url: "\(RecordPage.path(number))/edit")">\
                 \(WebForm.token(of: subject.choice.viewer))\(FormFields.hidden("version", "\(subject.record.sequence)"))\
                 \(FormFields.hidden("was", before))\(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
@@ -180,9 +180,9 @@ struct EditPage: Sendable {
         }
         let undone = changed.first { $0.number == subject.record.number } ?? subject.record
         // One undo takes all edits of a record away.
-        let label: StaticString = subject.record.edited == [] ? "Undo" : "Undo all edits"
+        let label: StaticString = subject.record.isEdited(with: subject.group) ? "Undo all edits" : "Undo"
         let undo = UndoForm.html("edit", undone, subject.choice.viewer, label)
-        return "\(RecordText.line(after, subject.choice.reader)): saved. \(undo)"
+        return "\(RecordLine.line(after, subject.choice.reader)): saved. \(undo)"
     }
 
     /// What looked hardly true is so: the same again, by hand.

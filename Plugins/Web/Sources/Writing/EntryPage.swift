@@ -58,7 +58,7 @@ struct EntryPage: Sendable {
         return PageAnswer.page(
             Frame(title: title, choice: choice, path: Self.path).html(
                 """
-                \(parts.hand.may(.log) ? HTML() : parts.hand.advice(.log, to: "To add values here"))
+                \(parts.grants.shown(.log, to: "Adding values") { HTML() })
                 <ul class="tiles">\(common)</ul>
                 <form class="entry" method="get" action="\(Self.path)">\(FormFields.hidden("person", person.name))
                 <div class="field"><label for="type">Another type</label><select id="type" name="type">\(options)</select></div>
@@ -78,8 +78,8 @@ struct EntryPage: Sendable {
         let frame = Frame(
             title: "Add \(TypeName.text(form.type.id).lowercased()) for \(person.name)", choice: choice, path: Self.path
         )
-        guard parts.hand.may(.log) else {
-            return PageAnswer.page(frame.html(parts.hand.advice(.log, to: "To add values here")))
+        guard parts.grants.have(.log) else {
+            return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.log, to: "Adding values"))</p>"))
         }
         return PageAnswer.page(
             frame.html(
@@ -183,7 +183,7 @@ struct EntryPage: Sendable {
         guard let record = first.record else {
             return "\(RecordPage.link(first.number)) says so already: it was entered before."
         }
-        return "\(RecordText.line(record, reader)): saved. \(UndoForm.html("add", record, viewer))"
+        return "\(RecordLine.line(record, reader)): saved. \(UndoForm.html("add", record, viewer))"
     }
 }
 

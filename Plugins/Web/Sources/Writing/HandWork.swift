@@ -1,4 +1,3 @@
-import HTMLText
 import HTTPTypes
 import HandEntries
 import PluginKit
@@ -6,9 +5,6 @@ import PluginKit
 /// What a person does by hand, carried out by the hub; what the hub answers is what is said.
 struct HandWork: Sendable {
     let hub: PluginContext
-
-    /// Whether `hub.conf` lets this page do that.
-    func may(_ right: OwnerRight) -> Bool { hub.ownerRights.contains(right) }
 
     private func ask(
         _ right: OwnerRight, _ arguments: [String: SettingValue], isDryRun: Bool
@@ -95,18 +91,9 @@ struct HandWork: Sendable {
         let reason = entry.reason ?? "the hub does not say why"
         return CommandFailure(entry.outcome, entry.number > 0 ? "record \(entry.number): \(reason)" : reason)
     }
-
-    /// What `hub.conf` needs for this; for the place where it could be done.
-    func advice(_ right: OwnerRight, to what: StaticString) -> HTML {
-        let words = (hub.ownerRights.map(\.rawValue) + [right.rawValue]).sorted()
-        let line = "grants = { owner = [\(words.map { "\"\($0)\"" }.joined(separator: ", "))] }"
-        return """
-            <p class="hint">\(HTML(stringLiteral: what)) needs this line in <code>[plugin.\(hub.instance)]</code> of hub.conf, and
-            <code>hub apply</code>: <code>\(line)</code></p>
-            """
-    }
 }
 
 extension WebParts {
     var hand: HandWork { HandWork(hub: hub) }
+    var grants: OwnerGrants { OwnerGrants(hub) }
 }

@@ -15,8 +15,8 @@ struct RemovalPage: Sendable {
         let record = try await parts.reader.sample(try visit.record, for: plain.viewer).record
         let choice = plain.with(record)
         let frame = Frame(title: "Delete record \(record.number)?", choice: choice)
-        guard parts.hand.may(.retract) else {
-            return PageAnswer.page(frame.html(parts.hand.advice(.retract, to: "To delete here")))
+        guard parts.grants.have(.retract) else {
+            return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.retract, to: "Deleting"))</p>"))
         }
         let expected = try await parts.hand.plan(
             .retract, ["numbers": .list([.integer(record.number)])], for: choice.viewer)
@@ -24,7 +24,7 @@ struct RemovalPage: Sendable {
         return PageAnswer.page(
             frame.html(
                 """
-                <p>\(RecordText.line(record, choice.reader))</p>
+                <p>\(RecordLine.line(record, choice.reader))</p>
                 <p>\(others > 0 ? "What belongs to it goes along: \(NumberText.count(others, "more record")). " : "")It is in no list any more, and who has it is told. No source can bring it back; you can.</p>
                 <form class="entry" method="post" action="\(url: "\(RecordPage.path(record.number))/delete")">\
                 \(WebForm.token(of: choice.viewer))\(FormFields.hidden("version", "\(record.sequence)"))
@@ -46,7 +46,7 @@ struct RemovalPage: Sendable {
         arguments["reason"] = reason.map(SettingValue.string)
         let done = try await parts.hand.runWhole(.retract, arguments, for: viewer)
         let after = try await parts.reader.any(record.number, for: viewer)
-        let line = RecordText.line(record, choice.reader)
+        let line = RecordLine.line(record, choice.reader)
         parts.notices.put(
             done.entries.contains { $0.outcome == "stored" }
                 ? "\(line): deleted. \(UndoForm.html("delete", after, viewer))" : "\(line): was deleted before.",
@@ -81,7 +81,7 @@ struct RemovalPage: Sendable {
         let after = try await parts.reader.any(number, for: choice.viewer)
         let isChanged = done.entries.contains { $0.outcome == "stored" }
         parts.notices.put(
-            "\(RecordText.line(after, choice.reader)): \(HTML(stringLiteral: isChanged ? changed : unchanged)).",
+            "\(RecordLine.line(after, choice.reader)): \(HTML(stringLiteral: isChanged ? changed : unchanged)).",
             for: choice.viewer)
     }
 }

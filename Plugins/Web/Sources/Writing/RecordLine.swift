@@ -4,8 +4,8 @@ import HealthText
 import PluginKit
 import Samples
 
-/// A record in words.
-enum RecordText {
+/// A record in a line of words.
+enum RecordLine {
     /// `Weight 80.4 kg, 2026-03-15 07:30:05 +01:00`.
     static func line(_ record: StoredRecord, _ reader: Reader) -> HTML {
         let value = ValueText.spoken(record, for: reader)
@@ -19,10 +19,6 @@ enum RecordText {
         case .day(let day): reader.date(day.date)
         case .retraction: ""
         }
-    }
-
-    static func source(_ source: Source) -> String {
-        [source.plugin, source.device, source.account].compactMap(\.self).joined(separator: "/")
     }
 
     /// What a person has remarked.

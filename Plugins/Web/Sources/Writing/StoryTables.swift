@@ -1,0 +1,112 @@
+import HTMLText
+import HTTPTypes
+import HealthText
+import HubWords
+import PluginKit
+
+/// The story of a record, as `hub trace` prints it, as parts of its page; for a person cut to what is their own.
+struct StoryTables: Sendable {
+    /// Versions of a page; older ones are behind a link.
+    private static let most: Int64 = 50
+
+    private let story: RecordStory
+    private let viewer: Viewer
+    private let persons: [String: Reader]
+    private let number: Int64
+    /// Whether it is the first page, which has more than versions and days.
+    private let isFirst: Bool
+
+    /// - Parameters:
+    ///   - record: one that the viewer may see.
+    ///   - next: of an address of ``more``.
+    /// - Throws: `NoSuchPage` for a `next` that there is not; ``Refusal``.
+    init(of record: StoredRecord, next: String?, _ viewer: Viewer, _ parts: WebParts) async throws {
+        let hub = parts.hub
+        let answer: RawJSON
+        do {
+            answer = try await Deadline.run(.seconds(10)) {
+                try await hub.trace(record.number, limit: Self.most, next: next)
+            }
+        } catch let error as AskError where error.error?.code == .query || error.error?.code == .cursor {
+            throw NoSuchPage()
+        }
+        do { story = try RecordStory(answer) } catch {
+            throw Refusal(.badGateway, "The hub's answer cannot be read", error.reason)
+        }
+        persons = Dictionary(parts.persons.map { ($0.name, $0.reader) }) { first, _ in first }
+        (self.viewer, number, isFirst) = (viewer, record.number, next == nil)
+    }
+
+    private func readers(_ person: String?) -> Reader { person.flatMap { persons[$0] } ?? Reader() }
+
+    /// What the page of a record does not say otherwise.
+    var facts: [(String, HTML)] {
+        story.facts(readers).filter { ["type", "key", "group", "made of", "published"].contains($0.name) }
+            .map { ($0.name.prefix(1).uppercased() + $0.name.dropFirst(), "\($0.text)") }
+    }
+
+    var html: HTML { versions + (isFirst ? deliveries : HTML()) + days + more }
+
+    private var more: HTML {
+        guard let next = story.next else { return HTML() }
+        let address = "\(RecordPage.path(number))?" + FormText.write([(name: "next", value: next)])
+        return "<p>\(story.rest ?? ""): <a href=\"\(url: address)\">show more</a></p>"
+    }
+
+    private var versions: HTML {
+        var table = HTMLTable(
+            caption: "Versions, the oldest first", columns: ["Version", "Stored", "Time", "Value", "Person", "How"])
+        for version in story.versions where viewer.maySee(version.record) {
+            let text = RecordText(version.record, readers)
+            table.rows.append([
+                "\(version.record.sequence)", "\(version.stored ?? "–")", "\(text.time)",
+                "\(value(of: version.record) ?? text.value)", "\(text.person)",
+                "\(viewer.readsReasons ? version.how : version.deed ?? "")",
+            ])
+        }
+        return table.rows.isEmpty ? HTML() : table.html
+    }
+
+    /// `nil`: as everyone sees it.
+    private func value(of stored: StoredRecord) -> String? {
+        guard !viewer.readsReasons, case .retraction(let retraction) = stored.record else { return nil }
+        return retraction.author == .person ? "taken back by hand" : "taken back by its source"
+    }
+
+    private var deliveries: HTML {
+        guard !story.deliveries.isEmpty else { return "<p>No sink wants it.</p>" }
+        var table = HTMLTable(caption: "Where it went", columns: ["Sink", "State", "Version", "Since", "Details"])
+        for delivery in story.deliveries {
+            table.rows.append([
+                viewer.isOwner ? DeliveriesPage.link(delivery.sink) : "\(delivery.sink)", state(delivery.state),
+                "\(delivery.seq)", "\(delivery.since ?? "–")", "\(viewer.readsReasons ? delivery.details : "")",
+            ])
+        }
+        return table.html
+    }
+
+    private var days: HTML {
+        let days = story.days.filter { viewer.isOwner || $0.value.person == viewer.person }
+        guard !days.isEmpty else { return HTML() }
+        var table = HTMLTable(
+            caption: "Days made of it", columns: ["Day", "Series", "Value", "How", "Number", "Where it went"])
+        for day in days {
+            let reader = readers(day.value.person)
+            let sinks = day.deliveries.map { "\($0.sink): \($0.state)" }.joined(separator: ", ")
+            table.rows.append([
+                "\(reader.date(day.value.date))", "\(day.value.series)", "\(day.text(reader))",
+                "\(DayWords.how(day.value, reader))",
+                RecordPage.link(day.number), "\(sinks)",
+            ])
+        }
+        return table.html
+    }
+
+    private func state(_ state: String) -> HTML {
+        switch state {
+        case "delivered": "<span class=\"good\">\(state)</span>"
+        case "refused", "unauthorized": "<span class=\"bad\">\(state)</span>"
+        default: "\(state)"
+        }
+    }
+}
