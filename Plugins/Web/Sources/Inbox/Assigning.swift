@@ -39,9 +39,10 @@ struct Assigning: Sendable {
 
     func assign(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        let before = try await records(form, viewer)
+        let named = try await records(form, viewer)
         let choice = try Choice(request, visit, parts)
-        var arguments: [String: SettingValue] = ["numbers": numbers(before)]
+        var arguments: [String: SettingValue] = ["numbers": numbers(named)]
+        if form["alone"] != nil { arguments["alone"] = .boolean(true) }
         let person = form["to"].flatMap { name in choice.persons.first { $0.name == name }?.name }
         if let person {
             arguments["to"] = .string(person)
@@ -51,6 +52,9 @@ struct Assigning: Sendable {
             }
             (arguments["nobody"], arguments["reason"]) = (.boolean(true), .string(reason))
         }
+        // What was measured together goes along, and may be of several by now.
+        let all = try await parts.hand.plan(.assign, arguments, for: viewer).entries.map(\.number)
+        let before = try await parts.reader.records(all).mapValues(\.assignment)
         let done = try await parts.hand.runWhole(.assign, arguments, for: viewer)
         let changed = done.entries.compactMap(\.record)
         let whose = person.map { "\($0)'s" } ?? "no one's"
@@ -61,45 +65,61 @@ struct Assigning: Sendable {
         let line = RecordLine.line(first, choice.with(first).reader)
         let others = changed.count > 1 ? " and \(NumberText.count(changed.count - 1, "more record"))" : ""
         parts.notices.put(
-            "\(line)\(others): now \(whose). \(back(changed, to: before.first, viewer))", for: viewer)
+            "\(line)\(others): now \(whose). \(back(changed, before, viewer))", for: viewer)
         return PageAnswer.redirect(to: InboxPage.path)
     }
 
-    /// A button that gives records back to whose they were.
-    private func back(_ records: [StoredRecord], to before: StoredRecord?, _ viewer: Viewer) -> HTML {
-        let field: HTML =
-            switch before?.assignment {
-            case .person(let person)?: FormFields.hidden("to", person.name)
-            // With the odds that the hub had found for it.
-            case .nobody(let reason)?: FormFields.hidden("nobody", reason.isEmpty ? "put back by hand" : reason)
-            case nil: HTML()
-            }
-        return """
-            <form class="inline" method="post" action="/inbox/assign">\(WebForm.token(of: viewer))\
-            \(FormFields.hidden("records", RecordVersions.text(records)))\(field)<button>Undo</button></form>
-            """
+    /// A button for each to whom records were, and are given back.
+    private func back(_ records: [StoredRecord], _ before: [Int64: Assignment], _ viewer: Viewer) -> HTML {
+        let parts = Dictionary(grouping: records) { before[$0.number] ?? $0.assignment }
+            .sorted { $0.value[0].number < $1.value[0].number }
+        return HTML.each(parts) { former, records in
+            let (field, whose): (HTML, HTML) =
+                switch former {
+                case .person(let person): (FormFields.hidden("to", person.name), "what was \(person.name)'s")
+                // With the odds that the hub had found for it.
+                case .nobody(let reason):
+                    (FormFields.hidden("nobody", reason.isEmpty ? "put back by hand" : reason), "what had no person")
+                }
+            return """
+                <form class="inline" method="post" action="/inbox/assign">\(WebForm.token(of: viewer))\
+                \(FormFields.hidden("records", RecordVersions.text(records)))\(FormFields.hidden("alone", "true"))\(field)\
+                <button>Undo\(parts.count > 1 ? " for \(whose)" : "")</button></form>
+                """
+        }
     }
 
     func delete(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        let before = try await records(form, viewer)
-        _ = try await parts.hand.runWhole(.retract, ["numbers": numbers(before)], for: viewer)
-        var after: [StoredRecord] = []
-        for record in before { after.append(try await parts.reader.any(record.number, for: viewer)) }
+        let named = try await records(form, viewer)
+        let gone = try await changed(.retract, ["numbers": numbers(named)], viewer)
         parts.notices.put(
-            """
-            \(NumberText.count(after.count, "record")) deleted. <form class="inline" method="post" action="/inbox/restore">\
-            \(WebForm.token(of: viewer))\(FormFields.hidden("records", RecordVersions.text(after)))<button>Undo</button></form>
-            """, for: viewer)
+            gone.isEmpty
+                ? "It was deleted before."
+                : """
+                \(NumberText.count(gone.count, "record")) deleted. <form class="inline" method="post" action="/inbox/restore">\
+                \(WebForm.token(of: viewer))\(FormFields.hidden("records", RecordVersions.text(gone)))<button>Undo</button></form>
+                """, for: viewer)
         return PageAnswer.redirect(to: InboxPage.path)
     }
 
     func restore(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        let before = try await records(form, viewer)
-        _ = try await parts.hand.runWhole(
-            .retract, ["numbers": numbers(before), "undo": .boolean(true)], for: viewer)
-        parts.notices.put("\(NumberText.count(before.count, "record")) back again.", for: viewer)
+        let named = try await records(form, viewer)
+        let back = try await changed(.retract, ["numbers": numbers(named), "undo": .boolean(true)], viewer)
+        parts.notices.put(
+            back.isEmpty ? "It was not deleted." : "\(NumberText.count(back.count, "record")) back again.", for: viewer)
         return PageAnswer.redirect(to: InboxPage.path)
+    }
+
+    /// Does it.
+    ///
+    /// - Returns: what is another than before, as it is now: with a correlation or a workout its members.
+    private func changed(
+        _ right: OwnerRight, _ arguments: [String: SettingValue], _ viewer: Viewer
+    ) async throws -> [StoredRecord] {
+        let done = try await parts.hand.runWhole(right, arguments, for: viewer)
+        let numbers = done.entries.filter { $0.outcome == "stored" }.map(\.number)
+        return try await parts.reader.records(numbers).values.sorted { $0.number < $1.number }
     }
 }
