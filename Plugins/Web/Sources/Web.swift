@@ -128,7 +128,7 @@ struct WebParts: Sendable {
         (self.hub, self.settings) = (hub, settings)
         access = AccessBook(hub.state)
         preferences = PreferenceBook(hub.state)
-        events = EventFeed(hub, access)
+        events = EventFeed(hub, access, preferences)
     }
 
     /// - Throws: `CommandFailure` where there is no such person.

@@ -33,7 +33,10 @@ struct EventStreamTests {
             // From where it is then it listens again.
             stream.begin(after: 5_000)
             #expect(stream.send(event(4_999), 4_999) && stream.send(event(5_001), 5_001))
-            guard case .send(let pieces, let sequence) = await stream.next() else { return }
+            guard case .send(let pieces, let sequence) = await stream.next() else {
+                Issue.record("nothing is to be sent")
+                return
+            }
             #expect(pieces == [event(5_001)] && sequence == 5_001)
         }
     }
@@ -43,13 +46,19 @@ struct EventStreamTests {
         for number in 0..<10_000 {
             stream.pass(ByteBuffer(string: "\(number)"), topic: "live/weight/\(number % 2)")
         }
-        guard case .send(let pieces, let sequence) = await stream.next() else { return }
+        guard case .send(let pieces, let sequence) = await stream.next() else {
+            Issue.record("nothing is to be sent")
+            return
+        }
         #expect(pieces == [ByteBuffer(string: "9998"), ByteBuffer(string: "9999")] && sequence == nil)
         for number in 0..<Int64(EventStream.mostEvents) {
             #expect(stream.send(event(number + 1, bytes: 1), number + 1))
         }
         stream.pass(ByteBuffer(string: "1"), topic: "live/weight/1")
-        guard case .send(let records, _) = await stream.next() else { return }
+        guard case .send(let records, _) = await stream.next() else {
+            Issue.record("nothing is to be sent")
+            return
+        }
         #expect(records.count == EventStream.mostEvents)
     }
 
@@ -57,7 +66,10 @@ struct EventStreamTests {
         let stream = stream()
         stream.begin(after: 10)
         for sequence: Int64 in [9, 10, 11, 11, 12] { #expect(stream.send(event(sequence), sequence)) }
-        guard case .send(let pieces, let sequence) = await stream.next() else { return }
+        guard case .send(let pieces, let sequence) = await stream.next() else {
+            Issue.record("nothing is to be sent")
+            return
+        }
         #expect(pieces == [event(11), event(12)] && sequence == 12)
     }
 
@@ -67,7 +79,10 @@ struct EventStreamTests {
         stream.endIfStuck(since: .now)
         #expect(closed.withLock { $0 } == 0)
         #expect(stream.send(event(1), 1))
-        guard case .send = await stream.next() else { return }
+        guard case .send = await stream.next() else {
+            Issue.record("nothing is to be sent")
+            return
+        }
         stream.endIfStuck(since: .now - .seconds(30))
         #expect(closed.withLock { $0 } == 0)
         stream.endIfStuck(since: .now + .seconds(1))

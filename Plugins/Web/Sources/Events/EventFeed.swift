@@ -20,6 +20,7 @@ actor EventFeed {
 
     private let hub: PluginContext
     private let access: AccessBook
+    private let preferences: PreferenceBook
     private let bell: FeedBell
     private var channels: [String?: EventChannel] = [:]
     private var lastSerial = 0
@@ -28,8 +29,8 @@ actor EventFeed {
     /// One at a time catches up, so that pages find the hub free.
     private let turn = AsyncLock()
 
-    init(_ hub: PluginContext, _ access: AccessBook) {
-        (self.hub, self.access) = (hub, access)
+    init(_ hub: PluginContext, _ access: AccessBook, _ preferences: PreferenceBook) {
+        (self.hub, self.access, self.preferences) = (hub, access, preferences)
         bell = FeedBell(beside: hub.link)
     }
 
@@ -118,7 +119,7 @@ actor EventFeed {
     }
 
     private func pass(_ message: FeedMessage) {
-        guard !streams.isEmpty, let value = PassingValue(message, hub.persons) else { return }
+        guard !streams.isEmpty, let value = PassingValue(message, hub.persons.map(preferences.applied)) else { return }
         for stream in streams.values
         where (stream.person == nil || stream.person == value.person) && stream.types?.contains(value.type) ?? true {
             stream.pass(value.bytes, topic: message.topic.text)
