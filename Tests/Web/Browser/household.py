@@ -182,7 +182,7 @@ def fill(home):
             add("anna", "stepCount", 4000 + day * 137 % 6000, "count", moment(day, 12), 45, source={"device": "watch"})
             for hour in range(8, 20, 4):
                 add("anna", "heartRate", 58 + (day * hour) % 40, "count/min", moment(day, hour), source={"device": "watch"})
-    # Nobody's: one that could be anna's, and one that is nobody's of the house.
+    # Without a person: one that could be anna's, and one of a guest.
     add(None, "weight", 72.4, "kg", moment(0, 6), source={"device": "bathroom"})
     add(None, "weight", 9.5, "kg", moment(0, 6, 10), source={"device": "bathroom"})
     home.publish(records)
