@@ -60,6 +60,9 @@ static const unsigned char commands_apply[] = {
 static const unsigned char commands_assign[] = {
 #embed "../../Docs/Schemas/commands/assign.json"
 };
+static const unsigned char commands_configure[] = {
+#embed "../../Docs/Schemas/commands/configure.json"
+};
 static const unsigned char commands_edit[] = {
 #embed "../../Docs/Schemas/commands/edit.json"
 };
@@ -96,6 +99,7 @@ static const struct health_schema schemas[] = {
     {"trace", answers_trace, sizeof answers_trace},
     {"apply", commands_apply, sizeof commands_apply},
     {"assign", commands_assign, sizeof commands_assign},
+    {"configure", commands_configure, sizeof commands_configure},
     {"edit", commands_edit, sizeof commands_edit},
     {"log", commands_log, sizeof commands_log},
     {"release", commands_release, sizeof commands_release},

@@ -11,6 +11,7 @@ struct APITests {
     /// Addresses that only read, and those that write.
     private static let reading = API.routes.filter { $0.method == .get && $0.path != "/events" }.map {
         $0.path.replacing("{number}", with: "1").replacing("{name}", with: "web")
+            + ($0.path == "/statistics" ? "?type=weight" : "")
     }
     private static let writing = API.routes.filter { $0.method != .get }.map {
         $0.path.replacing("{name}", with: "web")
@@ -216,6 +217,40 @@ struct APITests {
             #expect(
                 answer.status == 422 && problem.text("detail") != nil && problem.text("code") != nil, "\(answer.body)")
         }
+    }
+
+    @Test func `a program chooses units of its person, and enables a plugin after it has seen what would be done`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"]) { folder in
+            "[plugin.json-lines]\npath = \"\(folder)/lines\"\nenabled = false\n"
+        }
+        let (ben, manage) = (try await scene.token("b", "write", person: "ben"), try await scene.token("m", "manage"))
+        let pounds = #"{"person":"ben","units":{"weight":"lb"}}"#
+        #expect(try await scene.send("/preferences?dryRun=true", #"{"weight":"lb"}"#, ben).body == pounds)
+        #expect(try await scene.api("/preferences", ben).body == #"{"person":"ben","units":{}}"#)
+        #expect(try await scene.send("/preferences", #"{"weight":"lb"}"#, ben).body == pounds)
+        #expect(try await scene.api("/preferences?person=ben", manage).body == pounds)
+        for (query, body, status) in [
+            ("", #"{"weight":"parsec"}"#, 400), ("", #"{"weight":5}"#, 400), ("", #"{"wieght":"kg"}"#, 400),
+            ("?person=me", #"{"weight":"lb"}"#, 404),
+        ] {
+            #expect(try await scene.send("/preferences\(query)", body, ben).status == status, "\(body)")
+        }
+        #expect(try await scene.send("/preferences", "{}", manage).status == 422)
+        #expect(try await scene.send("/preferences", #"{"weight":""}"#, ben).body == #"{"person":"ben","units":{}}"#)
+
+        let (path, before) = ("/plugins/json-lines/configure", try scene.configuration)
+        let planned = try Told(try await scene.send("\(path)?dryRun=true", #"{"enabled":true}"#, manage).body)
+        #expect(planned["applied"] as? Bool == true && planned.list("changes").count == 1)
+        #expect(try scene.configuration == before)
+        let revision = try #require(planned.text("revision"))
+        let done = try await scene.send(path, #"{"enabled":true,"revision":"\#(revision)"}"#, manage)
+        #expect(try Told(done.body)["applied"] as? Bool == true, "\(done.body)")
+        #expect(try scene.configuration.contains("enabled = true"))
+        #expect(try await scene.send(path, "{}", manage).status == 422)
+        #expect(try await scene.send("/plugins/other/configure", #"{"enabled":true}"#, manage).status == 404)
+        #expect(try await scene.send(path, #"{"enabled":false}"#, ben).status == 404)
     }
 
     @Test func `what is wrong with a question is told by name`() async throws {

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct DescriptionTests {
     @Test func `each address is described, with each of its parameters, and says who may ask`() throws {
-        let document = try #require(JSONTree(OpenAPI.document))
+        let document = try #require(JSONTree(OpenAPI.document(isSecure: false)))
         let ids = API.routes.compactMap { route in
             let operation = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]
             #expect(operation?["summary"]?.text?.isEmpty == false, "\(route.path)")
@@ -22,6 +22,11 @@ struct DescriptionTests {
             return operation?["operationId"]?.text
         }
         #expect(Set(ids).count == API.routes.count)
+        for isSecure in [false, true] {
+            let cookie = JSONTree(OpenAPI.document(isSecure: isSecure))?["components"]?["securitySchemes"]?["session"]?[
+                "name"]
+            #expect(cookie?.text == SessionCookie.name(isSecure: isSecure))
+        }
         // What changes something takes more than the scope read.
         for route in API.routes where route.method != .get { #expect(route.scope >= .write, "\(route.path)") }
     }

@@ -50,15 +50,7 @@ enum FigureRoutes {
     @Sendable private static func statistics(_ call: APICall) async throws -> Response {
         var query = QueryRequest(
             id: 0, want: .statistics, filter: try call.filter(), limit: call.integer("limit"), next: call.text("next"))
-        if query.filter.persons == nil {
-            let persons = call.parts.hub.persons.map(\.name)
-            guard persons.count == 1 else {
-                throw Refusal(
-                    .unprocessableContent, "Whose?", "person: it is missing, and there are several persons.",
-                    member: "person")
-            }
-            query.filter.persons = persons
-        }
+        query.filter.persons = [try call.onePerson()]
         let unit = call.text("interval").flatMap(StatisticsInterval.Unit.init)
         if let unit {
             query.interval = StatisticsInterval(

@@ -56,6 +56,24 @@ enum HubRoutes {
                 return try await call.command("release", ["instance": .string(call.text("name") ?? "")])
             }),
         APIRoute(
+            method: .post, path: "/plugins/{name}/configure", topic: "Hub",
+            summary: "Writes settings of a plugin into hub.conf, such as whether it is enabled, and follows it.",
+            scope: .manage, isOwners: true, parameters: [Parameters.plugin, Parameters.dryRun],
+            body: Schemas.object(
+                [
+                    ("enabled", ["type": "boolean"]), ("set", Schemas.list(["type": "string"])),
+                    ("unset", Schemas.list(["type": "string"])), ("revision", ["type": "string"]),
+                ], optional: ["enabled", "set", "unset", "revision"]),
+            answer: .init(
+                help: "What is written and what the hub does then; where applied is false, why nothing was.",
+                schema: Schemas.ref("configure/$defs/result")),
+            handle: { call in
+                _ = try await call.pluginStatus()
+                var arguments = try await call.arguments()
+                arguments["instance"] = .string(call.text("name") ?? "")
+                return try await call.command("configure", arguments)
+            }),
+        APIRoute(
             method: .post, path: "/apply", topic: "Hub", summary: "Reads hub.conf again, and follows it.",
             scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
             answer: .init(help: "What has changed, and what is wrong.", schema: Schemas.ref("apply/$defs/result")),
@@ -73,7 +91,7 @@ enum HubRoutes {
         APIRoute(
             method: .get, path: "/openapi.json", topic: "Hub", summary: "This description.",
             answer: .init(help: "OpenAPI 3.1.", schema: ["type": "object"]),
-            handle: { _ in .json(OpenAPI.document) }),
+            handle: { call in .json(OpenAPI.document(isSecure: call.parts.settings.isSecure)) }),
     ]
 }
 

@@ -4,20 +4,26 @@ import JSON
 
 /// The description of the API for programs (OpenAPI 3.1), made of ``API/routes`` and of Docs/Schemas.
 enum OpenAPI {
-    static let document: [UInt8] = JSONTree.object([
-        .init("openapi", "3.1.0"),
-        .init(
-            "info",
-            [
-                "title": "health hub", "version": "1",
-                "description": "Numbers are those of the hub, with every digit. Errors are problems (RFC 9457).",
-            ]),
-        .init("servers", [["url": .text(API.root)]]),
-        .init("security", [["token": []], ["session": []]]),
-        .init("tags", .list(topics.map { ["name": .text($0)] })),
-        .init("paths", .object(paths)),
-        .init("components", components),
-    ]).bytes
+    static func document(isSecure: Bool) -> [UInt8] { isSecure ? secure : plain }
+
+    private static let (plain, secure) = (make(isSecure: false), make(isSecure: true))
+
+    private static func make(isSecure: Bool) -> [UInt8] {
+        JSONTree.object([
+            .init("openapi", "3.1.0"),
+            .init(
+                "info",
+                [
+                    "title": "health hub", "version": "1",
+                    "description": "Numbers are those of the hub, with every digit. Errors are problems (RFC 9457).",
+                ]),
+            .init("servers", [["url": .text(API.root)]]),
+            .init("security", [["token": []], ["session": []]]),
+            .init("tags", .list(topics.map { ["name": .text($0)] })),
+            .init("paths", .object(paths)),
+            .init("components", components(SessionCookie.name(isSecure: isSecure))),
+        ]).bytes
+    }
 
     private static var topics: [String] {
         API.routes.map(\.topic).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
@@ -90,7 +96,7 @@ enum OpenAPI {
 
     // MARK: - Components
 
-    private static var components: JSONTree {
+    private static func components(_ cookie: String) -> JSONTree {
         var schemas: [JSONTree.Member] = [
             .init(
                 "problem",
@@ -115,7 +121,7 @@ enum OpenAPI {
             "securitySchemes": [
                 "token": ["type": "http", "scheme": "bearer", "description": "Of hub web token new."],
                 "session": [
-                    "type": "apiKey", "in": "cookie", "name": "hub",
+                    "type": "apiKey", "in": "cookie", "name": .text(cookie),
                     "description": "A browser that is logged in; what it writes has X-Form-Token of a page.",
                 ],
             ], "schemas": .object(schemas),

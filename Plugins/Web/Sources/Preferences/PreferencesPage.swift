@@ -68,18 +68,9 @@ struct PreferencesPage: Sendable {
     func save(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         guard let person = try Choice(request, visit, parts).person else { throw NoSuchPage() }
-        var units = parts.preferences.units(of: person.name)
-        for (name, unit) in form.others {
-            guard let type = TypeRegistry.standard.type(try? TypeID(name)),
-                unit.isEmpty || Units.of(type).contains(unit)
-            else {
-                throw Refusal(
-                    .badRequest, "\(name): there is no such unit",
-                    "A type is read in one of its units; open the page again, and choose there.")
-            }
-            units[name] = unit.isEmpty ? nil : unit
-        }
-        try await parts.preferences.set(units, of: person.name)
+        let before = parts.preferences.units(of: person.name)
+        try await parts.preferences.set(
+            try Units.changed(before, by: form.others.map { ($0.name, $0.text) }), of: person.name)
         parts.notices.put("Saved: these pages show it so from now on.", for: viewer)
         return PageAnswer.redirect(to: Self.address(of: person.name))
     }
@@ -94,6 +85,26 @@ enum Units {
             // `ft+in` are feet with their inches.
             let spelling = PeopleUnit(unit == "ft+in" ? "ft" : unit).spelling
             if !units.contains(spelling) { units.append(spelling) }
+        }
+        return units
+    }
+
+    /// Units by type with what was chosen; an empty one is as `hub.conf` says.
+    ///
+    /// - Throws: ``Refusal`` for what is none of a type.
+    static func changed(
+        _ units: [String: String], by chosen: [(name: String, unit: String?)]
+    ) throws -> [String: String] {
+        var units = units
+        for (name, unit) in chosen {
+            let known = TypeRegistry.standard.type(try? TypeID(name)).map(of) ?? []
+            guard let unit, unit.isEmpty ? !known.isEmpty : known.contains(unit) else {
+                throw Refusal(
+                    .badRequest, "\(name): there is no such unit",
+                    "\(name): \(known.isEmpty ? "it is no type with units" : "it is read in \(known.joined(separator: ", "))").",
+                    member: name)
+            }
+            units[name] = unit.isEmpty ? nil : unit
         }
         return units
     }

@@ -1,0 +1,56 @@
+import Hummingbird
+import JSON
+import PluginKit
+
+/// In which units a person reads values on the pages.
+enum PreferenceRoutes {
+    private static let person = APIParameter(
+        name: "person", form: .text(), help: "Whose; may be left out where the viewer sees one person alone.")
+    private static let units: JSONTree = ["type": "object", "additionalProperties": ["type": "string"]]
+    private static let answer = APIRoute.Answer(
+        help: "By type, as it was chosen; what is not in it is as hub.conf says.",
+        schema: Schemas.object([("person", ["type": "string"]), ("units", units)]))
+
+    static let all: [APIRoute] = [
+        APIRoute(
+            method: .get, path: "/preferences", topic: "Preferences",
+            summary: "In which units a person reads values on the pages.", parameters: [person], answer: answer,
+            handle: { call in
+                let person = try call.onePerson()
+                return .json(told(person, call.parts.preferences.units(of: person)))
+            }),
+        APIRoute(
+            method: .post, path: "/preferences", topic: "Preferences",
+            summary: "Chooses units, by type; an empty one is as hub.conf says.", scope: .write,
+            parameters: [person, Parameters.dryRun], body: units, answer: answer,
+            handle: { call in
+                let person = try call.onePerson()
+                let chosen = try await call.arguments().sorted { $0.key < $1.key }
+                let book = call.parts.preferences
+                let units = try Units.changed(book.units(of: person), by: chosen.map { ($0.key, $0.value.string) })
+                if !call.truth("dryRun") { try await book.set(units, of: person) }
+                return .json(told(person, units))
+            }),
+    ]
+
+    private static func told(_ person: String, _ units: [String: String]) -> JSONTree {
+        let members = units.sorted { $0.key < $1.key }.map { JSONTree.Member($0.key, .text($0.value)) }
+        return ["person": .text(person), "units": .object(members)]
+    }
+}
+
+extension APICall {
+    /// The one person that is named, or that there is.
+    ///
+    /// - Throws: ``Refusal`` where there are several.
+    func onePerson() throws -> String {
+        if let person = try person() { return person }
+        let persons = parts.hub.persons.map(\.name)
+        guard persons.count == 1 else {
+            throw Refusal(
+                .unprocessableContent, "Whose?",
+                "person: it is missing, and there \(persons.isEmpty ? "is none" : "are several").", member: "person")
+        }
+        return persons[0]
+    }
+}
