@@ -2,6 +2,7 @@ import HTMLText
 import HTTPTypes
 import HealthText
 import Hummingbird
+import HubWords
 import PluginKit
 
 /// The samples of a type in a window of time, the newest first, a page at a time.
@@ -118,9 +119,8 @@ struct RecordCells: Sendable {
             (when, value, source) = ("", "", "\(stored.record.source.plugin)")
             return
         }
-        let parts = [sample.source.plugin, sample.source.device, sample.source.account].compactMap(\.self)
         when = "\(MomentText.interval(sample.start, sample.end, for: reader))"
-        source = "\(parts.joined(separator: "/"))"
+        source = "\(RecordText.source(sample.source))"
         value = "\(Self.words(sample, stored, reader))"
     }
 

@@ -2,6 +2,7 @@ import DaySeries
 import HTMLText
 import HealthCharts
 import HealthText
+import HubWords
 import PluginKit
 
 /// One type large: its last value, how it changes, its chart, and when the goal is reached.
@@ -46,10 +47,9 @@ struct TodayFigures: Sendable {
                 """
         }
         guard let sample else { return HTML() }
-        let source = [sample.source.plugin, sample.source.device, sample.source.account].compactMap(\.self)
         return """
             <p class="large" data-live="\(record.type.rawValue)" data-person="\(subject.name)">\(ValueText.spoken(record, for: subject.reader))</p>
-            <p class="faint">\(MomentText.interval(sample.start, sample.end, for: subject.reader)) · \(source.joined(separator: "/"))</p>
+            <p class="faint">\(MomentText.interval(sample.start, sample.end, for: subject.reader)) · \(RecordText.source(sample.source))</p>
             """
     }
 
