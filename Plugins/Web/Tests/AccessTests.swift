@@ -245,6 +245,7 @@ extension Scene {
         _ = try await command("apply")
         var state: PluginState?
         while state == nil {
+            try Task.checkCancellation()
             do { state = try PluginState(directory: "\(folder)/data/plugins/web") } catch {
                 guard error.code == .locked else { throw error }
             }
@@ -258,6 +259,6 @@ extension Scene {
         try kept.close()
         try edit { $0.replacing("[plugin.web]\nenabled = false\n", with: "[plugin.web]\n") }
         _ = try await command("apply")
-        while try await get("/login").status == 0 {}
+        while try await get("/login").status == 0 { try Task.checkCancellation() }
     }
 }

@@ -87,6 +87,7 @@ struct EventTests {
         }
         // What passes is not kept: it is sent until it was heard.
         repeat {
+            try Task.checkCancellation()
             _ = try await scene.command("bridge", "publish", "--", "cat", file)
         } while !isHeard(owner, "80.5 kg") || !isHeard(owner, "157.1 lb") || !isHeard(own, "157.1 lb")
         // One after the other: of what changes twice before it is told only the last version is.
