@@ -145,7 +145,7 @@ struct PluginsTests {
         #expect(plan.body.contains("exist is ended: it is gone or disabled"), "\(plan.body)")
         let id = try #require(Self.value(of: "change", in: plan.body))
         _ = try await Self.send(scene, "/plugins/exist/save", "change=\(id)", owner)
-        #expect(try scene.configuration.contains("[plugin.exist]  # here\nenabled = false\n"))
+        #expect(try scene.configuration.contains("\nenabled = false\n"))
         let off = try await scene.get("/plugins/exist", cookie: owner)
         #expect(off.body.contains("disabled") && off.body.contains("Enable …"), "\(off.body)")
         let undo = try #require(Self.value(of: "change", in: off.body))
