@@ -19,9 +19,11 @@ package struct StatusFinding: Sendable {
     package let text: String
     /// The command that repairs it, or what to do.
     package let repair: String?
+    /// Of which instance, where it is about one.
+    package let plugin: String?
 
-    init(_ severity: Severity, _ text: String, repair: String? = nil) {
-        (self.severity, self.text, self.repair) = (severity, text, repair)
+    init(_ severity: Severity, _ text: String, repair: String? = nil, plugin: String? = nil) {
+        (self.severity, self.text, self.repair, self.plugin) = (severity, text, repair, plugin)
     }
 
     /// At least one, also where all is well.
@@ -61,19 +63,28 @@ package struct StatusFinding: Sendable {
     private static func plugin(_ plugin: [String: Any]) -> [StatusFinding] {
         guard plugin["enabled"] as? Bool == true, let name = plugin["name"] as? String else { return [] }
         let state = plugin["state"] as? String
+        func warning(_ text: String) -> StatusFinding {
+            StatusFinding(.warning, text, repair: look(at: plugin, name), plugin: name)
+        }
         if let advice = plugin["advice"] as? String {
             let isOver = state == "quarantined" || state == "failed"
-            return [StatusFinding(isOver ? .error : .warning, "\(name): \(advice)", repair: look(at: plugin, name))]
+            return [
+                StatusFinding(
+                    isOver ? .error : .warning, "\(name): \(advice)", repair: look(at: plugin, name), plugin: name)
+            ]
         }
         let tokens = plugin["tokens"] as? [Any] ?? []
         let logIns = tokens.compactMap { ($0 as? [String: Any])?["advice"] as? String }
-        if !logIns.isEmpty { return logIns.map { StatusFinding(.warning, "\(name): \($0)", repair: "hub status") } }
-        if plugin["hasError"] as? Bool == true, let error = plugin["lastError"] as? String {
-            return [StatusFinding(.warning, "\(name) says: \(error)", repair: look(at: plugin, name))]
+        if !logIns.isEmpty {
+            return logIns.map { StatusFinding(.warning, "\(name): \($0)", repair: "hub status", plugin: name) }
         }
-        guard plugin["alive"] as? Bool == false, state != "finished" else { return [] }
+        if plugin["hasError"] as? Bool == true, let error = plugin["lastError"] as? String {
+            return [warning("\(name) says: \(error)")]
+        }
+        // Between its runs, or with all done, it needs no session.
+        guard plugin["alive"] as? Bool == false, state != "finished", state != "resting" else { return [] }
         let reason = (plugin["lastError"] as? String).map { ": \($0)" } ?? ""
-        return [StatusFinding(.warning, "\(name) has no session\(reason)", repair: look(at: plugin, name))]
+        return [warning("\(name) has no session\(reason)")]
     }
 
     /// Where to see more; what runs on another machine has its log there, and its advice says what to do.

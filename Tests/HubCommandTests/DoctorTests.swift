@@ -183,6 +183,7 @@ import Testing
              "plugins":[{"name":"a","enabled":true,"alive":false,"state":"quarantined","advice":"crashed; hub release a"},
                         {"name":"b","enabled":true,"alive":false,"state":"restarting"},
                         {"name":"c","enabled":false,"alive":false},{"name":"d","enabled":true,"alive":false,"state":"finished"},
+                        {"name":"i","enabled":true,"alive":false,"state":"resting"},
                         {"name":"g","enabled":true,"alive":true,"tokens":[{"account":"me","advice":"expired; hub login g"}]},
                         {"name":"h","enabled":true,"alive":true,"hasError":true,"lastError":"this person may not use the scale"}],
              "sinks":[{"name":"e","well":false,"note":"3 refused"},{"name":"f","well":true}]}
