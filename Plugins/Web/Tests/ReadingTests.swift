@@ -79,6 +79,16 @@ struct ReadingTests {
         #expect(!page.contains("gap-filler"))
     }
 
+    @Test func `whether a goal is reached does not depend on how much the chart shows`() async throws {
+        let scene = try await Scene(settings: "goals = [\"me=75kg\"]")
+        try await Self.fill(scene, Self.weighings([600: 70, 100: 82, 20: 78, 10: 77, 1: 76]))
+        let cookie = try await scene.logIn()
+        for range in ["1m", "3m", "1y", "all"] {
+            let page = try await scene.get("/?range=\(range)", cookie: cookie).body
+            #expect(page.contains("it is reached on 20") && !page.contains("It is reached."), "\(range)")
+        }
+    }
+
     @Test func `without the gap-filler the page says so, and shows the daily averages of hub stats`() async throws {
         let scene = try await Scene()
         let cookie = try await scene.logIn()

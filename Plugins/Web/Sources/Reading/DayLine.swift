@@ -15,8 +15,10 @@ struct DayLine: Sendable {
 
     /// More than ten years; of more the newest are shown.
     static let most = 4_000
+    /// So many days are known before those that are shown.
+    ///
     /// A trend depends on what was before; after so long it is not seen any more.
-    private static let before = 366
+    static let before = 366
 
     /// In the order of time.
     let days: [Day]

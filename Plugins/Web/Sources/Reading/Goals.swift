@@ -68,7 +68,7 @@ enum GoalForecast: Equatable {
     case movesAway
     case tooFewDays
 
-    /// - Parameter first: where the person came from: the earliest value that is known.
+    /// - Parameter first: where the person comes from: the first value of the last year.
     init(goal: Double, first: Double?, latest: Double, rate: DayLine.Rate?, today: LocalDate) {
         let side = (first ?? latest) - goal
         if latest == goal || side * (latest - goal) < 0 {
