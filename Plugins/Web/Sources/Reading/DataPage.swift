@@ -61,7 +61,7 @@ struct DataPage: Sendable {
         let rows: [FigureRow]
         do {
             rows = try await parts.reader.rows(record.type, of: subject, from: start, through: nil, by: .week, most: 60)
-        } catch is AskError {
+        } catch let error as AskError where error.isOfNoStatistics {
             // Of a type that only a plugin knows the hub computes nothing.
             return HTML()
         }

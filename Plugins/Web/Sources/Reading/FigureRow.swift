@@ -18,6 +18,11 @@ struct FigureRow: Sendable {
     }
 }
 
+extension AskError {
+    /// Whether the hub computes nothing of this type, such as of one that only a plugin knows; all else is a fault.
+    var isOfNoStatistics: Bool { error?.code == .field || error?.code == .query }
+}
+
 extension HealthReader {
     /// The hub's statistics of a type, in the order of time; at most so many intervals.
     ///

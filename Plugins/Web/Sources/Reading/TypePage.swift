@@ -105,7 +105,7 @@ struct TypePage: Sendable {
         do {
             rows = try await reader.rows(
                 type, of: subject, from: window.first, through: window.last, by: window.unit, most: TypeWindow.most + 2)
-        } catch is AskError {
+        } catch let error as AskError where error.isOfNoStatistics {
             return "<p class=\"faint\">Of this type the hub computes no statistics.</p>"
         }
         let isSum = rows.contains { $0.figures.sum != nil }
