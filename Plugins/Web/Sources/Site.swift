@@ -88,7 +88,9 @@ struct Choice: Sendable {
         } else {
             person = persons.first
         }
-        notice = request.method == .get ? parts.notices.take(of: viewer) : nil
+        // What a page asks for by itself no one reads before the page that they see next.
+        let isSeen = request.method == .get && request.headers[.background] == nil
+        notice = isSeen ? parts.notices.take(of: viewer) : nil
     }
 
     /// The same for the person whose a record is; without one where it belongs to no person.
@@ -112,6 +114,11 @@ struct Choice: Sendable {
         guard let first = readers.first, readers.allSatisfy({ $0 == first }) else { return Reader() }
         return first
     }
+}
+
+extension HTTPField.Name {
+    /// Of what a script asks for, without a person.
+    fileprivate static let background = HTTPField.Name("X-Background")!
 }
 
 struct NoSuchPage: Error {}

@@ -89,6 +89,17 @@ struct ReadingTests {
         }
     }
 
+    @Test func `what a page asks for by itself takes no notice that a person has not seen`() async throws {
+        let scene = try await Scene()
+        let browser = try await Browser(scene)
+        let form = try await browser.form("/add?type=weight", to: "/add")
+        let saved = try await browser.send(form, ["value": "80.4"])
+        let next = try #require(saved.fields["location"])
+        let behind = try await scene.get("/", cookie: browser.cookie, fields: ["X-Background: yes"])
+        #expect(behind.status == 200 && !behind.body.contains("role=\"status\""))
+        #expect(try await browser.get(next).body.contains("role=\"status\""))
+    }
+
     @Test func `without the gap-filler the page says so, and shows the daily averages of hub stats`() async throws {
         let scene = try await Scene()
         let cookie = try await scene.logIn()

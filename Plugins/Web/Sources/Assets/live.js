@@ -29,7 +29,7 @@ function stored(event) {
 }
 
 async function refresh() {
-  const answer = await fetch(location.href, { credentials: "same-origin" });
+  const answer = await fetch(location.href, { credentials: "same-origin", headers: { "X-Background": "yes" } });
   if (!answer.ok || answer.redirected) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.querySelector("[data-refresh]"), old = document.querySelector("[data-refresh]");
