@@ -53,6 +53,19 @@ struct WritingTests {
         #expect(try await samples(scene, "weight").isEmpty)
     }
 
+    @Test func `a note of two lines stays as it is when something else is edited`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me", "--note", "before\nbreakfast")
+        let browser = try await Browser(scene)
+        let form = try await browser.form("/records/1/edit")
+        #expect(form["note"] == "before\nbreakfast")
+        // As a browser sends lines.
+        _ = try await browser.press(form, ["note": "before\r\nbreakfast", "value": "80.3"])
+        let edited = try #require(try await samples(scene, "weight").first)
+        #expect(value(edited) == 80.3 && edited["edited"] as? [String] == ["value"], "\(edited)")
+        #expect((edited["metadata"] as? [String: Any])?["note"] as? String == "before\nbreakfast")
+    }
+
     @Test func `a blood pressure, a meal, a workout, a night and a count are entered as their types are`() async throws
     {
         let scene = try await Scene(owner: ["*"])

@@ -85,7 +85,7 @@ struct EditPage: Sendable {
                 \(subject.form?.html(fields, for: subject.choice.reader) ?? HTML())
                 \(fields.line("at", "When", hint: "Such as 7:30, yesterday 7:30, 2024-03-15 07:30."))
                 \(fields.line("to", "Until", hint: "Of what lasted: when it ended."))
-                \(fields.line("note", "Note"))
+                \(fields.area("note", "Note"))
                 \(fields.line("reason", "Why it is edited", hint: "For who reads the story of the record."))
                 <p><button class="main">\(sure == nil ? "Save" : "Save all the same")</button>
                 <a href="\(url: RecordPage.path(number))">Not now</a></p></form>
@@ -137,6 +137,8 @@ struct EditPage: Sendable {
         _ subject: Subject, _ sent: WebForm, _ fields: FormFields, _ was: [String: String]
     ) throws -> [String: SettingValue] {
         func isChanged(_ names: String...) -> Bool { names.contains { fields.values[$0] ?? "" != was[$0] ?? "" } }
+        // A browser ends lines as the network does.
+        func lines(_ text: String?) -> String { (text ?? "").replacing("\r\n", with: "\n") }
         var arguments: [String: SettingValue] = ["number": .integer(subject.record.number), "undo": .boolean(false)]
         if let form = subject.form, isChanged("value", "second", "unit") {
             try form.value(sent).add(to: &arguments)
@@ -156,7 +158,7 @@ struct EditPage: Sendable {
                 try sent["to"].map { SettingValue.string(try TimeFields.moment($0, "to", clock).time.text) }
                 ?? arguments["start"] ?? .string(subject.sample.start.text)
         }
-        if isChanged("note") { arguments["note"] = .string(sent["note"] ?? "") }
+        if lines(fields.values["note"]) != lines(was["note"]) { arguments["note"] = .string(lines(sent["note"])) }
         guard arguments.count > 2 else { throw EntryFault("hub", "Nothing was changed, so there is nothing to save.") }
         arguments["reason"] = sent["reason"].map(SettingValue.string)
         return arguments
