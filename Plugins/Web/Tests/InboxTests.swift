@@ -135,4 +135,19 @@ struct InboxTests {
             #expect(Odds(text).shares.isEmpty, "\(text)")
         }
     }
+
+    @Test func `where more waits than is shown, the page says so`() async throws {
+        let scene = try await Scene()
+        let lines = (0..<201).map { number in
+            #"{"type":"weight","value":66,"unit":"kg","start":"2024-03-15T07:00:00Z","key":"\#(number)","source":{"device":"hall"}}"#
+        }
+        let browser = try await Browser(scene)
+        func page(after lines: ArraySlice<String>) async throws -> String {
+            let path = try scene.write(lines.joined(separator: "\n") + "\n", to: "\(lines.count).jsonl")
+            _ = try await scene.command("bridge", "publish", "--", "cat", path)
+            return try await browser.get("/inbox").body
+        }
+        #expect(try await !page(after: lines.dropLast()).contains("The newest 200"))
+        #expect(try await page(after: lines.suffix(1)).contains("The newest 200"))
+    }
 }

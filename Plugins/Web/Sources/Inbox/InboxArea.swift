@@ -28,8 +28,9 @@ struct InboxPage: Sendable {
 
     func show(_ choice: Choice) async throws -> Response {
         guard choice.viewer.isOwner else { throw NoSuchPage() }
-        let waiting = Weighing.all(of: try await newest { $0.isOfNobody = true })
-        let implausible = try await newest { $0.isImplausible = true }
+        let (unassigned, moreUnassigned) = try await newest { $0.isOfNobody = true }
+        let waiting = Weighing.all(of: unassigned)
+        let (implausible, moreImplausible) = try await newest { $0.isImplausible = true }
         let frame = Frame(title: "Inbox", choice: choice, path: Self.path)
         guard !waiting.isEmpty || !implausible.isEmpty else {
             return PageAnswer.page(
@@ -41,16 +42,24 @@ struct InboxPage: Sendable {
         let cards = HTML.each(waiting.reversed()) { card($0, choice) }
         return PageAnswer.page(
             frame.html(
-                (waiting.isEmpty ? HTML() : "<h2>Whose is it?</h2>\(advice)<ul class=\"boxes\">\(cards)</ul>")
-                    + (implausible.isEmpty ? HTML() : doubtful(implausible.reversed(), choice))))
+                (waiting.isEmpty
+                    ? HTML() : "<h2>Whose is it?</h2>\(advice)\(moreUnassigned)<ul class=\"boxes\">\(cards)</ul>")
+                    + (implausible.isEmpty ? HTML() : doubtful(implausible.reversed(), choice) + moreImplausible)))
     }
 
-    private func newest(_ narrow: (inout QueryRequest.Filter) -> Void) async throws -> [StoredRecord] {
+    /// The newest in the order of time, and that there are more, where there are.
+    private func newest(_ narrow: (inout QueryRequest.Filter) -> Void) async throws -> ([StoredRecord], HTML) {
         var filter = QueryRequest.Filter()
         narrow(&filter)
         var found: [StoredRecord] = []
-        for try await page in parts.hub.query(filter, order: .newestFirst, limit: Self.most) { found += page.records }
-        return found.reversed()
+        for try await page in parts.hub.query(filter, order: .newestFirst, limit: Self.most + 1) {
+            found += page.records
+        }
+        let hasMore = found.count > Self.most
+        return (
+            found.prefix(Int(Self.most)).reversed(),
+            hasMore ? "<p class=\"hint\">The newest \(Self.most); older ones come as these go.</p>" : HTML()
+        )
     }
 
     /// Systolic stands before diastolic; all else as it came.
