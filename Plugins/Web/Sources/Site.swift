@@ -17,12 +17,13 @@ struct Site: Sendable {
     init(_ parts: WebParts) { self.parts = parts }
 
     private var areas: [any SiteArea] {
+        [ReadingArea(parts: parts), RecordsArea(parts: parts), PreferencesArea(parts: parts)]
+    }
+
+    private var ownersAreas: [any SiteArea] {
         [
-            ReadingArea(parts: parts),
-            RecordsArea(parts: parts),
             InboxArea(parts: parts),
             DevicesArea(parts: parts),
-            PreferencesArea(parts: parts),
             DeliveriesArea(parts: parts),
             PluginsArea(parts: parts),
             SystemArea(parts: parts),
@@ -45,10 +46,12 @@ struct Site: Sendable {
 
         let programs = router.group().add(middleware: APIGuard(parts: parts, attempts: Attempts()))
         API(parts: parts).add(to: router, inside: programs)
-        metrics.add(to: programs)
+        metrics.add(to: programs.group().add(middleware: OwnersGuard()))
         let inside = router.group().add(middleware: SessionGuard(parts: parts))
         inside.post("/logout") { request, visit in try await logIn.end(request, visit) }
         for area in areas { area.add(to: inside) }
+        let owners = inside.group().add(middleware: OwnersGuard())
+        for area in ownersAreas { area.add(to: owners) }
         return router.buildResponder()
     }
 }
@@ -122,3 +125,13 @@ extension HTTPField.Name {
 }
 
 struct NoSuchPage: Error {}
+
+/// Lets in the owner alone; for all others it is as if there were nothing here.
+struct OwnersGuard: RouterMiddleware {
+    func handle(
+        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+    ) async throws -> Response {
+        guard context.viewer?.isOwner == true else { throw NoSuchPage() }
+        return try await next(request, context)
+    }
+}

@@ -20,22 +20,21 @@ struct PluginsArea: SiteArea {
         let (parts, changes, logIns) = (parts, changes, logIns)
         let deeds = PluginDeeds(parts: parts)
         router.get("/plugins") { request, visit in
-            try await PluginsPage(hub: parts.hub).response(Self.choice(request, visit, parts))
+            try await PluginsPage(hub: parts.hub).response(Choice(request, visit, parts))
         }
         router.get("/plugins/:instance") { request, visit in
             try await PluginPage(hub: parts.hub).response(
-                visit.parameters.get("instance"), Self.choice(request, visit, parts))
+                visit.parameters.get("instance"), Choice(request, visit, parts))
         }
         let logs = PluginLogs(hub: parts.hub)
         router.get("/plugins/:instance/logs") { request, visit in
-            try await logs.response(visit.parameters.get("instance"), Self.choice(request, visit, parts))
+            try await logs.response(visit.parameters.get("instance"), Choice(request, visit, parts))
         }
         router.get("/plugins/:instance/logs/lines") { request, visit in
-            _ = try Self.owner(visit)
-            return try await logs.lines(visit.parameters.get("instance"), request)
+            try await logs.lines(visit.parameters.get("instance"), request)
         }
         router.get("/plugins/:instance/login") { request, visit in
-            try await logIns.response(visit.parameters.get("instance"), Self.choice(request, visit, parts))
+            try await logIns.response(visit.parameters.get("instance"), Choice(request, visit, parts))
         }
         post("login", router, logIns.begin)
         post("login/answer", router, logIns.answer)
@@ -46,11 +45,10 @@ struct PluginsArea: SiteArea {
         post("change", router, changes.plan)
         post("save", router, changes.save)
         router.get("/apply") { request, visit in
-            try await deeds.plan(Self.choice(request, visit, parts))
+            try await deeds.plan(Choice(request, visit, parts))
         }
         router.post("/apply") { request, visit in
-            _ = try Self.owner(visit)
-            return try await deeds.apply(try await WebForm.read(request, visit).1)
+            try await deeds.apply(try await WebForm.read(request, visit).1)
         }
     }
 
@@ -61,7 +59,7 @@ struct PluginsArea: SiteArea {
     ) {
         let parts = parts
         router.post(RouterPath("/plugins/:instance/\(path)")) { request, visit in
-            let choice = try Self.choice(request, visit, parts)
+            let choice = try Choice(request, visit, parts)
             let (form, _) = try await WebForm.read(request, visit)
             guard let instance = visit.parameters.get("instance"), PeerName.isValid(instance) else {
                 throw NoSuchPage()
@@ -70,17 +68,6 @@ struct PluginsArea: SiteArea {
                 PluginCall(
                     instance: instance, command: visit.parameters.get("command") ?? "", form: form, choice: choice))
         }
-    }
-
-    /// - Throws: `NoSuchPage` for one who is not the owner, as if there were nothing here.
-    private static func owner(_ visit: Visit) throws -> Viewer {
-        guard let viewer = visit.viewer, viewer.isOwner else { throw NoSuchPage() }
-        return viewer
-    }
-
-    private static func choice(_ request: Request, _ visit: Visit, _ parts: WebParts) throws -> Choice {
-        _ = try owner(visit)
-        return try Choice(request, visit, parts)
     }
 }
 

@@ -9,14 +9,14 @@ struct SystemArea: SiteArea {
     func add(to router: some RouterMethods<Visit>) {
         let actions = SystemActions(parts: parts)
         router.get("/system") { request, visit in
-            try await SystemPage(parts: parts).response(Choice(ownersOnly: request, visit, parts))
+            try await SystemPage(parts: parts).response(Choice(request, visit, parts))
         }
         router.get("/system/apply") { request, visit in
-            try await actions.applyPlan(Choice(ownersOnly: request, visit, parts))
+            try await actions.applyPlan(Choice(request, visit, parts))
         }
         router.post("/system/apply") { request, visit in try await actions.apply(request, visit) }
         router.get("/system/restart") { request, visit in
-            try await actions.restartPlan(request, Choice(ownersOnly: request, visit, parts))
+            try await actions.restartPlan(request, Choice(request, visit, parts))
         }
         router.post("/system/restart") { request, visit in try await actions.restart(request, visit) }
     }
