@@ -204,6 +204,10 @@ struct PluginsTests {
         var answer = Scene.Answer()
         while answer.status != 304 {
             let lines = try await scene.get("/plugins/exist/logs/lines", cookie: owner)
+            // By this machine's clock, as all that the page says.
+            let line = try #require(lines.body.split(separator: "\n").first)
+            let hasOffset = line.prefixMatch(of: #/[-0-9]{10} [:0-9]{8} [-+][:0-9]{5} /#) != nil
+            #expect(hasOffset, "\(line)")
             #expect(lines.status == 200 && lines.fields["content-type"]?.hasPrefix("text/plain") == true)
             let tag = try #require(lines.fields["etag"])
             answer = try await scene.get(
@@ -244,5 +248,21 @@ struct PluginsTests {
         #expect(try await Self.send(scene, login, "", from: "/plugins", owner).status == 303)
         #expect(try await Self.send(scene, login + "/cancel", "", from: "/plugins", owner).status == 303)
         #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("was given up"))
+    }
+
+    @Test func `of a plugin between its runs nothing is to be done, on either page`() async throws {
+        let scene = try await Scene { folder in
+            """
+            [plugin.json-lines]
+            path = "\(folder)/lines"
+            run = "hourly"
+            """
+        }
+        let owner = try await scene.logIn()
+        var page = ""
+        while !page.contains("resting") { page = try await scene.get("/plugins/json-lines", cookie: owner).body }
+        #expect(page.contains("<span class=\"good\">resting"), "\(page)")
+        #expect(try await scene.get("/plugins", cookie: owner).body.contains("All 2 plugins are well"))
+        #expect(try await !scene.get("/system", cookie: owner).body.contains("json-lines has no session"))
     }
 }

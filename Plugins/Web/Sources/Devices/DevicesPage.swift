@@ -23,34 +23,16 @@ struct DevicesPage: Sendable {
     /// The plugin kind whose device has users of its own.
     static let withUsers = "ihealth-hs5"
 
-    /// What of the answer to `status` this page shows.
-    struct Status: Decodable {
-        struct Device: Decodable {
-            var instance, device: String
-            var connected: Bool?
-            var battery: Int?
-            var batteryLow: Bool
-            var lastError, lastErrorSeverity, lastErrorAt, lastHeard: String?
-        }
-        struct Plugin: Decodable {
-            var name, kind, state: String
-            var enabled: Bool
-            var advice: String?
-        }
-        var devices: [Device]
-        var plugins: [Plugin]
-    }
-
     let hub: PluginContext
 
     func response(_ choice: Choice) async throws -> Response {
-        let status = try await hub.ask(.status, as: Status.self)
+        let state = try await hub.hubState().state
         let frame = Frame(title: "Devices", choice: choice, path: Self.path)
-        let scales = status.plugins.filter { $0.kind == Self.withUsers && $0.enabled }
+        let scales = state.plugins.filter { $0.kind == Self.withUsers && $0.enabled }
         let users = HTML.each(scales) { plugin in
             "<p><a class=\"button\" href=\"\(url: ScaleUsersPage.path(plugin.name))\">Users of \(plugin.name)</a></p>"
         }
-        guard !status.devices.isEmpty else {
+        guard !state.devices.isEmpty else {
             return PageAnswer.page(
                 frame.html(
                     """
@@ -58,13 +40,13 @@ struct DevicesPage: Sendable {
                     step on it. Plugins are enabled in hub.conf.</p>\(users)
                     """))
         }
-        let cards = HTML.each(status.devices) { device in
-            card(device, status.plugins.first { $0.name == device.instance })
+        let cards = HTML.each(state.devices) { device in
+            card(device, state.plugins.first { $0.name == device.instance })
         }
         return PageAnswer.page(frame.html("<ul class=\"boxes\">\(cards)</ul>\(users)"))
     }
 
-    private func card(_ device: Status.Device, _ plugin: Status.Plugin?) -> HTML {
+    private func card(_ device: HubState.Device, _ plugin: HubState.Plugin?) -> HTML {
         let state: HTML =
             switch device.connected {
             case true: "<span class=\"good\">connected</span>"
@@ -82,17 +64,15 @@ struct DevicesPage: Sendable {
         }
         let fault: HTML =
             device.lastError.map { error -> HTML in
-                let time = device.lastErrorAt.map { " (\(Self.moment($0)))" } ?? ""
+                let time = device.lastErrorAt.flatMap { LocalTime.text($0) }.map { " (\($0))" } ?? ""
                 return
                     "<dt>\(device.lastErrorSeverity == "warning" ? "Warning" : "Error")</dt><dd class=\"bad\">\(error)\(time)</dd>"
             } ?? HTML()
         return """
             <li class="box"><h2>\(device.device)</h2><dl><dt>Plugin</dt><dd>\(device.instance), \(plugin?.state ?? "no longer in hub.conf")</dd>
             <dt>State</dt><dd>\(state)</dd><dt>Battery</dt><dd>\(battery)</dd>
-            <dt>Last heard</dt><dd>\(device.lastHeard.map(Self.moment) ?? "never")</dd>\(fault)\
-            \((plugin?.advice).map { "<dt>To do</dt><dd>\($0)</dd>" } ?? HTML())</dl></li>
+            <dt>Last heard</dt><dd>\(device.lastHeard.flatMap { LocalTime.text($0) } ?? "never")</dd>\(fault)\
+            \((plugin?.advice).map { "<dt>To do</dt><dd>\(LocalTime.inSentence($0))</dd>" } ?? HTML())</dl></li>
             """
     }
-
-    private static func moment(_ text: String) -> String { LocalTime.text(text) ?? text }
 }

@@ -18,9 +18,9 @@ struct ScaleUsersPage: Sendable {
 
     /// The instance that the address names, which must be of the kind that has users.
     private func instance(_ visit: Visit) async throws -> String {
-        guard let name = visit.parameters.get("instance") else { throw NoSuchPage() }
-        let status = try await parts.hub.ask(.status, as: DevicesPage.Status.self)
-        guard status.plugins.contains(where: { $0.name == name && $0.kind == DevicesPage.withUsers && $0.enabled })
+        let plugins = try await parts.hub.hubState().state.plugins
+        guard let name = visit.parameters.get("instance"),
+            plugins.contains(where: { $0.name == name && $0.kind == DevicesPage.withUsers && $0.enabled })
         else { throw NoSuchPage() }
         return name
     }

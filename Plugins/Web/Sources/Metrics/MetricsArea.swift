@@ -48,7 +48,7 @@ struct MetricsArea: Sendable {
             figures.registry.gauge("hub_up", 0)
         }
         let own = parts.metrics
-        own.gauge("web_sessions", Double(try await parts.access.sessions(at: parts.hub.clock.now()).count))
+        own.gauge("web_sessions", Double(try await parts.access.sessions(at: parts.now).count))
         own.gauge("web_event_streams", Double(parts.seats.count))
         own.gauge("web_resident_memory_bytes", ProcessFigures.residentBytes)
         return figures.registry.text + own.text

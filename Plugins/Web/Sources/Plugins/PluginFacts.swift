@@ -1,24 +1,8 @@
-import Foundation
+import HubWords
 import PluginKit
 
 /// What this page shows of an instance: how it is, and what `hub.conf` and its manifest say of it.
 struct PluginFacts: Sendable {
-    /// Of the answer to `status`.
-    struct Condition: Decodable, Sendable {
-        struct LogIn: Decodable, Sendable {
-            var account: String
-            var user, expires, advice: String?
-        }
-        var name, kind, state: String
-        var enabled, alive: Bool
-        var remote, fresh, delivering, hasError, isFallback: Bool?
-        var restartIn: Double?
-        var restarts: Int
-        var records: Int64
-        var lastError, advice, lastRecord: String?
-        var tokens: [LogIn]?
-    }
-
     /// Of the answer to `plugins`.
     struct Description: Decodable, Sendable {
         struct Scope: Decodable, Sendable {
@@ -40,7 +24,7 @@ struct PluginFacts: Sendable {
         var commands: [CommandDeclaration]?
     }
 
-    let condition: Condition
+    let condition: HubState.Plugin
     /// `nil` where the section has errors, or `plugins` is not granted.
     let description: Description?
 
@@ -48,25 +32,26 @@ struct PluginFacts: Sendable {
 
     func has(_ command: String) -> Bool { description?.commands?.contains { $0.name == command } ?? false }
 
-    /// Whether nothing about it is for a person to do.
-    var isWell: Bool { condition.advice == nil && condition.hasError != true && !needsLogIn }
+    /// Whether nothing about it is for a person to do, as `hub doctor` and the page System judge it.
+    let isWell: Bool
 
     /// Whether an account of its service is to be logged in again.
     var needsLogIn: Bool { condition.enabled && condition.tokens?.contains { $0.advice != nil } ?? false }
 }
 
 extension PluginContext {
-    private struct Status: Decodable { var plugins: [PluginFacts.Condition] }
-
     /// All instances, in the hub's order.
     ///
     /// - Throws: `AskError`, of which the code is `forbidden` where `status` is not granted.
     func pluginFacts() async throws -> [PluginFacts] {
-        let conditions = try await ask(.status, as: Status.self).plugins
+        let (state, answer) = try await hubState()
+        let unwell = Set(StatusFinding.all(in: answer.bytes).compactMap(\.plugin))
         let described =
             ownerRights.contains(.plugins) ? try await ask(.plugins, as: [PluginFacts.Description].self) : []
-        return conditions.map { condition in
-            PluginFacts(condition: condition, description: described.first { $0.name == condition.name })
+        return state.plugins.map { condition in
+            PluginFacts(
+                condition: condition, description: described.first { $0.name == condition.name },
+                isWell: !unwell.contains(condition.name))
         }
     }
 

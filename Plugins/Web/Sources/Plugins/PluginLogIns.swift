@@ -1,4 +1,5 @@
 import HTMLText
+import HealthText
 import Hummingbird
 import PluginKit
 
@@ -42,7 +43,7 @@ struct PluginLogIns: Sendable {
     private func beginning(_ facts: PluginFacts, _ viewer: Viewer) -> HTML {
         let declaration = facts.description?.commands?.first { $0.name == "login" }
         let tokens = HTML.each(facts.condition.tokens ?? []) {
-            "<li>\($0.user ?? $0.account)\($0.advice.map { ": \($0)" } ?? ", logged in")</li>"
+            "<li>\($0.user ?? $0.account)\($0.advice.map { ": \(LocalTime.inSentence($0))" } ?? ", logged in")</li>"
         }
         let form = OwnerGrants(hub).shown(.commands, to: "Logging in") {
             """

@@ -1,5 +1,6 @@
 import HTMLText
 import HTTPTypes
+import HealthText
 import Hummingbird
 import NIOCore
 import PluginKit
@@ -48,7 +49,7 @@ struct PluginLogs: Sendable {
             let page = try await hub.logs(of: name, limit: Self.most)
             let text = page.lines.map { line in
                 let from = line.from == .hub ? "hub " : ""
-                return "\(line.time.prefix(19).replacing("T", with: " ")) \(line.level) \(from)\(line.text)"
+                return "\(LocalTime.text(line.time) ?? line.time) \(line.level) \(from)\(line.text)"
             }
             return (text.isEmpty ? "It has no lines yet." : text.joined(separator: "\n"), page.more)
         } catch let error as AskError where error.error?.code == .field {

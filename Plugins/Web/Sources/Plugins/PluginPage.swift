@@ -30,7 +30,7 @@ struct PluginPage: Sendable {
             """
             <p><a href="/plugins">All plugins</a></p>
             \(refusal.map { "<div class=\"notice bad\" role=\"alert\">\($0)</div>" } ?? HTML())
-            <p class="state">\(PluginWords.state(facts.condition))</p>
+            <p class="state">\(PluginWords.state(facts))</p>
             \(PluginWords.trouble(facts.condition))
             <div class="buttons">\(buttons(facts, actions))</div>
             \(self.facts(facts))
@@ -78,19 +78,14 @@ struct PluginPage: Sendable {
             if let fault = description.fault { rows.append(("Fault", fault)) }
         }
         for logIn in condition.tokens ?? [] {
-            let until = Self.moment(logIn.expires).map { ", until \($0)" } ?? ""
-            rows.append(("Log-in", "\(logIn.user ?? logIn.account)\(logIn.advice.map { ": \($0)" } ?? until)"))
+            let until = logIn.expires.flatMap { LocalTime.text($0) }.map { ", until \($0)" } ?? ""
+            let advice = logIn.advice.map { ": \(LocalTime.inSentence($0))" }
+            rows.append(("Log-in", "\(logIn.user ?? logIn.account)\(advice ?? until)"))
         }
         rows.append(("Records", "\(NumberText.grouped(condition.records)) since the hub was started"))
-        if let last = Self.moment(condition.lastRecord) {
-            rows.append(("Last record", last))
-        }
+        if let last = condition.lastRecord.flatMap({ LocalTime.text($0) }) { rows.append(("Last record", last)) }
         if condition.restarts > 0 { rows.append(("Restarts", NumberText.grouped(condition.restarts))) }
         return "<dl>\(HTML.each(rows) { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" })</dl>"
-    }
-
-    private static func moment(_ text: String?) -> String? {
-        text.flatMap { try? Timestamp(parsing: $0) }.map { MomentText.moment($0) }
     }
 
     // MARK: - Settings

@@ -44,7 +44,7 @@ struct PluginsPage: Sendable {
     private func card(_ facts: PluginFacts, _ actions: PluginActions) -> HTML {
         """
         <li class="plugin"><h2><a href="\(url: NextPage.of(facts.name))">\(facts.name)</a></h2>
-        <p class="state">\(PluginWords.state(facts.condition))</p>
+        <p class="state">\(PluginWords.state(facts))</p>
         \(facts.description?.summary.map { "<p class=\"faint\">\($0)</p>" } ?? HTML())
         \(PluginWords.trouble(facts.condition))
         \(facts.description.map { "<p class=\"faint\">\(PluginWords.shares($0))</p>" } ?? HTML())
@@ -56,27 +56,29 @@ struct PluginsPage: Sendable {
 
 /// What is said of an instance, in words.
 enum PluginWords {
-    static func state(_ condition: PluginFacts.Condition) -> HTML {
-        let isGood = condition.advice == nil && (condition.alive || condition.state == "resting")
+    static func state(_ facts: PluginFacts) -> HTML {
+        let condition = facts.condition
         var words = [condition.state]
         if let seconds = condition.restartIn { words.append("again in \(NumberText.duration(seconds: seconds))") }
         if condition.fresh == false { words.append("no record for a day") }
         if condition.delivering == false { words.append("deliveries wait") }
         if condition.remote == true { words.append("on another machine") }
         let text = words.joined(separator: ", ")
-        if condition.advice != nil { return "<span class=\"bad\">\(text)</span>" }
-        return isGood ? "<span class=\"good\">\(text)</span>" : "\(text)"
+        guard facts.isWell else { return "<span class=\"bad\">\(text)</span>" }
+        return condition.enabled ? "<span class=\"good\">\(text)</span>" : "\(text)"
     }
 
     /// The last error and what to do.
-    static func trouble(_ condition: PluginFacts.Condition) -> HTML {
+    static func trouble(_ condition: HubState.Plugin) -> HTML {
         var lines: [HTML] = []
-        if let advice = condition.advice { lines.append("<p>\(condition.name) \(advice)</p>") }
+        if let advice = condition.advice { lines.append("<p>\(condition.name) \(LocalTime.inSentence(advice))</p>") }
         if let error = condition.lastError, condition.advice?.contains(error) != true {
-            lines.append("<p class=\"faint\">Last error: \(error)</p>")
+            lines.append("<p class=\"faint\">Last error: \(LocalTime.inSentence(error))</p>")
         }
         for logIn in condition.tokens ?? [] where condition.enabled {
-            if let advice = logIn.advice { lines.append("<p>\(logIn.user ?? logIn.account): \(advice)</p>") }
+            if let advice = logIn.advice {
+                lines.append("<p>\(logIn.user ?? logIn.account): \(LocalTime.inSentence(advice))</p>")
+            }
         }
         return HTML.joined(lines, by: "")
     }

@@ -30,12 +30,25 @@ struct HubState: Decodable {
         var limit: Int64?
     }
     struct Plugin: Decodable {
+        struct LogIn: Decodable {
+            var account: String
+            var user, expires, advice: String?
+        }
         var name, kind, state: String
         var enabled, alive: Bool
-        var fresh, delivering, hasError: Bool?
+        var remote, fresh, delivering, hasError, isFallback: Bool?
+        var restartIn: Double?
         var restarts: Int
         var records: Int64
-        var lastError, advice: String?
+        var lastError, advice, lastRecord: String?
+        var tokens: [LogIn]?
+    }
+    struct Device: Decodable {
+        var instance, device: String
+        var connected: Bool?
+        var battery: Int?
+        var batteryLow: Bool
+        var lastError, lastErrorSeverity, lastErrorAt, lastHeard: String?
     }
     struct Session: Decodable {
         var instance, plugin, version, mode, endpoint: String
@@ -60,6 +73,7 @@ struct HubState: Decodable {
     var plugins: [Plugin]
     var sessions: [Session]
     var sinks: [Sink]
+    var devices: [Device]
     var residentBytes: Int64
     var memory: Memory?
     var dropped: Int64

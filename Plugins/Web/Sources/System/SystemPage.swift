@@ -10,7 +10,7 @@ struct SystemPage: Sendable {
 
     func response(_ choice: Choice) async throws -> Response {
         let (state, answer) = try await parts.hub.hubState()
-        let browsers = try await parts.access.sessions(at: parts.hub.clock.now())
+        let browsers = try await parts.access.sessions(at: parts.now)
         return PageAnswer.page(
             Frame(title: "System", choice: choice, path: "/system").html(
                 Self.findings(StatusFinding.all(in: answer.bytes)) + Self.hub(state) + Self.store(state)
