@@ -65,9 +65,9 @@ struct ReplayPages: Sendable {
         """
         <h2>Deliver again</h2>
         <p>For a file that was lost, or a cloud that forgot. What waits for the sink already, or is not its business, is left out.</p>
-        <form method="get" action="/deliveries/replay"><input type="hidden" name="sink" value="\(sink)">
-        <p><label for="from">What ends on this day or later</label> <input id="from" name="from" type="date"> (all, if empty)</p>
-        <p><label for="type">Of this type</label> <input id="type" name="type" autocomplete="off" placeholder="weight"> (all, if empty)</p>
+        <form class="entry" method="get" action="/deliveries/replay">\(FormFields.hidden("sink", sink))
+        \(FormField(name: "from", label: "What ends on this day or later", hint: "All, if it is empty.").line("date"))
+        \(FormFields().line("type", "Of this type", hint: "Such as weight; all, if it is empty."))
         <button>Show what would be delivered</button></form>
         """
     }
@@ -87,12 +87,10 @@ struct ReplayPages: Sendable {
         let form: HTML =
             total == 0
             ? "<p>There is nothing to deliver again.</p>"
-            : """
-            <form method="post" action="/deliveries/replay">\(WebForm.token(of: choice.viewer))\
-            <input type="hidden" name="sink" value="\(order.sink)"><input type="hidden" name="from" value="\(order.from ?? "")">\
-            <input type="hidden" name="type" value="\(order.type ?? "")">
-            <button class="main">Deliver \(NumberText.count(total, "record")) again</button></form>
-            """
+            : ButtonForm(
+                "/deliveries/replay", "Deliver \(NumberText.count(total, "record")) again",
+                [("sink", order.sink), ("from", order.from ?? ""), ("type", order.type ?? "")], isMain: true
+            ).html(choice.viewer)
         return PageAnswer.page(
             Frame(title: "Deliver again to \(order.sink)", choice: choice, path: "/deliveries").html(
                 """
@@ -107,10 +105,10 @@ struct ReplayPages: Sendable {
         let order = try Order { form[$0] }
         let entries = try await replay(order, isDryRun: false)
         let words = entries.map { "\($0.sink): \(NumberText.count($0.records, "record")) to be delivered again" }
-        parts.notices.put("\(words.joined(separator: "; "))", for: viewer)
         let name = entries.count == 1 ? entries[0].sink : nil
-        return NextPage.redirect(
-            to: name.map { "/deliveries/sink?" + FormText.write([(name: "name", value: $0)]) } ?? "/deliveries")
+        return parts.told(
+            "\(words.joined(separator: "; "))", viewer,
+            on: name.map { "/deliveries/sink?" + FormText.write([(name: "name", value: $0)]) } ?? "/deliveries")
     }
 
     private static func filled(_ text: String) -> String? {

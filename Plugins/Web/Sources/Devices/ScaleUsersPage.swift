@@ -53,29 +53,21 @@ struct ScaleUsersPage: Sendable {
         for user in users {
             table.rows.append([
                 "\(user.position)", "\(user.serialNumber)", "\(user.person ?? "not one of this hub")",
-                form(
-                    "Delete", [("deed", "delete"), ("serial", "\(user.serialNumber)")],
-                    instance, choice),
+                ButtonForm(Self.path(instance), "Delete", [("deed", "delete"), ("serial", "\(user.serialNumber)")])
+                    .html(choice.viewer),
             ])
         }
         let absent = choice.persons.filter { person in !users.contains { $0.person == person.name } }
         let makers = HTML.each(absent) {
-            form("Make a user for \($0.name)", [("deed", "create"), ("person", $0.name)], instance, choice)
+            ButtonForm(
+                Self.path(instance), "Make a user for \($0.name)", [("deed", "create"), ("person", $0.name)]
+            ).html(choice.viewer)
         }
         return """
             \(users.isEmpty ? "<p>The scale has no users.</p>" : table.html)
             <div class="deeds">\(makers)</div>
             <p class="hint">Height, sex and date of birth come from hub.conf. Deleting a user deletes what the scale's memory holds of them, too.</p>
             """
-    }
-
-    private func form(
-        _ label: String, _ fields: [(name: String, value: String)], _ instance: String, _ choice: Choice
-    ) -> HTML {
-        """
-        <form class="inline" method="post" action="\(url: Self.path(instance))">\(WebForm.token(of: choice.viewer))\
-        \(HTML.each(fields) { FormFields.hidden($0.name, $0.value) })<button>\(label)</button></form>
-        """
     }
 
     /// Makes a user, or deletes one after it was asked for twice.
@@ -91,11 +83,13 @@ struct ScaleUsersPage: Sendable {
             parts.notices.put("The scale has a user for \(person) now.", for: viewer)
         case "delete" where form["sure"] == nil:
             let serial = try form.text("serial")
+            let button = ButtonForm(
+                Self.path(instance), "Delete the user", [("deed", "delete"), ("serial", serial), ("sure", "yes")])
             return PageAnswer.page(
                 Frame(title: "Delete user \(serial) of the scale?", choice: choice).html(
                     """
                     <p>What the scale's memory holds of this user goes with it. What the hub has stays.</p>
-                    \(self.form("Delete the user", [("deed", "delete"), ("serial", serial), ("sure", "yes")], instance, choice))
+                    \(button.html(viewer))
                     <p><a href="\(url: Self.path(instance))">Not now</a></p>
                     """))
         case "delete":

@@ -12,20 +12,8 @@ struct FormFields: Sendable {
         FormFields(values: Dictionary(uniqueKeysWithValues: names.map { ($0, form[$0] ?? "") }))
     }
 
-    private func field(_ name: String, _ label: String, _ hint: String?, _ control: (HTML) -> HTML) -> HTML {
-        let fault = faults[name]
-        let described: [HTML] =
-            (hint == nil ? [] : ["\(name)-hint"]) + (fault == nil ? [] : ["\(name)-fault"])
-        let marks: HTML = """
-            id="\(name)" name="\(name)" \("aria-invalid=\"true\"", if: fault != nil)
-            """
-        let by: HTML = described.isEmpty ? "" : " aria-describedby=\"\(HTML.joined(described, by: " "))\""
-        return """
-            <div class="field"><label for="\(name)">\(label)</label>
-            \(control(marks + by))
-            \(hint.map { "<p class=\"hint\" id=\"\(name)-hint\">\($0)</p>" } ?? HTML())\
-            \(fault.map { "<p class=\"fault\" id=\"\(name)-fault\">\($0)</p>" } ?? HTML())</div>
-            """
+    private func field(_ name: String, _ label: String, _ hint: String?) -> FormField {
+        FormField(name: name, label: label, value: values[name] ?? "", hint: hint, fault: faults[name])
     }
 
     /// A line of text.
@@ -34,21 +22,20 @@ struct FormFields: Sendable {
     func line(_ name: String, _ label: String, hint: String? = nil, isNumber: Bool = false, isNeeded: Bool = false)
         -> HTML
     {
-        field(name, label, hint) { marks in
-            "<input type=\"text\" \(marks) value=\"\(values[name] ?? "")\" autocomplete=\"off\" maxlength=\"1000\" \("inputmode=\"decimal\"", if: isNumber) \("required", if: isNeeded)>"
-        }
+        field(name, label, hint).line(
+            "text",
+            "autocomplete=\"off\" maxlength=\"1000\" \("inputmode=\"decimal\"", if: isNumber) \("required", if: isNeeded)"
+        )
     }
 
     /// Several lines of text.
     func area(_ name: String, _ label: String, hint: String? = nil) -> HTML {
-        field(name, label, hint) { marks in
-            "<textarea \(marks) rows=\"3\" maxlength=\"4000\">\(values[name] ?? "")</textarea>"
-        }
+        field(name, label, hint).area("maxlength=\"4000\"")
     }
 
     /// One of several.
     func choice(_ name: String, _ label: String, _ options: [FormOption], hint: String? = nil) -> HTML {
-        field(name, label, hint) { marks in "<select \(marks)>\(Self.options(options, chosen: values[name]))</select>" }
+        field(name, label, hint).choice(options)
     }
 
     static func options(_ options: [FormOption], chosen: String?) -> HTML {

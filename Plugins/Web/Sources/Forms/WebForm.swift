@@ -88,3 +88,11 @@ final class NoticeBook: Sendable {
 
     func take(of viewer: Viewer) -> HTML? { notices.withLock { $0.removeValue(forKey: viewer.session.hash) } }
 }
+
+extension WebParts {
+    /// Goes to a page, which tells what a form has done.
+    func told(_ notice: HTML, _ viewer: Viewer, on next: String) -> Response {
+        notices.put(notice, for: viewer)
+        return PageAnswer.redirect(to: next)
+    }
+}

@@ -24,21 +24,19 @@ struct PluginChanges: Sendable {
             return again(fields, grants.advice(.configure, to: "Changing settings"))
         }
         let change = self.change(call, fields)
-        guard !change.isEmpty else {
-            parts.notices.put("<p>All is so already; nothing was changed.</p>", for: call.viewer)
-            return NextPage.redirect(to: NextPage.of(call.instance))
-        }
+        func same() -> Response { tell("<p>All is so already; nothing was changed.</p>", call) }
+        guard !change.isEmpty else { return same() }
         do {
             let answer = try await configure(change, isDryRun: true)
             guard answer.applied else { return again(told(answer.plan.problems, fields), refusal(answer.plan, fields)) }
-            guard !answer.changes.isEmpty else {
-                parts.notices.put("<p>All is so already; nothing was changed.</p>", for: call.viewer)
-                return NextPage.redirect(to: NextPage.of(call.instance))
-            }
-            return question(answer, change, call)
+            return answer.changes.isEmpty ? same() : question(answer, change, call)
         } catch let failure as CommandFailure {
             return again(fields, "<p>\(failure.message)</p>")
         }
+    }
+
+    private func tell(_ notice: HTML, _ call: PluginCall) -> Response {
+        parts.told(notice, call.viewer, on: NextPage.of(call.instance))
     }
 
     private func change(_ call: PluginCall, _ fields: [SettingField]) -> PluginChange {
@@ -102,34 +100,28 @@ struct PluginChanges: Sendable {
                 <h2>What is written into hub.conf</h2>\(PlanText.changes(answer.changes))\(warning)
                 <h2>What the hub does then</h2>\(PlanText.steps(answer.plan))
                 \(PlanText.problems(answer.plan.problems))
-                <form method="post" action="\(url: NextPage.of(call.instance, "/save"))">\(WebForm.token(of: call.viewer))\
-                <input type="hidden" name="change" value="\(id)"><div class="buttons">\
-                <button class="main" autofocus>Save</button> \
-                <a class="button" href="\(url: NextPage.of(call.instance))">Leave it</a></div></form>
+                <div class="deeds">\(button(call, id, "Save", isMain: true))
+                <a class="button" href="\(url: NextPage.of(call.instance))">Leave it</a></div>
                 """))
+    }
+
+    private func button(_ call: PluginCall, _ id: String, _ label: HTML, isMain: Bool = false) -> HTML {
+        ButtonForm(NextPage.of(call.instance, "/save"), label, [("change", id)], isMain: isMain).html(call.viewer)
     }
 
     /// Writes what was shown.
     func save(_ call: PluginCall) async throws -> Response {
-        let back = NextPage.redirect(to: NextPage.of(call.instance))
         guard let change = book.take(call.form["change"], of: call.viewer), change.instance == call.instance else {
-            parts.notices.put(
-                "<p>Nothing was changed: this was shown too long ago, or was done already.</p>", for: call.viewer)
-            return back
+            return tell("<p>Nothing was changed: this was shown too long ago, or was done already.</p>", call)
         }
         do {
             let answer = try await configure(change, isDryRun: false)
-            guard answer.applied else {
-                parts.notices.put(
-                    "<p>Nothing was changed: something is wrong.</p>\(PlanText.problems(answer.plan.problems))",
-                    for: call.viewer)
-                return back
-            }
-            parts.notices.put(done(answer, call), for: call.viewer)
+            let wrong: HTML =
+                "<p>Nothing was changed: something is wrong.</p>\(PlanText.problems(answer.plan.problems))"
+            return tell(answer.applied ? done(answer, call) : wrong, call)
         } catch let failure as CommandFailure {
-            parts.notices.put("<p>Nothing was changed: \(failure.message)</p>", for: call.viewer)
+            return tell("<p>Nothing was changed: \(failure.message)</p>", call)
         }
-        return back
     }
 
     private func done(_ answer: ConfigureAnswer, _ call: PluginCall) -> HTML {
@@ -138,10 +130,6 @@ struct PluginChanges: Sendable {
         let id = book.put(reversed, for: call.viewer)
         let rest: HTML =
             lost.isEmpty ? HTML() : "<p>That does not bring back \(lost.joined(separator: ", ")).</p>"
-        return """
-            <p>Saved.</p>\(PlanText.changes(answer.changes))
-            <form method="post" action="\(url: NextPage.of(call.instance, "/save"))">\(WebForm.token(of: call.viewer))\
-            <input type="hidden" name="change" value="\(id)"><button>Undo</button></form>\(rest)
-            """
+        return "<p>Saved.</p>\(PlanText.changes(answer.changes))\(button(call, id, "Undo"))\(rest)"
     }
 }

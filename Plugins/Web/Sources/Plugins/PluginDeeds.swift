@@ -42,10 +42,9 @@ struct PluginDeeds: Sendable {
             throw NoSuchPage()
         }
         return try await deed(.commands, "Asking plugins to do something", call) {
-            let fields = command.arguments.map { SettingField(argument: $0, of: command.name).filled(from: call.form) }
-            let arguments = fields.compactMap { field in field.argument.map { (field.declaration.name, $0) } }
             let result = try await hub.command(
-                command.name, of: call.instance, Dictionary(arguments) { $1 }, deadline: .seconds(60))
+                command.name, of: call.instance, SettingField.arguments(of: command, from: call.form),
+                deadline: .seconds(60))
             return "\(command.name) of \(call.instance) is done.\(Self.told(result))"
         }
     }

@@ -47,7 +47,7 @@ struct PluginLogIns: Sendable {
         }
         let form = OwnerGrants(hub).shown(.commands, to: "Logging in") {
             """
-            <form class="fields" method="post" action="\(url: NextPage.of(facts.name, "/login"))">\(WebForm.token(of: viewer))
+            <form class="entry" method="post" action="\(url: NextPage.of(facts.name, "/login"))">\(WebForm.token(of: viewer))
             \(HTML.each(declaration?.arguments ?? []) { SettingField(argument: $0, of: "login").html(isEnabled: true) })\
             <button class="main">Begin</button></form>
             """
@@ -70,22 +70,20 @@ struct PluginLogIns: Sendable {
                 code that the page shows.</p>
                 """
             } ?? HTML()
+        let answer = FormField(name: "answer", label: "Your answer").line(
+            question.isSecret ? "password" : "text",
+            "required autocomplete=\"off\" spellcheck=\"false\" autocapitalize=\"off\"")
         return """
             <p>\(question.prompt)</p>\(page)\(ending)
-            <form class="fields" method="post" action="\(url: NextPage.of(name, "/login/answer"))">\(WebForm.token(of: viewer))
-            <input type="hidden" name="question" value="\(number)"><div class="field"><label for="answer">Your answer</label>\
-            <input id="answer" name="answer" type="\(question.isSecret ? "password" : "text")" required autocomplete="off" \
-            spellcheck="false" autocapitalize="off"></div>
+            <form class="entry" method="post" action="\(url: NextPage.of(name, "/login/answer"))">\(WebForm.token(of: viewer))
+            \(FormFields.hidden("question", "\(number)"))\(answer)
             <button class="main">Go on</button></form>
             \(cancelling(name, viewer))
             """
     }
 
     private func cancelling(_ name: String, _ viewer: Viewer) -> HTML {
-        """
-        <form method="post" action="\(url: NextPage.of(name, "/login/cancel"))">\(WebForm.token(of: viewer))\
-        <button>Give it up</button></form>
-        """
+        ButtonForm(NextPage.of(name, "/login/cancel"), "Give it up").html(viewer)
     }
 
     // MARK: - Forms
@@ -95,53 +93,45 @@ struct PluginLogIns: Sendable {
         guard let declaration = facts.description?.commands?.first(where: { $0.name == "login" }) else {
             throw NoSuchPage()
         }
+        let page = NextPage.of(call.instance, "/login")
         let grants = OwnerGrants(hub)
         guard grants.have(.commands) else {
-            parts.notices.put("<p>\(grants.advice(.commands, to: "Logging in"))</p>", for: call.viewer)
-            return NextPage.redirect(to: NextPage.of(call.instance, "/login"))
+            return parts.told("<p>\(grants.advice(.commands, to: "Logging in"))</p>", call.viewer, on: page)
         }
-        let fields = declaration.arguments.map { SettingField(argument: $0, of: "login").filled(from: call.form) }
-        let arguments = Dictionary(
-            fields.compactMap { field in field.argument.map { (field.declaration.name, $0) } }
-        ) { $1 }
         let talk = LogInTalk(instance: call.instance, session: call.viewer.session.hash)
         guard talks.add(talk) else {
-            parts.notices.put(
-                "<p>Log-ins are under way already; finish or give up one of them first.</p>", for: call.viewer)
-            return NextPage.redirect(to: NextPage.of(call.instance, "/login"))
+            return parts.told(
+                "<p>Log-ins are under way already; finish or give up one of them first.</p>", call.viewer, on: page)
         }
-        await talk.begin(hub, arguments)
+        await talk.begin(hub, SettingField.arguments(of: declaration, from: call.form))
         return await next(talk, call)
     }
 
     func answer(_ call: PluginCall) async throws -> Response {
-        let again = NextPage.redirect(to: NextPage.of(call.instance, "/login"))
+        let page = NextPage.of(call.instance, "/login")
         guard let talk = talks.talk(of: call.instance), talk.session == call.viewer.session.hash else {
-            parts.notices.put("<p>This log-in is over; begin another.</p>", for: call.viewer)
-            return again
+            return parts.told("<p>This log-in is over; begin another.</p>", call.viewer, on: page)
         }
         guard let answer = call.form["answer"], let question = call.form["question"].flatMap({ Int($0) }),
             await talk.answer(answer, to: question)
-        else { return again }
+        else { return PageAnswer.redirect(to: page) }
         return await next(talk, call)
     }
 
     func cancel(_ call: PluginCall) async throws -> Response {
         if let talk = talks.remove(call.instance) { await talk.cancel() }
-        parts.notices.put("<p>The log-in was given up.</p>", for: call.viewer)
-        return NextPage.redirect(to: NextPage.of(call.instance))
+        return parts.told("<p>The log-in was given up.</p>", call.viewer, on: NextPage.of(call.instance))
     }
 
     /// Waits a while for what comes next, so that a person seldom sees that nothing has come yet.
     private func next(_ talk: LogInTalk, _ call: PluginCall) async -> Response {
         await talk.change(within: .seconds(15))
         if case .ended = await talk.state { return end(talk, call.viewer) }
-        return NextPage.redirect(to: NextPage.of(call.instance, "/login"))
+        return PageAnswer.redirect(to: NextPage.of(call.instance, "/login"))
     }
 
     private func end(_ talk: LogInTalk, _ viewer: Viewer) -> Response {
-        if let words = talk.words { parts.notices.put(words, for: viewer) }
         talks.remove(talk.instance)
-        return NextPage.redirect(to: NextPage.of(talk.instance))
+        return parts.told(talk.words ?? HTML(), viewer, on: NextPage.of(talk.instance))
     }
 }

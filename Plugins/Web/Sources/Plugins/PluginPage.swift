@@ -112,11 +112,10 @@ struct PluginPage: Sendable {
                 ? HTML() : "<p class=\"faint\">\(grants.advice(.configure, to: "Changing settings"))</p>"
         let toggle: HTML =
             mayChange
-            ? """
-            <form method="post" action="\(url: action)">\(WebForm.token(of: viewer))\
-            <input type="hidden" name="enabled" value="\(facts.condition.enabled ? "false" : "true")">\
-            <button>\(facts.condition.enabled ? "Disable …" : "Enable …")</button></form>
-            """ : HTML()
+            ? ButtonForm(
+                action, facts.condition.enabled ? "Disable …" : "Enable …",
+                [("enabled", "\(!facts.condition.enabled)")]
+            ).html(viewer) : HTML()
         guard !fields.isEmpty else {
             return "<h2 id=\"settings\">Settings</h2><p>It has none.</p>\(reason)\(toggle)"
         }
@@ -124,7 +123,7 @@ struct PluginPage: Sendable {
         let submit: HTML = mayChange ? "<button class=\"main\">Show what would change</button>" : HTML()
         return """
             <h2 id="settings">Settings</h2>\(reason)
-            <form class="fields" method="post" action="\(url: action)">\(WebForm.token(of: viewer))
+            <form class="entry" method="post" action="\(url: action)">\(WebForm.token(of: viewer))
             \(inputs)\(submit)</form>
             \(toggle)
             """
@@ -139,7 +138,7 @@ struct PluginPage: Sendable {
             HTML.each(commands) { command in
                 """
                 <details><summary>\(command.name): \(command.help)</summary>
-                <form class="fields" method="post" action="\(url: NextPage.of(facts.name, "/do/\(command.name)"))">\
+                <form class="entry" method="post" action="\(url: NextPage.of(facts.name, "/do/\(command.name)"))">\
                 \(WebForm.token(of: viewer))
                 \(HTML.each(command.arguments) { SettingField(argument: $0, of: command.name).html(isEnabled: true) })\
                 <button>Do it</button></form></details>

@@ -126,9 +126,8 @@ struct PluginActions: Sendable {
         guard grants.have(right) else {
             return "<p class=\"faint\">\(grants.advice(right, to: "\(label)"))</p>"
         }
-        return """
-            <form method="post" action="\(url: NextPage.of(instance, "/\(deed)"))">\(WebForm.token(of: viewer))\
-            <button>\(label)<span class="hidden"> \(instance)</span></button></form>
-            """
+        return ButtonForm(
+            NextPage.of(instance, "/\(deed)"), "\(label)<span class=\"hidden\"> \(instance)</span>"
+        ).html(viewer)
     }
 }

@@ -72,8 +72,12 @@ struct SettingField: Sendable {
         return entered == value ? nil : .set(entered)
     }
 
-    /// As an argument of a command.
-    var argument: SettingValue? { text.isEmpty ? nil : Self.value(text, declaration.type) }
+    /// What a person has entered for a command.
+    static func arguments(of command: CommandDeclaration, from form: WebForm) -> [String: SettingValue] {
+        let fields = command.arguments.map { SettingField(argument: $0, of: command.name).filled(from: form) }
+        let filled = fields.filter { !$0.text.isEmpty }
+        return Dictionary(filled.map { ($0.declaration.name, value($0.text, $0.declaration.type)) }) { $1 }
+    }
 
     /// As its type wants it; a text of another kind stays one, which the hub refuses in words.
     private static func value(_ text: String, _ type: SettingType) -> SettingValue {
@@ -105,20 +109,31 @@ struct SettingField: Sendable {
     // MARK: - In a page
 
     func html(isEnabled: Bool) -> HTML {
-        let help: HTML = "<span class=\"help\" id=\"\(id)-help\">\(helpText)</span>"
-        let error = fault.map { "<span class=\"bad\" id=\"\(id)-error\">\($0)</span>" as HTML } ?? HTML()
-        let label: HTML =
-            "<label for=\"\(id)\">\(declaration.name)\(declaration.isRequired ? " (needed)" : "")</label>"
+        var field = FormField(
+            name: name, label: declaration.name + (declaration.isRequired ? " (needed)" : ""), id: id,
+            value: declaration.isSecret ? "" : text, hint: helpText, fault: fault, more: removal)
         guard isEnabled, !namesPlace else {
-            let shown = value.map { declaration.isSecret ? "set, and not shown" : Self.text($0) } ?? "not set"
-            let place: HTML =
-                namesPlace && isEnabled
-                ? " <span class=\"help\">It names a place of the hub's machine: only <code>hub configure</code> changes it.</span>"
-                : HTML()
-            return
-                "<div class=\"field\"><span class=\"label\">\(declaration.name)</span><code>\(shown)</code>\(help)\(place)\(error)</div>\n"
+            if isEnabled { field.hint? += " It names a place of the hub's machine: only hub configure changes it." }
+            return field.fixed(value.map { declaration.isSecret ? "set, and not shown" : Self.text($0) } ?? "not set")
         }
-        return "<div class=\"field\">\(label)\(input)\(removal)\(help)\(error)</div>\n"
+        switch declaration.type {
+        case .boolean: return field.choice(options([("true", "yes"), ("false", "no")]))
+        case .choice(let choices): return field.choice(options(choices.map { ($0, $0) }))
+        case .list:
+            field.hint? += " One a line."
+            return field.area()
+        case .date: return field.line("date")
+        case .timeOfDay: return field.line("time")
+        case .integer: return field.line("text", "inputmode=\"numeric\"")
+        case .number: return field.line("text", "inputmode=\"decimal\"")
+        case .url: return field.line("text", "inputmode=\"url\"")
+        default:
+            guard declaration.isSecret else {
+                return field.line("text", "spellcheck=\"false\" autocapitalize=\"off\"")
+            }
+            let place = value == nil ? "" : "set; stays if this is empty"
+            return field.line("password", "autocomplete=\"new-password\" placeholder=\"\(place)\"")
+        }
     }
 
     private var helpText: String {
@@ -127,46 +142,13 @@ struct SettingField: Sendable {
         return "\(declaration.help)\(end) Takes \(declaration.type.expected)\(standard ?? "")."
     }
 
-    private var described: HTML {
-        fault == nil
-            ? "aria-describedby=\"\(id)-help\""
-            : "aria-describedby=\"\(id)-help \(id)-error\" aria-invalid=\"true\""
-    }
-
-    private var input: HTML {
-        switch declaration.type {
-        case .boolean: select([("true", "yes"), ("false", "no")])
-        case .choice(let choices): select(choices.map { ($0, $0) })
-        case .list:
-            "<textarea id=\"\(id)\" name=\"\(name)\" rows=\"3\" \(described)>\n\(text)</textarea><span class=\"help\">One a line.</span>"
-        case .integer: box("text", "inputmode=\"numeric\"")
-        case .number: box("text", "inputmode=\"decimal\"")
-        case .date: box("date", "")
-        case .timeOfDay: box("time", "")
-        case .url: box("text", "inputmode=\"url\"")
-        default: declaration.isSecret ? box("password", "autocomplete=\"new-password\"") : box("text", "")
-        }
-    }
-
-    private func box(_ type: String, _ more: HTML) -> HTML {
-        let place = declaration.isSecret && value != nil ? "set; stays if this is empty" : ""
-        return """
-            <input id="\(id)" name="\(name)" type="\(type)" value="\(declaration.isSecret ? "" : text)" \
-            placeholder="\(place)" spellcheck="false" autocapitalize="off" \(more) \(described)>
-            """
-    }
-
-    private func select(_ choices: [(value: String, label: String)]) -> HTML {
+    private func options(_ choices: [(value: String, label: String)]) -> [FormOption] {
         let standard = declaration.defaultValue.map { value in
             let text = Self.text(value)
             return "as usual: \(choices.first { $0.value == text }?.label ?? text)"
         }
-        let options = HTML.each(choices) {
-            "<option value=\"\($0.value)\" \("selected", if: $0.value == text)>\($0.label)</option>"
-        }
-        return """
-            <select id="\(id)" name="\(name)" \(described)><option value="">\(standard ?? "not set")</option>\(options)</select>
-            """
+        return [FormOption(value: "", text: standard ?? "not set")]
+            + choices.map { FormOption(value: $0.value, text: $0.label) }
     }
 
     private var removal: HTML {

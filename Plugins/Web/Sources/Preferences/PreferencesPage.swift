@@ -71,8 +71,7 @@ struct PreferencesPage: Sendable {
         let before = parts.preferences.units(of: person.name)
         try await parts.preferences.set(
             try Units.changed(before, by: form.others.map { ($0.name, $0.text) }), of: person.name)
-        parts.notices.put("Saved: these pages show it so from now on.", for: viewer)
-        return PageAnswer.redirect(to: Self.address(of: person.name))
+        return parts.told("Saved: these pages show it so from now on.", viewer, on: Self.address(of: person.name))
     }
 }
 

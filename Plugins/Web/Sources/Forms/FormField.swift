@@ -1,0 +1,73 @@
+import HTMLText
+
+/// A field of a form as a page shows it: its label, what stands in it, and beside it what it takes and what is wrong with it.
+struct FormField: Sendable {
+    let name, label: String
+    /// By which the page knows it, where several of its forms have a field of this name; `nil`: the name.
+    var id: String?
+    var value = ""
+    var hint: String?
+    var fault: String?
+    /// What stands below what is filled in.
+    var more: HTML?
+
+    /// A line of text, or what else an `input` takes.
+    func line(_ type: String = "text", _ attributes: HTML = HTML()) -> HTML {
+        html { "<input type=\"\(type)\" \($0) value=\"\(value)\" \(attributes)>" }
+    }
+
+    /// Several lines of text.
+    func area(_ attributes: HTML = HTML()) -> HTML {
+        html { "<textarea \($0) rows=\"3\" \(attributes)>\(value)</textarea>" }
+    }
+
+    /// One of several.
+    func choice(_ options: [FormOption]) -> HTML {
+        html { "<select \($0)>\(FormFields.options(options, chosen: value))</select>" }
+    }
+
+    /// What is not to be changed here.
+    func fixed(_ text: String) -> HTML {
+        "<div class=\"field\"><span class=\"label\">\(label)</span><code>\(text)</code>\n\(words)</div>"
+    }
+
+    private func html(_ control: (HTML) -> HTML) -> HTML {
+        let id = id ?? name
+        let described = [hint.map { _ in "\(id)-hint" }, fault.map { _ in "\(id)-fault" }].compactMap(\.self)
+        let by: HTML? = described.isEmpty ? nil : "aria-describedby=\"\(described.joined(separator: " "))\""
+        let marks: HTML = """
+            id="\(id)" name="\(name)" \("aria-invalid=\"true\"", if: fault != nil) \(by)
+            """
+        return """
+            <div class="field"><label for="\(id)">\(label)</label>
+            \(control(marks))\(more)
+            \(words)</div>
+            """
+    }
+
+    private var words: HTML {
+        let id = id ?? name
+        let hint = hint.map { "<p class=\"hint\" id=\"\(id)-hint\">\($0)</p>" as HTML }
+        let fault = fault.map { "<p class=\"fault\" id=\"\(id)-fault\">\($0)</p>" as HTML }
+        return "\(hint)\(fault)"
+    }
+}
+
+/// A form of one button; what it does stands in its fields.
+struct ButtonForm: Sendable {
+    private let action: String
+    private let fields: [(name: String, value: String)]
+    private let label: HTML
+    private let isMain: Bool
+
+    init(_ action: String, _ label: HTML, _ fields: [(name: String, value: String)] = [], isMain: Bool = false) {
+        (self.action, self.fields, self.label, self.isMain) = (action, fields, label, isMain)
+    }
+
+    func html(_ viewer: Viewer) -> HTML {
+        """
+        <form class="inline" method="post" action="\(url: action)">\(WebForm.token(of: viewer))\
+        \(HTML.each(fields) { FormFields.hidden($0.name, $0.value) })<button \("class=\"main\"", if: isMain)>\(label)</button></form>
+        """
+    }
+}
