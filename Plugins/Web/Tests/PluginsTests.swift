@@ -1,5 +1,6 @@
 import Foundation
 import HubProcess
+import PluginKit
 import Testing
 
 @testable import Web
@@ -265,5 +266,11 @@ struct PluginsTests {
         #expect(page.contains("<span class=\"good\">resting"), "\(page)")
         #expect(try await scene.get("/plugins", cookie: owner).body.contains("All 2 plugins are well"))
         #expect(try await !scene.get("/system", cookie: owner).body.contains("json-lines has no session"))
+    }
+
+    @Test func `what may have been done all the same is not said to be undone`() {
+        func words(_ code: String) -> String { CommandFailure(code, "so").words("Nothing was changed") }
+        #expect(words("configuration") == "Nothing was changed: so")
+        for code in ["deadline", "lost"] { #expect(words(code) == "It is not known how it ended: so") }
     }
 }

@@ -34,54 +34,52 @@ struct SystemTests {
         )
     }
 
-    @Test func `a plugin is restarted, and hub conf followed, after the plan was seen; by the owner alone`()
+    @Test func `the page leads to each plugin and to what a changed hub conf would do, for the owner alone`()
         async throws
     {
-        let scene = try await Scene(owner: ["status", "restart", "apply"]) { folder in
-            """
-            [plugin.json-lines]
-            path = "\(folder)/lines"
-            """
-        }
-        let owner = try await scene.logIn()
-        let pid = try await Self.pid(scene)
-        let plan = try await scene.get("/system/restart?plugin=json-lines", cookie: owner)
-        #expect(plan.status == 200 && plan.body.contains("asked to finish"), "\(Scene.words(plan.body))")
-        #expect(try await scene.get("/system/restart?plugin=nothing", cookie: owner).status == 400)
-        #expect(try await Self.pid(scene) == pid)
-        let token = try #require(Scene.field("token", in: plan.body))
-        let done = try await scene.post("/system/restart", "token=\(token)&plugin=json-lines", cookie: owner)
-        #expect(done.status == 303 && done.fields["location"] == "/system")
-        #expect(try await scene.get("/system", cookie: owner).body.contains("json-lines is being restarted"))
-        while try await Self.pid(scene) == pid {}
-
-        #expect(try await scene.get("/system/apply", cookie: owner).body.contains("nothing would change"))
-        try scene.edit { $0.replacing("[plugin.json-lines]", with: "[plugin.json-lines]\nenabled = false") }
-        let change = try await scene.get("/system/apply", cookie: owner)
-        #expect(Scene.words(change.body).contains("stop json-lines"), "\(Scene.words(change.body))")
-        #expect(try await scene.post("/system/apply", "token=\(token)", cookie: owner).status == 303)
-        #expect(
-            try await scene.get("/system", cookie: owner).body.contains("The hub follows hub.conf; 1 plugin changed."))
-        try scene.edit { $0 + "\n[plugin.json-lines]\n" }
-        let wrong = try await scene.get("/system/apply", cookie: owner)
-        #expect(wrong.body.contains("has errors") && !wrong.body.contains("Do this"), "\(Scene.words(wrong.body))")
-
+        let scene = try await Scene { folder in "[plugin.json-lines]\npath = \"\(folder)/lines\"" }
+        let page = try await scene.get("/system", cookie: try await scene.logIn()).body
+        #expect(page.contains("href=\"/plugins/json-lines\"") && page.contains("href=\"/apply\""), "\(page)")
         let ben = try await scene.logIn("ben")
-        let bens = try #require(Scene.field("token", in: try await scene.get("/", cookie: ben).body))
-        for path in ["/system", "/system/apply", "/system/restart?plugin=json-lines"] {
+        for path in ["/system", "/plugins/json-lines", "/apply", "/devices", "/inbox", "/deliveries"] {
             #expect(try await scene.get(path, cookie: ben).status == 404, "\(path)")
-        }
-        for path in ["/system/apply", "/system/restart"] {
-            #expect(try await scene.post(path, "token=\(bens)&plugin=json-lines", cookie: ben).status == 404, "\(path)")
         }
     }
 
-    /// The process of the sink, once it has one.
-    private static func pid(_ scene: Scene) async throws -> Int {
+    @Test func `the page answers before it is restarted itself, by its button, by a program and by hub conf`()
+        async throws
+    {
+        let scene = try await Scene()
+        let owner = try await Browser(scene)
+        var pid = try await Self.pid(scene)
+        let form = try await owner.form("/plugins/web", to: "/plugins/web/restart")
+        let answer = try await owner.send(form)
+        #expect(answer.status == 200 && Scene.words(answer.body).contains("away for a moment"), "\(answer)")
+        pid = try await Self.pid(scene, after: pid)
+
+        let token = try await scene.token("phone", "manage")
+        let told = try await scene.post(
+            "/api/v1/plugins/web/restart", "{}", fields: Scene.bearer(token) + ["Content-Type: application/json"])
+        #expect(told.status == 200 && told.body.contains("\"ended\":true"), "\(told)")
+        pid = try await Self.pid(scene, after: pid)
+
+        try scene.edit { $0.replacing("[plugin.web]", with: "[plugin.web]\ngoals = [\"me=70kg\"]") }
+        let plan = try await owner.get("/apply")
+        #expect(plan.body.contains("web is ended and started again"), "\(Scene.words(plan.body))")
+        let followed = try await owner.send(try #require(Browser.forms(plan.body, to: "/apply").first))
+        #expect(followed.status == 200 && followed.body.contains("away for a moment"), "\(followed)")
+        _ = try await Self.pid(scene, after: pid)
+        #expect(try await owner.get("/apply").body.contains("The hub follows it already."))
+    }
+
+    /// The process of the page, once it answers; another one than before.
+    private static func pid(_ scene: Scene, after before: Int = 0) async throws -> Int {
         while true {
             let plugins = try await scene.status()["plugins"] as? [[String: Any]]
-            let sink = plugins?.first { $0["name"] as? String == "json-lines" }
-            if let pid = sink?["pid"] as? Int, sink?["alive"] as? Bool == true { return pid }
+            let page = plugins?.first { $0["name"] as? String == "web" }
+            if let pid = page?["pid"] as? Int, pid != before, try await scene.get("/health").status == 200 {
+                return pid
+            }
         }
     }
 }

@@ -44,7 +44,7 @@ enum HubRoutes {
             answer: .init(help: "What was there.", schema: Schemas.ref("restart/$defs/result")),
             handle: { call in
                 _ = try await call.pluginStatus()
-                return try await call.command("restart", ["instance": .string(call.text("name") ?? "")])
+                return try await call.carryOut("restart", ["instance": .string(call.text("name") ?? "")])
             }),
         APIRoute(
             method: .post, path: "/plugins/{name}/release", topic: "Hub",
@@ -77,7 +77,7 @@ enum HubRoutes {
             method: .post, path: "/apply", topic: "Hub", summary: "Reads hub.conf again, and follows it.",
             scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
             answer: .init(help: "What has changed, and what is wrong.", schema: Schemas.ref("apply/$defs/result")),
-            handle: { call in try await call.command("apply") }),
+            handle: { call in try await call.carryOut("apply") }),
         APIRoute(
             method: .get, path: "/deliveries", topic: "Hub", summary: "What of the records each sink has.",
             isOwners: true,
@@ -96,6 +96,12 @@ enum HubRoutes {
 }
 
 extension APICall {
+    /// Has the hub do what may end this very program.
+    fileprivate func carryOut(_ name: String, _ arguments: [String: SettingValue] = [:]) async throws -> Response {
+        if truth("dryRun") { return try await command(name, arguments) }
+        return try await parts.carryOut(name, arguments, for: viewer) { result, _ in .json(result.bytes) }
+    }
+
     /// The entry in status of the plugin that the address names.
     ///
     /// - Throws: `NoSuchPage` where hub.conf names none so.

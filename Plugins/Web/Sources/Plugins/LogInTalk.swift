@@ -45,7 +45,7 @@ actor LogInTalk {
                 let who: HTML = (told?.user ?? told?.account).map { " as \($0)" } ?? HTML()
                 end("<p class=\"good\">Logged in to \(instance)\(who).</p>")
             } catch let failure as CommandFailure {
-                end("<p class=\"bad\">Not logged in to \(instance): \(failure.message)</p>")
+                end("<p class=\"bad\">\(failure.words("Not logged in to \(instance)"))</p>")
             } catch let error as AskError {
                 end("<p class=\"bad\">Not logged in to \(instance): \(error.message)</p>")
             } catch {

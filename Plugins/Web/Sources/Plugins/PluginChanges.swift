@@ -120,7 +120,7 @@ struct PluginChanges: Sendable {
                 "<p>Nothing was changed: something is wrong.</p>\(PlanText.problems(answer.plan.problems))"
             return tell(answer.applied ? done(answer, call) : wrong, call)
         } catch let failure as CommandFailure {
-            return tell("<p>Nothing was changed: \(failure.message)</p>", call)
+            return tell("<p>\(failure.words("Nothing was changed"))</p>", call)
         }
     }
 

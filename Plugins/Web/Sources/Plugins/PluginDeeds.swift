@@ -16,21 +16,37 @@ struct PluginDeeds: Sendable {
     private struct Released: Decodable { var state: String; var released: Bool }
 
     func restart(_ call: PluginCall) async throws -> Response {
-        try await deed(.restart, "Restarting a plugin", call) {
-            let result = try await hub.command("restart", ["instance": .string(call.instance)])
-            let told = try JSONDecoder().decode(Restarted.self, from: Data(result?.bytes ?? []))
-            return
-                "\(call.instance) was \(told.state) and is being \(told.ended ? "ended and started again" : "started")."
+        try await deed(.restart, "Restarting a plugin", call.choice, NextPage.of(call.instance)) { back in
+            try await parts.carryOut("restart", ["instance": .string(call.instance)], for: call.viewer) {
+                result, isToCome in
+                let told = try JSONDecoder().decode(Restarted.self, from: Data(result.bytes))
+                if isToCome { return away("\(call.instance) is being ended and started again", call.choice, back) }
+                let deed = told.ended ? "ended and started again" : "started"
+                return parts.told(
+                    "<p>\(call.instance) was \(told.state) and is being \(deed).</p>", call.viewer, on: back)
+            }
         }
     }
 
+    /// What is seen while this page itself is away.
+    private func away(_ words: HTML, _ choice: Choice, _ back: String) -> Response {
+        PageAnswer.page(
+            Frame(title: "One moment", choice: choice).html(
+                """
+                <p>\(words): it makes this page, which is away for a moment.</p>
+                <p><a class="button" href="\(url: back)">Go on</a></p>
+                """))
+    }
+
     func release(_ call: PluginCall) async throws -> Response {
-        try await deed(.release, "Starting a plugin again", call) {
+        try await deed(.release, "Starting a plugin again", call.choice, NextPage.of(call.instance)) { back in
             let result = try await hub.command("release", ["instance": .string(call.instance)])
             let told = try JSONDecoder().decode(Released.self, from: Data(result?.bytes ?? []))
-            return told.released
-                ? "\(call.instance) was \(told.state) and is being started."
-                : "\(call.instance) is \(told.state); there was nothing to start."
+            let words: HTML =
+                told.released
+                ? "<p>\(call.instance) was \(told.state) and is being started.</p>"
+                : "<p>\(call.instance) is \(told.state); there was nothing to start.</p>"
+            return parts.told(words, call.viewer, on: back)
         }
     }
 
@@ -41,11 +57,13 @@ struct PluginDeeds: Sendable {
         guard let command = facts.description?.commands?.first(where: { $0.name == call.command }) else {
             throw NoSuchPage()
         }
-        return try await deed(.commands, "Asking plugins to do something", call) {
+        let what: HTML = "Asking plugins to do something"
+        return try await deed(.commands, what, call.choice, NextPage.of(call.instance)) { back in
             let result = try await hub.command(
                 command.name, of: call.instance, SettingField.arguments(of: command, from: call.form),
                 deadline: .seconds(60))
-            return "\(command.name) of \(call.instance) is done.\(Self.told(result))"
+            return parts.told(
+                "<p>\(command.name) of \(call.instance) is done.</p>\(Self.told(result))", call.viewer, on: back)
         }
     }
 
@@ -76,14 +94,12 @@ struct PluginDeeds: Sendable {
         guard grants.have(.apply) else {
             return PageAnswer.page(frame.html("<p>\(grants.advice(.apply, to: "Reading hub.conf again"))</p>"))
         }
-        let plan = try await apply(isDryRun: true)
+        let plan = try Self.plan(try await hub.command("apply", isDryRun: true, deadline: .seconds(120)))
         let isSame = !plan.instances.contains { $0.action != "leave" } && plan.persons.isEmpty
         let button: HTML =
             plan.applied
-            ? """
-            <form method="post" action="/apply">\(WebForm.token(of: choice.viewer))\
-            <button class="main">Have the hub follow it</button></form>
-            """ : "<p>Nothing is changed before that is corrected in hub.conf.</p>"
+            ? ButtonForm("/apply", "Have the hub follow it", isMain: true).html(choice.viewer)
+            : "<p>Nothing is changed before that is corrected in hub.conf.</p>"
         return PageAnswer.page(
             frame.html(
                 """
@@ -93,46 +109,38 @@ struct PluginDeeds: Sendable {
                 """))
     }
 
-    func apply(_ viewer: Viewer) async throws -> Response {
-        let grants = OwnerGrants(hub)
-        do {
-            guard grants.have(.apply) else {
-                parts.notices.put("<p>\(grants.advice(.apply, to: "Reading hub.conf again"))</p>", for: viewer)
-                return NextPage.redirect(to: "/apply")
+    func apply(_ choice: Choice) async throws -> Response {
+        try await deed(.apply, "Reading hub.conf again", choice, "/apply") { back in
+            try await parts.carryOut("apply", for: choice.viewer) { result, isToCome in
+                let plan = try Self.plan(result)
+                if isToCome { return away("The hub follows hub.conf, and ends \(hub.instance)", choice, "/plugins") }
+                guard plan.applied else {
+                    return parts.told("<p>hub.conf has errors, and nothing was changed.</p>", choice.viewer, on: back)
+                }
+                return parts.told(
+                    "<p>The hub follows hub.conf.</p>\(PlanText.steps(plan))", choice.viewer, on: "/plugins")
             }
-            let plan = try await apply(isDryRun: false)
-            parts.notices.put(
-                plan.applied
-                    ? "<p>The hub follows hub.conf.</p>\(PlanText.steps(plan))"
-                    : "<p>hub.conf has errors, and nothing was changed.</p>", for: viewer)
-            return NextPage.redirect(to: plan.applied ? "/plugins" : "/apply")
-        } catch let failure as CommandFailure {
-            parts.notices.put("<p>\(failure.message)</p>", for: viewer)
-            return NextPage.redirect(to: "/apply")
         }
     }
 
-    private func apply(isDryRun: Bool) async throws -> ConfigureAnswer.Plan {
-        let result = try await hub.command("apply", isDryRun: isDryRun, deadline: .seconds(120))
-        return try JSONDecoder().decode(ConfigureAnswer.Plan.self, from: Data(result?.bytes ?? []))
+    private static func plan(_ result: RawJSON?) throws -> ConfigureAnswer.Plan {
+        try JSONDecoder().decode(ConfigureAnswer.Plan.self, from: Data(result?.bytes ?? []))
     }
 
     // MARK: - All of them
 
-    /// Does it and says so on the instance's page, or says why not.
+    /// Does it, and says on the page `back` why not.
     private func deed(
-        _ right: OwnerRight, _ what: HTML, _ call: PluginCall, _ body: () async throws -> HTML
+        _ right: OwnerRight, _ what: HTML, _ choice: Choice, _ back: String, _ body: (String) async throws -> Response
     ) async throws -> Response {
         let grants = OwnerGrants(hub)
-        if grants.have(right) {
-            do {
-                parts.notices.put("<p>\(try await body())</p>", for: call.viewer)
-            } catch let failure as CommandFailure {
-                parts.notices.put("<p class=\"bad\">\(failure.message)</p>", for: call.viewer)
-            }
-        } else {
-            parts.notices.put("<p>\(grants.advice(right, to: what))</p>", for: call.viewer)
+        guard grants.have(right) else {
+            return parts.told("<p>\(grants.advice(right, to: what))</p>", choice.viewer, on: back)
         }
-        return NextPage.redirect(to: NextPage.of(call.instance))
+        do {
+            return try await body(back)
+        } catch let failure as CommandFailure {
+            return parts.told("<p class=\"bad\">\(failure.words("It was not done"))</p>", choice.viewer, on: back)
+        }
     }
 }

@@ -48,7 +48,8 @@ struct PluginsArea: SiteArea {
             try await deeds.plan(Choice(request, visit, parts))
         }
         router.post("/apply") { request, visit in
-            try await deeds.apply(try await WebForm.read(request, visit).1)
+            _ = try await WebForm.read(request, visit)
+            return try await deeds.apply(Choice(request, visit, parts))
         }
     }
 
@@ -81,11 +82,7 @@ struct PluginCall: Sendable {
     var viewer: Viewer { choice.viewer }
 }
 
-/// Where a browser goes when a form has done its work.
+/// The addresses of an instance.
 enum NextPage {
-    static func redirect(to path: String) -> Response {
-        Response(status: .seeOther, headers: [.location: path])
-    }
-
     static func of(_ instance: String, _ more: String = "") -> String { "/plugins/\(instance)\(more)" }
 }

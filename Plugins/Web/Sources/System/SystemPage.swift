@@ -4,7 +4,18 @@ import HubWords
 import Hummingbird
 import PluginKit
 
-/// How the hub, its store and its plugins are, and what is to be done; for the owner.
+/// The page System, for the owner.
+struct SystemArea: SiteArea {
+    let parts: WebParts
+
+    func add(to router: some RouterMethods<Visit>) {
+        router.get("/system") { request, visit in
+            try await SystemPage(parts: parts).response(Choice(request, visit, parts))
+        }
+    }
+}
+
+/// How the hub, its store and its plugins are, and what is to be done.
 struct SystemPage: Sendable {
     let parts: WebParts
 
@@ -14,7 +25,7 @@ struct SystemPage: Sendable {
         return PageAnswer.page(
             Frame(title: "System", choice: choice, path: "/system").html(
                 Self.findings(StatusFinding.all(in: answer.bytes)) + Self.hub(state) + Self.store(state)
-                    + plugins(state) + Self.deliveries(state.sinks) + Self.sessions(state.sessions, browsers)))
+                    + Self.plugins(state) + Self.deliveries(state.sinks) + Self.sessions(state.sessions, browsers)))
     }
 
     // MARK: - What to do
@@ -111,26 +122,20 @@ struct SystemPage: Sendable {
 
     // MARK: - Plugins, sinks, sessions
 
-    private func plugins(_ state: HubState) -> HTML {
-        let rights = parts.hub.ownerRights
+    private static func plugins(_ state: HubState) -> HTML {
         var table = HTMLTable(
             caption: "Those of hub.conf",
             columns: ["Plugin", "Version", "State", "Alive", "Fresh", "Delivering", "Restarts", "To do"])
         for plugin in state.plugins {
             let advice = plugin.advice ?? plugin.lastError ?? ""
-            let restart: HTML? =
-                plugin.enabled && rights.contains(.restart)
-                ? " <a href=\"\(url: "/system/restart?" + FormText.write([(name: "plugin", value: plugin.name)]))\">Restart \(plugin.name)</a>"
-                : nil
             table.rows.append([
-                "\(plugin.name)", "\(state.version(of: plugin.name) ?? "–")", "\(plugin.state)",
-                plugin.enabled ? Self.lamp(plugin.alive) : "–", Self.lamp(plugin.fresh), Self.lamp(plugin.delivering),
-                "\(plugin.restarts)", "\(LocalTime.inSentence(advice))\(restart)",
+                "<a href=\"\(url: NextPage.of(plugin.name))\">\(plugin.name)</a>",
+                "\(state.version(of: plugin.name) ?? "–")", "\(plugin.state)",
+                plugin.enabled ? lamp(plugin.alive) : "–", lamp(plugin.fresh), lamp(plugin.delivering),
+                "\(plugin.restarts)", "\(LocalTime.inSentence(advice))",
             ])
         }
-        let apply: HTML? =
-            rights.contains(.apply) ? "<p><a href=\"/system/apply\">What a changed hub.conf would do</a></p>" : nil
-        return "<h2>Plugins</h2>\(table.html)\(apply)"
+        return "<h2>Plugins</h2>\(table.html)<p><a href=\"/apply\">What a changed hub.conf would do</a></p>"
     }
 
     private static func lamp(_ isOn: Bool?) -> HTML {
