@@ -250,6 +250,12 @@ struct PluginsTests {
         #expect(try await Self.send(scene, login, "", from: "/plugins", owner).status == 303)
         #expect(try await Self.send(scene, login + "/cancel", "", from: "/plugins", owner).status == 303)
         #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("was given up"))
+
+        // What has ended while its browser did not look keeps no other from it.
+        _ = try await Self.send(scene, login, "", from: "/plugins", owner)
+        #expect(try await scene.get(login, cookie: other).body.contains("Another browser is at it"))
+        _ = try await scene.command("restart", "exist")
+        while try await !scene.get(login, cookie: other).body.contains(">Begin</button>") {}
     }
 
     @Test func `of a plugin between its runs nothing is to be done, on either page`() async throws {

@@ -16,10 +16,12 @@ actor LogInTalk {
     /// Whose log-in it is: no other browser sees what is asked, or answers.
     nonisolated let session: String
     private nonisolated let outcome = Mutex<HTML?>(nil)
-    private(set) var state = State.working
+    private(set) var state = State.working { didSet { tell() } }
     private var work: Task<Void, Never>?
     private var waiter: CheckedContinuation<RawJSON, any Error>?
     private var questions = 0
+    /// Those who wait until something is asked, or it is over.
+    private var watchers: [CheckedContinuation<Void, Never>] = []
 
     /// As long as `hub login` waits.
     private static let time = Duration.seconds(600)
@@ -31,8 +33,7 @@ actor LogInTalk {
     nonisolated var isOver: Bool { words != nil }
 
     private struct Result: Decodable {
-        var account, user, expires: String?
-        var renewable: Bool?
+        var account, user: String?
     }
 
     func begin(_ hub: PluginContext, _ arguments: [String: SettingValue]) {
@@ -47,7 +48,9 @@ actor LogInTalk {
             } catch let failure as CommandFailure {
                 end("<p class=\"bad\">\(failure.words("Not logged in to \(instance)"))</p>")
             } catch let error as AskError {
-                end("<p class=\"bad\">Not logged in to \(instance): \(error.message)</p>")
+                // Where no answer came, the plugin may have its token all the same.
+                let words: HTML = error.code == .refused ? "Not logged in" : "It is not known whether you are logged in"
+                end("<p class=\"bad\">\(words) to \(instance): \(error.message)</p>")
             } catch {
                 end("<p>The log-in to \(instance) was given up.</p>")
             }
@@ -93,10 +96,25 @@ actor LogInTalk {
 
     /// Returns when the plugin asks something or is done, or the time is over.
     func change(within time: Duration) async {
-        let end = ContinuousClock.now + time
-        while case .working = state, ContinuousClock.now < end {
-            do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
+        // That the time is over is no fault here.
+        try? await Deadline.run(time) { await self.change() }
+    }
+
+    private func change() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard case .working = state, !Task.isCancelled else { return continuation.resume() }
+                watchers.append(continuation)
+            }
+        } onCancel: {
+            Task { await self.tell() }
         }
+    }
+
+    /// They look again at what it is at: a few wait, and each once.
+    private func tell() {
+        for watcher in watchers { watcher.resume() }
+        watchers = []
     }
 
     func cancel() { work?.cancel() }

@@ -18,10 +18,12 @@ struct PluginLogIns: Sendable {
         guard facts.has("login") else { throw NoSuchPage() }
         let frame = Frame(title: "Log in to \(facts.name)", choice: choice, path: NextPage.of(facts.name, "/login"))
         let way: HTML = "<p><a href=\"\(url: NextPage.of(facts.name))\">\(facts.name)</a></p>"
-        guard let talk = talks.talk(of: facts.name) else {
+        let isMine = { (talk: LogInTalk) in talk.session == choice.viewer.session.hash }
+        // How another browser's ended, that browser is told.
+        guard let talk = talks.talk(of: facts.name), isMine(talk) || !talk.isOver else {
             return PageAnswer.page(frame.html("\(way)\(beginning(facts, choice.viewer))"))
         }
-        guard talk.session == choice.viewer.session.hash else {
+        guard isMine(talk) else {
             return PageAnswer.page(
                 frame.html("\(way)<p>Another browser is at it.</p>\(cancelling(facts.name, choice.viewer))"))
         }
