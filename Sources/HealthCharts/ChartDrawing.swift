@@ -55,7 +55,7 @@ struct ChartDrawing {
         }
         let unit: HTML =
             chart.format.symbol.isEmpty
-            ? "" : "<text class=\"value unit\" x=\"0\" y=\"0\" dx=\"-8\" dy=\"-12\">\(chart.format.symbol)</text>"
+            ? "" : "<text class=\"value\" x=\"0\" y=\"0\" dx=\"-8\" dy=\"-12\">\(chart.format.symbol)</text>"
         let labels = HTML.each(times.marks.enumerated()) { number, mark in
             let x = Self.number(mark.place * 100) + "%"
             return """

@@ -32,7 +32,7 @@ struct PluginPage: Sendable {
             \(refusal.map { "<div class=\"notice bad\" role=\"alert\">\($0)</div>" } ?? HTML())
             <p class="state">\(PluginWords.state(facts))</p>
             \(PluginWords.trouble(facts.condition))
-            <div class="buttons">\(buttons(facts, actions))</div>
+            <div class="deeds">\(buttons(facts, actions))</div>
             \(self.facts(facts))
             \(settings(facts, fields, grants, choice.viewer))
             \(commands(facts, grants, choice.viewer))

@@ -36,14 +36,14 @@ struct PluginsPage: Sendable {
         return PageAnswer.page(
             frame.html(
                 """
-                \(head)<ul class="plugins">\(cards)</ul>\(note)
+                \(head)<ul class="boxes">\(cards)</ul>\(note)
                 <p><a href="/apply">What would change if the hub read hub.conf again</a></p>
                 """))
     }
 
     private func card(_ facts: PluginFacts, _ actions: PluginActions) -> HTML {
         """
-        <li class="plugin"><h2><a href="\(url: NextPage.of(facts.name))">\(facts.name)</a></h2>
+        <li class="box"><h2><a href="\(url: NextPage.of(facts.name))">\(facts.name)</a></h2>
         <p class="state">\(PluginWords.state(facts))</p>
         \(facts.description?.summary.map { "<p class=\"faint\">\($0)</p>" } ?? HTML())
         \(PluginWords.trouble(facts.condition))
@@ -118,7 +118,7 @@ struct PluginActions: Sendable {
         if condition.isFallback == true || condition.state == "failed" {
             parts.append("<a class=\"button\" href=\"\(url: NextPage.of(facts.name))#settings\">Settings</a>")
         }
-        return parts.isEmpty ? HTML() : "<div class=\"buttons\">\(HTML.joined(parts, by: ""))</div>"
+        return parts.isEmpty ? HTML() : "<div class=\"deeds\">\(HTML.joined(parts, by: ""))</div>"
     }
 
     /// A form of one button; where the page may not, the line that grants it.
