@@ -69,8 +69,8 @@ struct DeliveriesPage: Sendable {
     /// The way to the page of a record, which says where it went.
     static let question: HTML = """
         <h2>One record</h2>
-        <form method="get" action="/deliveries/record"><p><label for="number">Its number</label>
-        <input id="number" name="number" type="number" min="1" required inputmode="numeric">
-        <button>Show where it went</button></p></form>
+        <form class="entry" method="get" action="/deliveries/record">
+        \(FormField(name: "number", label: "Its number").line("number", "min=\"1\" required inputmode=\"numeric\""))
+        <button>Show where it went</button></form>
         """
 }

@@ -18,15 +18,14 @@ enum AssignForm {
         let buttons = HTML.each(persons) { name in
             "<button name=\"to\" value=\"\(name)\">\(name)\(odds.shares[name].map { " \($0)" } ?? "")</button> "
         }
-        let fields =
-            WebForm.token(of: choice.viewer) + FormFields.hidden("records", RecordVersions.text(weighing.records))
+        let records = RecordVersions.text(weighing.records)
+        let fields = WebForm.token(of: choice.viewer) + FormFields.hidden("records", records)
         var forms = HTML()
         if grants.have(.assign) {
             forms += "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)</form>"
         }
         if grants.have(.retract) {
-            forms +=
-                "<form class=\"inline\" method=\"post\" action=\"/inbox/delete\">\(fields)<button>Delete</button></form>"
+            forms += ButtonForm("/inbox/delete", "Delete", [("records", records)]).html(choice.viewer)
         }
         return forms
     }
@@ -49,10 +48,9 @@ enum AssignForm {
 enum ConfirmForm {
     static func html(_ record: StoredRecord, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
         guard grants.have(.edit) else { return HTML() }
-        return """
-            <form class="inline" method="post" action="\(url: "\(RecordPage.path(record.number))/confirm")">\
-            \(WebForm.token(of: choice.viewer))\(FormFields.hidden("version", "\(record.sequence)"))<button>It is so</button></form>
-            """
+        return ButtonForm(
+            "\(RecordPage.path(record.number))/confirm", "It is so", [("version", "\(record.sequence)")]
+        ).html(choice.viewer)
     }
 }
 

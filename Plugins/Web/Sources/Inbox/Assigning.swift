@@ -58,14 +58,12 @@ struct Assigning: Sendable {
         let changed = done.entries.compactMap(\.record)
         let whose = person.map { "\($0)'s" } ?? "no one's"
         guard let first = changed.first else {
-            parts.notices.put("It was \(whose) already.", for: viewer)
-            return PageAnswer.redirect(to: InboxPage.path)
+            return parts.told("It was \(whose) already.", viewer, on: InboxPage.path)
         }
         let line = RecordLine.line(first, choice.with(first).reader)
         let others = changed.count > 1 ? " and \(NumberText.count(changed.count - 1, "more record"))" : ""
-        parts.notices.put(
-            "\(line)\(others): now \(whose). \(back(changed, before, viewer))", for: viewer)
-        return PageAnswer.redirect(to: InboxPage.path)
+        return parts.told(
+            "\(line)\(others): now \(whose). \(back(changed, before, viewer))", viewer, on: InboxPage.path)
     }
 
     /// A button for each to whom records were, and are given back.
@@ -73,18 +71,17 @@ struct Assigning: Sendable {
         let parts = Dictionary(grouping: records) { before[$0.number] ?? $0.assignment }
             .sorted { $0.value[0].number < $1.value[0].number }
         return HTML.each(parts) { former, records in
-            let (field, whose): (HTML, HTML) =
+            let (field, whose): ((name: String, value: String), String) =
                 switch former {
-                case .person(let person): (FormFields.hidden("to", person.name), "what was \(person.name)'s")
+                case .person(let person): (("to", person.name), "what was \(person.name)'s")
                 // With the odds that the hub had found for it.
                 case .nobody(let reason):
-                    (FormFields.hidden("nobody", reason.isEmpty ? "put back by hand" : reason), "what had no person")
+                    (("nobody", reason.isEmpty ? "put back by hand" : reason), "what had no person")
                 }
-            return """
-                <form class="inline" method="post" action="/inbox/assign">\(WebForm.token(of: viewer))\
-                \(FormFields.hidden("records", RecordVersions.text(records)))\(FormFields.hidden("alone", "true"))\(field)\
-                <button>Undo\(parts.count > 1 ? " for \(whose)" : "")</button></form>
-                """
+            return ButtonForm(
+                "/inbox/assign", "Undo\(parts.count > 1 ? " for \(whose)" : "")",
+                [("records", RecordVersions.text(records)), ("alone", "true"), field]
+            ).html(viewer)
         }
     }
 
@@ -92,23 +89,19 @@ struct Assigning: Sendable {
         let (form, viewer) = try await WebForm.read(request, visit)
         let named = try await records(form, viewer)
         let gone = try await changed(.retract, ["numbers": numbers(named)], viewer)
-        parts.notices.put(
-            gone.isEmpty
-                ? "It was deleted before."
-                : """
-                \(NumberText.count(gone.count, "record")) deleted. <form class="inline" method="post" action="/inbox/restore">\
-                \(WebForm.token(of: viewer))\(FormFields.hidden("records", RecordVersions.text(gone)))<button>Undo</button></form>
-                """, for: viewer)
-        return PageAnswer.redirect(to: InboxPage.path)
+        guard !gone.isEmpty else { return parts.told("It was deleted before.", viewer, on: InboxPage.path) }
+        let undo = ButtonForm("/inbox/restore", "Undo", [("records", RecordVersions.text(gone))]).html(viewer)
+        return parts.told(
+            "\(NumberText.count(gone.count, "record")) deleted. \(undo)", viewer, on: InboxPage.path)
     }
 
     func restore(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let named = try await records(form, viewer)
         let back = try await changed(.retract, ["numbers": numbers(named), "undo": .boolean(true)], viewer)
-        parts.notices.put(
-            back.isEmpty ? "It was not deleted." : "\(NumberText.count(back.count, "record")) back again.", for: viewer)
-        return PageAnswer.redirect(to: InboxPage.path)
+        return parts.told(
+            back.isEmpty ? "It was not deleted." : "\(NumberText.count(back.count, "record")) back again.", viewer,
+            on: InboxPage.path)
     }
 
     /// Does it.

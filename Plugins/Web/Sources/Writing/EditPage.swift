@@ -182,7 +182,7 @@ struct EditPage: Sendable {
         }
         let undone = changed.first { $0.number == subject.record.number } ?? subject.record
         // One undo takes all edits of a record away.
-        let label: StaticString = subject.record.isEdited(with: subject.group) ? "Undo all edits" : "Undo"
+        let label: HTML = subject.record.isEdited(with: subject.group) ? "Undo all edits" : "Undo"
         let undo = UndoForm.html("edit", undone, subject.choice.viewer, label)
         return "\(RecordLine.line(after, subject.choice.reader)): saved. \(undo)"
     }

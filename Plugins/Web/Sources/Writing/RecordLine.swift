@@ -40,13 +40,8 @@ extension String {
 /// A button that takes back what was done just now.
 enum UndoForm {
     /// - Parameter what: `add`, `edit` or `delete`.
-    static func html(_ what: StaticString, _ record: StoredRecord, _ viewer: Viewer, _ label: StaticString = "Undo")
-        -> HTML
-    {
-        """
-        <form class="inline" method="post" action="\(url: "/records/\(record.number)/undo")">\(WebForm.token(of: viewer))\
-        <input type="hidden" name="what" value="\(HTML(stringLiteral: what))">\
-        <input type="hidden" name="version" value="\(record.sequence)"><button>\(HTML(stringLiteral: label))</button></form>
-        """
+    static func html(_ what: String, _ record: StoredRecord, _ viewer: Viewer, _ label: HTML = "Undo") -> HTML {
+        let fields = [(name: "what", value: what), (name: "version", value: "\(record.sequence)")]
+        return ButtonForm("\(RecordPage.path(record.number))/undo", label, fields).html(viewer)
     }
 }
