@@ -17,11 +17,8 @@ extension ConfigurationKeeper {
     ///   written, and those of ``apply(isDryRun:)`` and ``ConfigurationEdit``; `CancellationError` before anything is written.
     func configure(_ edit: ConfigurationEdit, at revision: String?, isDryRun: Bool) async throws -> ConfigureReport {
         guard let reload else { throw CommandFailure("unsupported", "this hub was started without a hub.conf") }
-        guard !isBusy else {
-            throw CommandFailure("busy", "the configuration is being changed already; try again in a moment")
-        }
-        await enter()
-        defer { leave() }
+        try await enterAsked()
+        defer { leaveAsked() }
         let text = try current(revision)
         var manifest = checked.manifests[edit.instance]
         if manifest == nil { manifest = await reload(text).manifests[edit.instance] }

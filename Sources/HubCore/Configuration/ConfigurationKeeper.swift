@@ -38,7 +38,9 @@ actor ConfigurationKeeper {
     var settledAt: Int64?
     var lookAgainAt: Int64
     var lookPause: Int64
-    private(set) var isBusy = false
+    private var isBusy = false
+    /// Whether a change that was asked for is under way, or waits for one that the hub makes by itself.
+    private var isAsked = false
     /// Makes of a text of `hub.conf` what it is known by.
     let revisionKey = (0..<32).map { _ in UInt8.random(in: 0...255) }
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -70,6 +72,22 @@ actor ConfigurationKeeper {
         await withCheckedContinuation { waiting.append($0) }
     }
 
+    /// The same for a change that is asked for: one at a time.
+    ///
+    /// - Throws: `busy`.
+    func enterAsked() async throws(CommandFailure) {
+        guard !isAsked else {
+            throw CommandFailure("busy", "the configuration is being changed already; try again in a moment")
+        }
+        isAsked = true
+        await enter()
+    }
+
+    func leaveAsked() {
+        isAsked = false
+        leave()
+    }
+
     func leave() {
         if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
     }
@@ -95,14 +113,11 @@ actor ConfigurationKeeper {
 extension ConfigurationKeeper {
     /// Reads the file and follows it, unless it has errors.
     ///
-    /// - Throws: `unsupported` without a file, `busy` while another change is under way, `store` when a new person cannot be stored.
+    /// - Throws: `unsupported` without a file, `busy` while another change that was asked for is under way, `store` when a new person cannot be stored.
     func apply(isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
         guard let reload else { throw CommandFailure("unsupported", "this hub was started without a hub.conf") }
-        guard !isBusy else {
-            throw CommandFailure("busy", "the configuration is being changed already; try again in a moment")
-        }
-        await enter()
-        defer { leave() }
+        try await enterAsked()
+        defer { leaveAsked() }
         return try await follow(await reload(nil), isDryRun: isDryRun)
     }
 
