@@ -46,7 +46,7 @@ package struct EntryDetails: Sendable {
         guard let type = activity.distance else {
             throw HandFault(
                 "HealthKit has no distance of \(activity.name); say which it is, as another quantity: 'distanceWalkingRunning \(HandFault.cut(distance))'",
-                field: "distance")
+                field: "distance", remedy: ["with"])
         }
         return try members(named + [(type, "distance", distance)])
     }
@@ -88,13 +88,14 @@ package struct EntryDetails: Sendable {
                     throw HandFault("'\(HandFault.cut(text))': expected KEY=VALUE")
                 }
                 let key = MetadataKey.name(of: parts[0])
-                guard !["note", "wasUserEntered", "profileOf"].contains(key) else {
-                    throw HandFault("\(key) is not given so\(key == "note" ? ": a note has a place of its own" : "")")
+                if key == "note" { throw HandFault("a note has a place of its own", remedy: ["note"]) }
+                guard !["wasUserEntered", "profileOf"].contains(key) else {
+                    throw HandFault("\(key) is not given so")
                 }
                 return (key, try Self.json(parts[1], MetadataKey.named(key)))
             }
         } catch {
-            throw HandFault(error.message, field: "metadata")
+            throw HandFault(error.message, field: "metadata", remedy: error.remedy)
         }
     }
 

@@ -142,7 +142,10 @@ extension HandEntry {
 
     private func interval(_ times: EntryTimes, by clock: PersonClock) throws(HandFault) -> (Timestamp, Timestamp?) {
         guard type == TypeID.workout.rawValue, times.end == nil else { return (times.start, times.end) }
-        guard let seconds else { throw HandFault("how long did it last? Such as 30min, or its beginning and its end") }
+        guard let seconds else {
+            throw HandFault(
+                "how long did it last? Such as 30min, or its beginning and its end", remedy: ["from", "to"])
+        }
         let microseconds = Int64((seconds * 1_000_000).rounded())
         // A time that was given with its offset has the other end under it too.
         func moved(by microseconds: Int64) -> Timestamp {

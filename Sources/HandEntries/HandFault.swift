@@ -11,9 +11,11 @@ package struct HandFault: Error, Hashable, CustomStringConvertible {
     /// What it is about beside the value, such as `distance`; `nil` for the value itself.
     package let field: String?
     package let message: String
+    /// The fields in which to type what the message asks for, where that is not ``field``.
+    package let remedy: [String]
 
-    package init(_ message: String, field: String? = nil, kind: Kind = .typed) {
-        (self.kind, self.field, self.message) = (kind, field, message)
+    package init(_ message: String, field: String? = nil, remedy: [String] = [], kind: Kind = .typed) {
+        (self.kind, self.field, self.message, self.remedy) = (kind, field, message, remedy)
     }
 
     package var description: String { message }

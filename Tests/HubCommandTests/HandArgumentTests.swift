@@ -54,7 +54,10 @@ import Testing
         ("workout|swiming|1h", [], "did you mean swimming?"), ("swim|30", [], "how long, such as 30min"),
         ("swim|30kg", [], "how long, such as 30min"), ("swim|30min x", [], "how long"),
         ("swim|30min", ["--energy", "300"], "300 of what?"), ("swim|30min", ["--protein", "1g"], "log it as a food"),
-        ("yoga|1h", ["--distance", "1km"], "say which it is, as another quantity: 'distanceWalkingRunning 1km'"),
+        (
+            "yoga|1h", ["--distance", "1km"],
+            "say which it is, as another quantity: 'distanceWalkingRunning 1km' (--with)"
+        ),
         ("swim|30min", ["--with", "sleepAnalysis 1"], "expected a quantity and its value"),
         ("weight|80kg", ["--energy", "300kcal"], "only a food and a workout have it"),
         ("swiming|30min", [], "or the activity swimming?"),
@@ -67,6 +70,23 @@ import Testing
             _ = try HandEntry(words[0], Array(words.dropFirst()), try EntryOptions.parse(options))
         }
         #expect(failure.exit == .usage && failure.message.contains(hint), "\(failure.message)")
+    }
+
+    @Test func `what is typed elsewhere is said with the options for it`() throws {
+        let note = #expect(throws: Failure.self) {
+            let entry = try entry("weight|80kg", "--metadata", "note=x")
+            _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
+        }
+        #expect(note?.message == "--metadata: a note has a place of its own (--note)")
+        let long = #expect(throws: Failure.self) {
+            let (entry, clock) = (try entry("swim"), try PersonClock(zone: "Europe/Berlin", now: 0))
+            let times = EntryTimes(
+                Timestamp(microseconds: 0), zone: nil, end: nil, isStart: true, isInterval: false)
+            _ = try Failure.ofHand { () throws(HandFault) in
+                try entry.arguments(times, of: "me", by: clock, note: nil, key: nil)
+            }
+        }
+        #expect(long?.message.hasSuffix("or its beginning and its end (--from, --to)") == true)
     }
 
     @Test func `metadata is typed as its key says, whatever a person calls it`() throws {

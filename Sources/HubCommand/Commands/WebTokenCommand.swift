@@ -50,7 +50,10 @@ struct WebTokenNewCommand: AsyncParsableCommand {
         let words = ["name=\(name)", "scope=\(scope.rawValue)"] + (person.map { ["person=\($0)"] } ?? [])
         let answer = try await web.ask("token-new", words)
         if web.json { return try Output.json(answer.text) }
-        try Output.print(try JSON.answer(WebToken.self, answer).token ?? "")
+        guard let token = try JSON.answer(WebToken.self, answer).token else {
+            throw Failure(.dialogue, "web has made no token, or does not say it; hub web token list tells")
+        }
+        try Output.print(token)
         Terminal.say("it is not shown again; hub web token revoke \(name) ends it")
     }
 }
