@@ -3,7 +3,7 @@ import HealthText
 
 /// What a person should know of what the hub says of itself (the answer to `status`), and the command that repairs it.
 package struct StatusFinding: Sendable {
-    package enum Severity: String, Sendable {
+    package enum Severity: String, Sendable, Encodable, Comparable, CaseIterable {
         /// As it should be.
         case good
         /// Worth knowing; nothing has to be done.
@@ -12,6 +12,9 @@ package struct StatusFinding: Sendable {
         case warning
         /// The hub cannot do what it is for, or does not keep what it promises.
         case error
+
+        package static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
+        private var rank: Int { Severity.allCases.firstIndex(of: self) ?? 0 }
     }
 
     package let severity: Severity

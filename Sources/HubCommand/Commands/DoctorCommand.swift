@@ -5,6 +5,7 @@ import HubCore
 import HubSettings
 import HubStore
 import HubWire
+import HubWords
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,4 @@
 import ArgumentParser
-import HandEntries
 import HubClient
 import HubWire
 import Samples

@@ -1,6 +1,5 @@
 import DaySeries
 import HealthText
-import HandEntries
 import HubClient
 import HubSettings
 import HubWire

@@ -2,6 +2,7 @@ import Foundation
 import HealthText
 import HubClient
 import HubCore
+import HubWords
 
 /// Room, and the kind of file system.
 extension Doctor {

@@ -3,6 +3,7 @@ import Foundation
 import HubClient
 import HubCore
 import HubSettings
+import HubWords
 
 /// Sockets, locks and modes.
 extension Doctor {

@@ -3,6 +3,7 @@ import HealthText
 import HubCore
 import HubSettings
 import HubWire
+import HubWords
 import ZeroMQ
 
 /// What the machine gives the hub: libraries, limits, the service manager, Bluetooth.

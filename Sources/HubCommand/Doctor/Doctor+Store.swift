@@ -5,6 +5,7 @@ import HubClient
 import HubCore
 import HubSettings
 import HubStore
+import HubWords
 import Samples
 
 /// The clock and the records.

@@ -100,9 +100,6 @@ struct Doctor: Sendable {
         guard let status else {
             return [Finding(.note, "hub", "no hub runs here now", repair: "hub run, or systemctl --user start hub")]
         }
-        return StatusFinding.all(in: status).map { found in
-            Finding(
-                Finding.Severity(rawValue: found.severity.rawValue) ?? .note, "hub", found.text, repair: found.repair)
-        }
+        return StatusFinding.all(in: status).map { Finding($0.severity, "hub", $0.text, repair: $0.repair) }
     }
 }

@@ -2,22 +2,11 @@ import Foundation
 import HealthText
 import HubClient
 import HubStore
+import HubWords
 
 /// One thing that `hub doctor` looked at.
 struct Finding: Encodable, Hashable {
-    enum Severity: String, Encodable, Comparable, CaseIterable {
-        /// As it should be.
-        case good
-        /// Worth knowing; nothing has to be done.
-        case note
-        /// Will do harm, or does some.
-        case warning
-        /// The hub cannot do what it is for, or does not keep what it promises.
-        case error
-
-        static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
-        private var rank: Int { Severity.allCases.firstIndex(of: self) ?? 0 }
-    }
+    typealias Severity = StatusFinding.Severity
 
     let severity: Severity
     /// What was looked at: `config`, `store`, `disk`, ….

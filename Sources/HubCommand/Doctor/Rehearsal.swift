@@ -3,6 +3,7 @@ import HealthText
 import HubClient
 import HubCore
 import HubStore
+import HubWords
 
 /// A restore of a backup into a folder of its own, as it would be on the day when it is needed; nothing of it stays.
 struct Rehearsal: Sendable {

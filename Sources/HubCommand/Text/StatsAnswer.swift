@@ -1,5 +1,4 @@
 import HealthText
-import HandEntries
 import HubClient
 import HubWire
 import Samples
