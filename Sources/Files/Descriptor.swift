@@ -81,4 +81,9 @@ public final class Descriptor: Sendable {
         }
         return true
     }
+
+    /// Gives the lock up.
+    ///
+    /// Closing alone would not do: a program that is being started elsewhere in this process has the file open too until its `exec`.
+    public func unlock() { flock(number, LOCK_UN) }
 }

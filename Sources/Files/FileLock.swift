@@ -39,9 +39,7 @@ public final class FileLock: Sendable {
     public func release() {
         file.withLock { file in
             guard let open = file.take() else { return }
-            // Closing alone would not do: a program that is being started elsewhere in this process has the file open too until
-            // its `exec`.
-            flock(open.number, LOCK_UN)
+            open.unlock()
         }
     }
 

@@ -52,23 +52,26 @@ public enum PrivateFile {
 
     /// Puts other bytes in the place of those that were read, whole or not at all; mode and owner stay, and a link stays one.
     ///
-    /// - Returns: false where the file has other bytes by now, or is gone.
+    /// - Returns: false where the file has other bytes by now, is gone, or is being replaced by another who calls this.
     public static func replace(
         _ old: some Collection<UInt8>, with bytes: some Collection<UInt8>, in path: String
     ) throws(FileError) -> Bool {
-        guard let resolved = realpath(path, nil) else { return false }
-        let path = String(cString: resolved)
-        free(resolved)
-        let present: [UInt8]?
-        do throws(FileError) { present = try read(path, upTo: old.count) } catch {
-            // It is longer.
-            guard error.code == EFBIG else { throw error }
+        let file: Descriptor
+        do throws(FileError) { file = try Descriptor(path, O_RDONLY) } catch {
+            guard error.code == ENOENT else { throw error }
             return false
         }
-        guard let present, present.elementsEqual(old) else { return false }
-        var status = stat()
-        let mode = stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o600
-        return try write(Array(bytes), to: path, mode: mode, forOwnerOf: path)
+        guard let resolved = realpath(path, nil) else { throw FileError("find", path) }
+        let path = String(cString: resolved)
+        free(resolved)
+        guard try file.lock() else { return false }
+        defer { file.unlock() }
+        // What has the name now is the file that is locked: another may have taken its place before it was.
+        var (status, named) = (stat(), stat())
+        guard fstat(file.number, &status) == 0, stat(path, &named) == 0, status.st_ino == named.st_ino,
+            try file.read(upTo: old.count + 1).elementsEqual(old)
+        else { return false }
+        return try write(Array(bytes), to: path, mode: status.st_mode & 0o777, forOwnerOf: path)
     }
 
     /// A process that was killed while it wrote has left its draft.

@@ -56,14 +56,17 @@ public struct SectionEditor {
     /// - Parameter block: lines with `\n`, of which one is the section's header; lines end as those of the file do.
     public mutating func append(_ block: String) throws(Refusal) {
         guard !hasSection else { throw Refusal(description: "there is a \(header) already") }
-        let ending = text.utf8.firstRange(of: Array("\r\n".utf8)) != nil ? "\r\n" : "\n"
-        let block = block.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: ending)
-        let gap = text.isEmpty ? "" : (text.utf8.last == 0x0A ? "" : ending) + ending
-        let changed = text + gap + block
+        let changed = Self.appended(block, to: text)
         guard TOMLDocument(changed).faults.isEmpty, let after = try? SectionEditor(changed, of: instance),
             after.hasSection
         else { throw Refusal(description: "\(header) cannot be written: what stands in it is not TOML") }
         text = changed
+    }
+
+    static func appended(_ block: String, to text: String) -> String {
+        let ending = text.utf8.firstRange(of: Array("\r\n".utf8)) != nil ? "\r\n" : "\n"
+        let block = block.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: ending)
+        return text + (text.isEmpty ? "" : (text.utf8.last == 0x0A ? "" : ending) + ending) + block
     }
 
     /// Writes `enabled`.
@@ -145,10 +148,8 @@ struct SettingsLines {
         return isEmpty(first - 1) ? first - 1 : number
     }
 
-    private func isEmpty(_ number: Int) -> Bool { self[number].allSatisfy { $0 == 0x0D } }
-
     /// Whether nothing stands on a line, or it is behind the last.
-    func isBlank(_ number: Int) -> Bool { isEmpty(number) }
+    func isEmpty(_ number: Int) -> Bool { self[number].allSatisfy { $0 == 0x0D } }
 
     /// Another line in the place of one; its end stays.
     mutating func replace(_ number: Int, by line: String) {

@@ -21,7 +21,7 @@ public struct SettingEditor {
         "[\(table.map(bareOrQuoted).joined(separator: "."))]"
     }
 
-    private var entry: Entry? { Self.entry(table, in: TOMLDocument(text).fields) }
+    var entry: Entry? { Self.entry(table, in: TOMLDocument(text).fields) }
 
     private static func entry(_ path: [String], in fields: [Field]) -> Entry? {
         guard let first = path.first, let entry = fields.first(where: { $0.name == first })?.entry else { return nil }
@@ -65,13 +65,13 @@ public struct SettingEditor {
     /// Writes a setting: in place of its value, else behind what is said of it in a comment, else at the end of the table's own lines.
     ///
     /// - Parameter uncomments: whether a line `# KEY = …` becomes the setting, with what it says behind the value; else it stays above it.
-    /// - Throws: with the line to write by hand, where comments stand in the value or the table is written in an unusual way.
+    /// - Throws: where comments stand in the value or the table is written in an unusual way; without the value, which may be a secret.
     public mutating func set(_ key: String, to value: SettingValue, uncomments: Bool = false) throws(Refusal) {
         let value = value.revealed()
         guard self.value(key) != value else { return }
         let byHand = Refusal(
             description:
-                "\(header) is written in a way that this cannot change without losing something; write \(key) = \(value.toml) there by hand"
+                "\(header) is written in a way that this cannot change without losing something; write \(key) there by hand"
         )
         guard hasTable, let entry else { throw Refusal(description: "there is no \(header)") }
         var bytes = Array(text.utf8)
@@ -128,22 +128,19 @@ public struct SettingEditor {
     public mutating func insert(_ block: String) throws(Refusal) {
         guard entry == nil else { throw Refusal(description: "there is a \(header) already") }
         let bytes = Array(text.utf8)
-        var siblings = self
-        siblings = try SettingEditor(text, of: Array(table.dropLast()))
+        let siblings = try SettingEditor(text, of: Array(table.dropLast()))
         let places = siblings.fields.map(\.entry).filter { $0.range == nil }
-        let ending = text.utf8.firstRange(of: Array("\r\n".utf8)) != nil ? "\r\n" : "\n"
-        var changed = text
+        let changed: String
         var lines = SettingsLines(bytes)
         if let last = places.flatMap({ Self.lines(of: $0, bytes, TOMLDocument.mark(of: text)) }).max() {
             var line = last
-            while !lines.isBlank(line + 1), line < lines.count, !lines.isHeader(line + 1) { line += 1 }
+            while !lines.isEmpty(line + 1), line < lines.count, !lines.isHeader(line + 1) { line += 1 }
             for piece in ([""] + block.split(separator: "\n").map(String.init)).reversed() {
                 lines.insert(piece, after: line)
             }
             changed = String(decoding: lines.bytes, as: UTF8.self)
         } else {
-            let gap = text.isEmpty ? "" : (text.utf8.last == 0x0A ? "" : ending) + ending
-            changed += gap + block.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: ending)
+            changed = SectionEditor.appended(block, to: text)
         }
         let refusal = Refusal(description: "\(header) cannot be written: what stands in it is not TOML")
         guard let after = try? SettingEditor(changed, of: table), after.hasTable,

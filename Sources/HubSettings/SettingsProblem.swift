@@ -74,6 +74,16 @@ extension [SettingsProblem] {
         sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
     }
 
+    /// The errors of a table and those in it, and of a key there.
+    public func errors(_ table: [String], _ key: String? = nil) -> [SettingsProblem] {
+        filter { problem in
+            guard problem.severity == .error, let name = problem.table else { return false }
+            let own = table.joined(separator: ".")
+            guard name == own || name.hasPrefix(own + ".") else { return false }
+            return key == nil || problem.key == key || problem.key?.hasPrefix("\(key ?? "").") == true
+        }
+    }
+
     /// Whether one of them is an error.
     public var hasErrors: Bool { contains { $0.severity == .error } }
 }

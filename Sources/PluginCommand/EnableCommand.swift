@@ -101,10 +101,7 @@ struct EnableCommand: AsyncParsableCommand {
     private func check(_ text: String, _ path: String, _ instance: String) async throws {
         let loader = ConfigurationLoader(path: path, programPath: HubProgram.path)
         let checked = await loader.load(text)
-        let problems = checked.loaded.problems.filter { problem in
-            problem.severity == .error
-                && (problem.table ?? "").split(separator: ".").prefix(2) == ["plugin", instance[...]]
-        }
+        let problems = checked.loaded.problems.errors(["plugin", instance])
         guard problems.isEmpty else {
             throw Failure(.badConfiguration, problems.map(\.description).joined(separator: "; "))
         }

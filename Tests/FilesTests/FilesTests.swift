@@ -64,6 +64,26 @@ import Testing
         #expect(try !PrivateFile.remove(path))
     }
 
+    @Test func `other bytes take the place of those that were read, not of others, and one writes at a time`() throws {
+        func replace(_ old: String, _ new: String) throws(FileError) -> Bool {
+            try PrivateFile.replace(old.utf8, with: new.utf8, in: path)
+        }
+        #expect(try !replace("one", "two"))
+        try PrivateFile.write(Array("one".utf8), to: path)
+        #expect(chmod(path, 0o640) == 0)
+        for other in ["", "on", "ons", "one more"] { #expect(try !replace(other, "two")) }
+        let another = try Descriptor(path, O_RDONLY)
+        #expect(try another.lock())
+        #expect(try !replace("one", "two") && text(path) == "one")
+        another.unlock()
+        #expect(try replace("one", "two"))
+        #expect(try text(path) == "two" && mode(path) == 0o640)
+        #expect(try replace("two", "three"))
+        #expect(
+            failure { () throws(FileError) in _ = try PrivateFile.replace([], with: [], in: path + "/x") }?.code
+                == ENOTDIR)
+    }
+
     @Test func `a file is made for its owner alone, and other users' rights are taken from one that is there`() throws {
         try PrivateFile.prepare(path)
         #expect(try mode(path) == 0o600)

@@ -31,15 +31,18 @@ import Testing
         let folder: Folder
         let path: String
         let text: String
+        let loader: ConfigurationLoader
         let hub: RunningHub
         let owner: Peer
 
-        init(granted: String = #"["configure", "plugins"]"#) async throws {
+        /// - Parameter hasDotted: whether there is an instance `dotted`, in whose section nothing can be written.
+        init(granted: String = #"["configure", "plugins"]"#, hasDotted: Bool = false) async throws {
             folder = try Folder()
             path = folder.path + "/hub.conf"
             let script = try folder.script("hub-page", ConfigureTests.program)
             text = """
                 # mine: "${NOT}" [plugin.no]
+                \(hasDotted ? "plugin.dotted.executable = \"\(script)\"" : "")
                 [hub]
                 data = "\(folder.data)"
                 run = "\(folder.run)"
@@ -72,6 +75,7 @@ import Testing
             let loader = ConfigurationLoader(
                 path: path, environment: .process(), programPath: folder.path + "/hub", patience: .seconds(60),
                 launcherFolder: Programs.folder)
+            self.loader = loader
             hub = try await RunningHub(
                 await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
                 lifePolicy: LifePolicy(), in: folder)
@@ -111,7 +115,7 @@ import Testing
             ground.now
                 == ground.text.replacing("count = 3", with: "count = 5")
                 .replacing("# mode = \"ok\"\n", with: "# mode = \"ok\"\nmode = \"new\"\n")
-                .replacing("[plugin.probe]   # here\n", with: "[plugin.probe]   # here\nmany = [\"a\", \"b\"]\n"))
+                .replacing("# nothing\n", with: "# nothing\nmany = [\"a\", \"b\"]\n"))
         let mode = try FileManager.default.attributesOfItem(atPath: ground.path)[.posixPermissions] as? Int
         #expect(mode == 0o640)
         let again = try await Self.configure(ground.owner, args)["result"]
@@ -129,7 +133,7 @@ import Testing
     @Test func `R8.181 R8.183 what is wrong is told at its setting, nothing is written, and no secret is told`()
         async throws
     {
-        let ground = try await Ground()
+        let ground = try await Ground(hasDotted: true)
         for (args, key, reason) in [
             (#""set":["count=10"]"#, "count", "from 1 to 9"), (#""set":["count=\"x\""]"#, "count", "whole number"),
             (#""set":["mode=\"bad\""]"#, "mode", "it is bad"), (#""set":["token=[\"new-secret\"]"]"#, "token", "text"),
@@ -143,6 +147,10 @@ import Testing
                 #expect(ground.now == ground.text)
             }
         }
+        let dotted = try await Self.configure(ground.owner, #""set":["token=\"new-secret\""]"#, of: "dotted")
+        #expect(dotted["code"].string == "file" && ground.now == ground.text, "\(dotted)")
+        #expect(dotted["reason"].string?.contains("write token there by hand") == true)
+        #expect(!dotted.description.contains("new-secret"))
         let secret = try await Self.configure(ground.owner, #""set":["token=\"new-secret\""]"#)
         #expect(secret["result"]["applied"].truth == true && ground.now.contains("token = \"new-secret\""))
         #expect(secret["result"]["changes"][0]["secret"].truth == true)
@@ -182,6 +190,22 @@ import Testing
             #expect(unknown["reason"].string?.contains("did you mean probe?") == true, "\(unknown)")
         }
         #expect(ground.now == ground.text)
+        try await ground.hub.stop()
+    }
+
+    @Test func `a plugin can be tried although another's section is wrong, and hears of its own errors alone`()
+        async throws
+    {
+        let ground = try await Ground()
+        let checked = await ground.loader.load(ground.text.replacing("mode = \"web\"", with: "mode = 3"))
+        #expect(try PluginTrial(checked, "probe").instance.name == "probe")
+        #expect(throws: HubError.self) { try PluginTrial(checked, "web") }
+        let both = await ground.loader.load(
+            ground.text.replacing("mode = \"web\"", with: "mode = 3").replacing("count = 3", with: "count = 10"))
+        let error = #expect(throws: HubError.self) { try PluginTrial(both, "probe") }
+        #expect(error?.message.contains("count") == true && error?.message.contains("mode") == false, "\(error as Any)")
+        let common = await ground.loader.load(ground.text.replacing("[person.me]", with: "[person.me]\nzone = \"x\""))
+        #expect(throws: HubError.self) { try PluginTrial(common, "probe") }
         try await ground.hub.stop()
     }
 

@@ -76,7 +76,7 @@ import Testing
             ("[plugin.p]\ngrants = {}\n", "[plugin.p]\ngrants = { read = [\"weight\"]}\n"),
             (
                 "[plugin.p]\nkind = 'x'\n[plugin.p.grants]  # here\nwrite = []\n",
-                "[plugin.p]\nkind = 'x'\n[plugin.p.grants]  # here\nread = [\"weight\"]\nwrite = []\n"
+                "[plugin.p]\nkind = 'x'\n[plugin.p.grants]  # here\nwrite = []\nread = [\"weight\"]\n"
             ),
             (
                 "[plugin.p]\ngrants.write = []\n",

@@ -76,12 +76,15 @@ import Testing
         #expect(less == Self.file.replacing("units = [ \"height=ft\",\n  \"weight=st\" ]\n", with: ""))
     }
 
-    @Test func `what cannot be changed without losing a comment is refused with the line to write`() throws {
+    @Test func `what cannot be changed without losing a comment is refused with what to write, but for the value`()
+        throws
+    {
         var editor = try SettingEditor(Self.file, of: ["plugin", "a"])
         let refusal = try #require(throws: SettingEditor.Refusal.self) {
             try editor.set("list", to: .list([.string("y")]))
         }
-        #expect(refusal.description.contains("write list = [\"y\"] there by hand"), "\(refusal)")
+        #expect(refusal.description.contains("write list there by hand"), "\(refusal)")
+        #expect(!refusal.description.contains("\"y\""))
         #expect(throws: SettingEditor.Refusal.self) { try editor.set("short", to: .integer(1)) }
         #expect(throws: SettingEditor.Refusal.self) { try editor.remove("list") }
         #expect(editor.text == Self.file)

@@ -42,11 +42,8 @@ extension ConfigurationKeeper {
         var plan = try await follow(wanted, isDryRun: true)
         if isWriting, plan.applied {
             try replace(text, with: changed)
-            do {
-                plan = try await follow(wanted, isDryRun: false)
-            } catch {
-                try? replace(changed, with: text)
-                throw error
+            do throws(CommandFailure) { plan = try await follow(wanted, isDryRun: false) } catch {
+                throw takeBack(changed, to: text, after: error)
             }
             parts.logger.notice(
                 "hub.conf was changed",
@@ -60,6 +57,19 @@ extension ConfigurationKeeper {
         return ConfigureReport(
             instance: edit.instance, dryRun: isDryRun, applied: plan.applied, changes: changes,
             revision: mark(isWriting && plan.applied ? changed : text), plan: plan)
+    }
+
+    /// - Returns: why the hub does not follow, and that the file still has the change where it cannot be written back.
+    private func takeBack(_ changed: String, to text: String, after failure: CommandFailure) -> CommandFailure {
+        do throws(CommandFailure) { try replace(changed, with: text) } catch {
+            parts.logger.error(
+                "hub.conf has a change that the hub does not follow, and it cannot be taken back",
+                metadata: ["reason": "\(error.reason)"])
+            return CommandFailure(
+                failure.code,
+                "\(failure.reason); hub.conf has the change all the same, for it cannot be taken back: \(error.reason)")
+        }
+        return failure
     }
 
     /// The text of the file, which is the one that the hub follows and the asker knows.

@@ -6,7 +6,9 @@ public struct ConfigureReport: Codable, Hashable, Sendable {
     public struct Change: Codable, Hashable, Sendable {
         /// `enabled`, or a setting of the plugin's.
         public var name: String
-        /// To be set again for another change back; absent where it was not written, where it cannot be given back (a secret, a table).
+        /// To be set again for another change back; of `enabled` what held, written or not.
+        ///
+        /// Absent where it was not written, and where it cannot be given back (a secret, a table).
         public var before: SettingValue?
         /// Absent where it is not written any more, and for a secret.
         public var after: SettingValue?

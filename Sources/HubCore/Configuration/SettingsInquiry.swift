@@ -39,12 +39,9 @@ struct SettingsInquiry: Sendable {
         }
         switch answer {
         case .success(let verdict):
-            let secrets = plugin.secrets
             return verdict.objections.prefix(32).map { objection in
-                let reason = secrets.reduce(String(objection.reason.prefix(1_024))) { text, secret in
-                    text.replacing(secret, with: Secret.placeholder)
-                }
-                return SettingObjection(setting: objection.setting, reason: reason)
+                SettingObjection(
+                    setting: objection.setting, reason: plugin.withoutSecrets(String(objection.reason.prefix(1_024))))
             }
         case .failure(let failure):
             return [

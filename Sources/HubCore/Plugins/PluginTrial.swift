@@ -25,9 +25,10 @@ package struct PluginTrial: Sendable {
     package let executable: String
     private let reach: ProgramReach
 
-    /// - Throws: what `hub check` would say of it, a line for each fault.
+    /// - Throws: what `hub check` would say of it, a line for each fault; what is wrong with other plugins keeps none from being tried.
     package init(_ checked: CheckedConfiguration, _ name: String) throws(HubError) {
-        let problems = checked.loaded.problems.filter { $0.severity == .error }.map(\.description)
+        let common = checked.loaded.problems.filter { $0.severity == .error && $0.table?.hasPrefix("plugin.") != true }
+        let problems = (common + checked.loaded.problems.errors(["plugin", name])).map(\.description)
         guard let configuration = checked.loaded.configuration,
             let instance = configuration.plugins.first(where: { $0.name == name }),
             let manifest = checked.manifests[name], let executable = checked.executables[name], problems.isEmpty
@@ -100,10 +101,9 @@ package struct PluginTrial: Sendable {
             path: executable, arguments: ["--check", "--settings", file, "--state", folder], reach: reach,
             own: ProgramReach.Own(state: folder, temporary: folder, sockets: []), patience: patience)
         let answer = await question.ask { .success(String(decoding: $0, as: UTF8.self)) }
-        func hidden(_ text: String) -> String {
-            secrets.reduce(text) { $0.replacing($1, with: Secret.placeholder) }
+        return answer.map(instance.withoutSecrets).mapError {
+            Silence(reason: instance.withoutSecrets($0.reason), hasEnded: $0.hasEnded)
         }
-        return answer.map(hidden).mapError { Silence(reason: hidden($0.reason), hasEnded: $0.hasEnded) }
     }
 
     /// Why a program did not answer.

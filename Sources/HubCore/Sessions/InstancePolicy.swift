@@ -115,6 +115,11 @@ extension PluginInstance {
     /// What must not be seen of its settings.
     var secrets: [String] { Self.secrets(settings.values) }
 
+    /// A text of its program's, with `<secret>` in the place of each of them.
+    func withoutSecrets(_ text: String) -> String {
+        secrets.reduce(text) { $0.replacing($1, with: Secret.placeholder) }
+    }
+
     private static func secrets(_ values: some Sequence<SettingValue>) -> [String] {
         values.flatMap { value -> [String] in
             switch value {
