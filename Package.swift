@@ -178,7 +178,7 @@ let package = Package(
             "AppleExportTests", ["AppleExport", "HubProcess", "HubWire", "JSON", "Samples", "Seeds"],
             resources: [.copy("Exports")]),
         module("HealthText", ["Samples"]),
-        module("HandEntries", ["HealthText", "HubSettings", "HubWire", "JSON", "Samples"]),
+        module("HandEntries", ["HealthText", "HubSettings", "HubWire", "Samples"]),
         tests("HandEntriesTests", ["HandEntries", "HubSettings", "Samples"]),
         module("HTMLText"),
         tests("HTMLTextTests", ["HTMLText", "HubProcess", "JSON", "Seeds"]),
@@ -267,7 +267,7 @@ let package = Package(
         tests(
             "SetupTests",
             [
-                "HubCommand", "HubClient", "HubProcess", "HubSettings", "IHealthHS3", "JSONLines",
+                "HubCommand", "HubClient", "HubProcess", "HubSettings", "IHealthHS3", "JSONLines", "Web",
                 "hub-scale-sim",
             ]),
         tests(

@@ -8,7 +8,7 @@ import Testing
 /// `hub configure`: settings of a plugin, changed in `hub.conf`.
 @Suite struct ConfigureCommandTests {
     private static let manifest =
-        #"{"name":"probe","summary":"s","version":"1","settings":[{"name":"poll_every","type":"duration","help":"How often.","default":"1h"},{"name":"names","type":"list","items":{"type":"string"},"help":"Names."},{"name":"token","type":"string","secret":true,"help":"A token."}]}"#
+        #"{"name":"probe","summary":"s","version":"1","settings":[{"name":"poll_every","type":"duration","help":"How often.","default":"1h"},{"name":"names","type":"list","items":{"type":"string"},"help":"Names."},{"name":"token","type":"string","secret":true,"help":"A token."},{"name":"folder","type":"path","help":"F."}]}"#
 
     private static func hub() async throws -> TestHub {
         let folder = try TemporaryFolder()
@@ -17,7 +17,8 @@ import Testing
         try Data(script.utf8).write(to: URL(filePath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         return try await TestHub(
-            "[person.me]\n\n# the probe\n[plugin.probe] # here\nexecutable = \"\(path)\"\n", in: folder)
+            "[person.me]\n\n# the probe\n[plugin.probe] # here\nexecutable = \"\(path)\"\nfolder = \"files\"\n",
+            in: folder)
     }
 
     private static func text(_ hub: TestHub) throws -> String {
@@ -48,6 +49,9 @@ import Testing
         #expect(!secret.output.contains("geheim"))
         _ = try await hub.run(["configure", "probe", "--unset", "names", "--unset", "poll_every", "--unset", "token"])
         #expect(try Self.text(hub).replacing("enabled = true\n", with: "") == before)
+        // A relative path would be typed from another folder than hub.conf's.
+        let path = try await hub.run(["configure", "probe", "folder=/tmp", "poll_every=5min"])
+        #expect(path.code == 0 && path.errors.contains("had back by no line to type: folder"), "\(path)")
         #expect(try await hub.stop() == 0)
     }
 

@@ -302,6 +302,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     private let declarations: [SettingDeclaration] = [
         .init("days", .integer(), help: "D."), .init("all", .boolean, help: "A."), .init("file", .path, help: "F."),
         .init("kinds", .list(of: .string()), help: "K."), .init("code", .string(), help: "C."),
+        .init("factor", .number(), help: "N."),
     ]
 
     private func arguments(_ words: String...) throws -> [String: SettingValue] {
@@ -316,6 +317,13 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
                 "kinds": .list([.string("a"), .string("b"), .string("c")]), "code": .string("12=3"),
             ])
         #expect(try arguments("days=many", "other=7") == ["days": .string("many"), "other": .string("7")])
+        #expect(
+            try arguments("all=off", "kinds=a, b,") == [
+                "all": .boolean(false), "kinds": .list([.string("a"), .string("b")]),
+            ])
+        // A comma that may part thousands is read neither way.
+        #expect(try arguments("factor=61,5") == ["factor": .number(61.5)])
+        #expect(try arguments("factor=1,234") == ["factor": .string("1,234")])
     }
 
     @Test func `text that is not an argument is a usage error`() throws {

@@ -99,6 +99,8 @@ import Testing
 
     @Test(arguments: [
         ("[person.anna]\nzone = \"Europe/Belin\"\n", 65, "did you mean \"Europe/Berlin\"?"),
+        ("[person.anna]\nunit = \"x\"\n", 65, "answers.conf: [person.anna] unit = \"x\": expected"),
+        ("[person.anna]\n[person.ben]\n[plugin.exist]\n", 64, "[plugin.exist] needs persons: which of anna, ben"),
         ("[person.'a b']\n", 64, "a name is 1 to 64 letters"),
         ("[person.anna\n", 64, "not TOML"),
         ("[retention.a]\n", 64, "write others by hand"),
@@ -117,21 +119,98 @@ import Testing
         #expect(scene.files == ["answers.conf"])
     }
 
-    @Test func `a secret goes into a file of mode 0600, and is shown nowhere`() async throws {
+    @Test(arguments: ["ihealth-hs3", "kitchen"])
+    func `a secret goes into a file of mode 0600, is shown nowhere, and stays there when it is said again`(
+        _ name: String
+    ) async throws {
         let scene = try SetupScene()
         let answers = try scene.folder.write(
-            "[plugin.ihealth-hs3]\nlink = \"hsl-accept://0.0.0.0:4711\"\ntoken = \"apple tree\"\ndevice_id = \"020000003001\"\n",
+            "[plugin.\(name)]\nkind = \"ihealth-hs3\"\nlink = \"hsl-accept://0.0.0.0:4711\"\ntoken = \"apple tree\"\ndevice_id = \"020000003001\"\n",
             to: "answers.conf")
         let result = try await scene.hub(["setup", "--answers", answers, "--yes"])
         #expect(result.code == 0, "\(result)")
         #expect(!result.output.contains("apple tree") && !result.errors.contains("apple tree"))
         #expect(try !scene.text().contains("apple tree"))
-        #expect(try scene.text().contains("token = \"${file:ihealth-hs3-token.secret}\""))
-        let secret = scene.folder.path + "/.config/health-hub/ihealth-hs3-token.secret"
+        #expect(try scene.text().contains("token = \"${file:\(name)-token.secret}\""))
+        let secret = scene.folder.path + "/.config/health-hub/\(name)-token.secret"
         #expect(try scene.text(secret) == "apple tree\n")
         let mode = try FileManager.default.attributesOfItem(atPath: secret)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(try await scene.hub(["check"]).code == 0)
+        let files = scene.files
+        let again = try await scene.hub(["setup", "--answers", answers, "--yes"])
+        #expect(again.code == 0 && again.errors.contains("it is so already"), "\(again)")
+        #expect(scene.files == files)
+    }
+
+    @Test func `what comes and goes is shown without secrets, however they are written, and without what may be one`()
+        async throws
+    {
+        let scene = try SetupScene()
+        let file = try scene.folder.write(
+            "plugin = { ihealth-hs3 = { enabled = false, link = \"udp://a\", token = \"geheim 1\" } }\n", to: "my.conf")
+        try scene.folder.write(
+            """
+            [plugin.ihealth-hs3]
+            enabled = false
+            link = "udp://b"
+            "token" = \"\"\"
+            geheim 2
+            geheim 3\"\"\"
+            # token = "geheim 4"
+            [plugin.far]
+            remote = true
+            password = "geheim 5"
+
+            """, to: "my.conf.before")
+        for words in [["--dry-run"], ["--dry-run", "--json"], ["--yes"]] {
+            let undo = try await scene.hub(["setup", "--undo", "--config", file] + words)
+            #expect(undo.code == 0 && undo.output.contains("udp://b") && undo.output.contains("udp://a"), "\(undo)")
+            #expect(!undo.output.contains("geheim") && !undo.errors.contains("geheim"), "\(undo)")
+        }
+        #expect(try scene.text(file).contains("geheim 5") && scene.text(file + ".before").contains("geheim 1"))
+    }
+
+    @Test func `a section that is answered to be off is written with its settings, and one without any is not`()
+        async throws
+    {
+        let scene = try SetupScene()
+        let file = try scene.folder.write("[person.me]\n", to: "my.conf")
+        let answers = try scene.folder.write(
+            "[hub]\nzone = \"Asia/Tokyo\"\n[plugin.json-lines]\nenabled = false\npath = \"~/r\"\n[plugin.web]\nenabled = false\n",
+            to: "answers.conf")
+        let result = try await scene.hub(["setup", "--config", file, "--answers", answers, "--yes"])
+        #expect(result.code == 0, "\(result)")
+        let text = try scene.text(file)
+        // A hub.conf needs no [hub], and gets one where something is said of it.
+        #expect(text.hasPrefix("[person.me]\n\n[hub]\nzone = \"Asia/Tokyo\"\n"), "\(text)")
+        #expect(text.contains("[plugin.json-lines]\nenabled = false\npath = \"~/r\""), "\(text)")
+        #expect(!text.contains("plugin.web"), "\(text)")
+    }
+
+    @Test func `a file that another has changed meanwhile is left alone, and so is what the last undo needs`() throws {
+        let scene = try SetupScene()
+        let path = try scene.folder.write("[person.me]\n", to: "my.conf")
+        try scene.folder.write("# the one before\n", to: "my.conf.before")
+        let file = try SetupFile(named: path)
+        var draft = SetupDraft(path: file.path, old: file.text)
+        try draft.addPerson("anna")
+        try draft.set(["plugin", "x"], "token", secret: "apple tree")
+        try scene.folder.write("[person.ben]\n", to: "my.conf")
+        let failure = #expect(throws: Failure.self) { try file.write(draft) }
+        #expect(failure?.exit == .tryAgain)
+        #expect(try scene.text(path) == "[person.ben]\n" && scene.text(path + ".before") == "# the one before\n")
+        #expect(scene.files == ["my.conf", "my.conf.before"])
+    }
+
+    @Test func `a line that goes is told under the header that it stood under`() {
+        let old = "[hub]\n[plugin.a]\nenabled = true\n[person.b]\nunit = \"kg\"\n"
+        let draft = SetupDraft(path: "/x/hub.conf", old: old, text: "[hub]\n[person.b]\nunit = \"lb\"\n")
+        #expect(
+            SetupReport(draft).changes.map { "\($0.table ?? "") \($0.line)" } == [
+                "[plugin.a] - [plugin.a]", "[plugin.a] - enabled = true", "[person.b] - unit = \"kg\"",
+                "[person.b] + unit = \"lb\"",
+            ])
     }
 
     @Test func `without a terminal and answers it says what to give`() async throws {
@@ -145,12 +224,19 @@ import Testing
         #expect(undo.code == 1 && undo.errors.contains("it has replaced nothing"), "\(undo)")
     }
 
-    @Test func `the project's file is the one that a new file begins with`() throws {
+    @Test func `the project's file is the one that a new file begins with, and has all words that the page asks for`()
+        async throws
+    {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../hub.conf")
         #expect(try String(contentsOf: file, encoding: .utf8) == HubTemplate.text)
         #expect(
             HubTemplate.plugins.contains("ihealth-hs3") && HubTemplate.shown("exist").commented.contains("client_id"))
         #expect(HubTemplate.owner("web") == ["*"])
+        struct Manifest: Decodable { var owner: [String] }
+        let described = try await ChildProcess("hub-web", ["--describe"]).result().output
+        let asked = try JSONDecoder().decode(Manifest.self, from: Data(described.utf8)).owner
+        let shown = HubTemplate.section("web") ?? ""
+        #expect(asked.count > 10 && asked.filter { !shown.contains("\"\($0)\"") } == [])
     }
 
     @Test func `a file with errors is its writer's to correct first`() async throws {

@@ -17,7 +17,7 @@ import Testing
         let person = try Person()
         let setup = try person.start(["setup"], in: scene)
         try await person.answer("Time zone [Europe/Berlin, this machine's]:", "Europe/Belin")
-        try await person.answer("did you mean \"Europe/Berlin\"?", "")
+        try await person.answer("did you mean \"Europe/Berlin\"?", "Europe/Vienna")
         try await person.answer("Names with commas between [me]:", "anna, anna")
         try await person.answer("anna is there twice", "anna, b n")
         try await person.answer("b n is not a name here", "anna, ben")
@@ -27,6 +27,7 @@ import Testing
         try await person.answer("expected one of", "kg")
         try await person.answer("anna: time zone", "")
         try await person.answer("anna: usual weight", "heavy")
+        try await person.answer("a number", "1,234")
         try await person.answer("a number", "74,5")
         for question in ["language", "unit", "time zone"] { try await person.answer("ben: \(question)", "") }
         // Far from what the scale will show: whose it is is not asked.
@@ -43,6 +44,7 @@ import Testing
         try await person.answer("answers; its clock", "")
         try await person.answer("Write \(scene.path)?", "y")
         #expect(await setup.result().code == 0, "\(person.screen)")
+        #expect(try scene.text().contains("[person.anna]") && !scene.text().contains("[person.me]"))
 
         let hub = try scene.start(["run"])
         try await hub.line { $0.hasPrefix("hub: ready: ") }
@@ -59,7 +61,8 @@ import Testing
         ("Answer again?", "y"), ("token (not displayed)", "apple tree"), ("Try it now", "n"), ("Write ", "y"),
     ]
 
-    @Test(arguments: questions.indices) func `Ctrl-C at any question leaves nothing behind`(_ index: Int) async throws {
+    // The first, one in the middle, one whose answer is not displayed, and the last, when a secret waits to be written.
+    @Test(arguments: [0, 4, 8, 10]) func `Ctrl-C at any question leaves nothing behind`(_ index: Int) async throws {
         let scene = try SetupScene()
         let person = try Person()
         let setup = try person.start(["setup"], in: scene)
@@ -74,7 +77,7 @@ import Testing
     @Test func `run again it shows what is set, and Enter everywhere changes nothing`() async throws {
         let scene = try SetupScene()
         let answers = try scene.folder.write(
-            "[hub]\nzone = \"Asia/Tokyo\"\n[person.anna]\nunit = \"lb\"\n[plugin.json-lines]\npath = \"/tmp/x\"\n",
+            "[hub]\nzone = \"Asia/Tokyo\"\n[person.anna]\nunit = \"lb\"\n[plugin.web]\n[plugin.json-lines]\npath = \"/tmp/x\"\n",
             to: "a")
         #expect(try await scene.hub(["setup", "--answers", answers, "--yes"]).code == 0)
         let text = try scene.text()
@@ -82,7 +85,8 @@ import Testing
         let setup = try person.start(["setup"], in: scene)
         for question in [
             "Time zone [Asia/Tokyo]:", "Who else?", "anna: language", "anna: unit of weights (kg, lb or st) [lb]:",
-            "[json-lines]:", "path [/tmp/x]:",
+            "[web, json-lines]:", "listen [127.0.0.1:7790]:", "- nothing [none]:", "Try it now",
+            "path [/tmp/x]:",
         ] {
             try await person.answer(question, "")
         }
@@ -90,6 +94,18 @@ import Testing
         try await person.wait(for: "it is so already; nothing was changed")
         #expect(await setup.result().code == 0, "\(person.screen)")
         #expect(try scene.text() == text)
+    }
+
+    @Test func `what cannot be written is said with the line to write, and asked again`() async throws {
+        let scene = try SetupScene()
+        let file = try scene.folder.write("hub.data = \"\(scene.folder.path)/d\"\n[person.me]\n", to: "my.conf")
+        let person = try Person()
+        let setup = try person.start(["setup", "--config", file], in: scene)
+        try await person.answer("Time zone", "Asia/Tokyo")
+        try await person.answer("write zone there by hand: zone = \"Asia/Tokyo\"", "")
+        try await person.wait(for: "Who else?")
+        person.type("\u{3}")
+        #expect(await setup.result().code == 130, "\(person.screen)")
     }
 
     @Test func `two at once: the second says that another is at work`() async throws {
@@ -125,6 +141,27 @@ import Testing
         #expect(result.code == 0 && result.output.contains("persons changed: zoe"), "\(result)")
         let status = try await scene.hub(["profile"])
         #expect(status.output.contains("zoe"), "\(status)")
+        let undo = try await scene.hub(["setup", "--undo", "--yes"])
+        #expect(undo.code == 0 && undo.output.contains("persons changed: zoe"), "\(undo)")
+        hub.signal(SIGTERM)
+        #expect(await hub.result().code == 0)
+    }
+
+    @Test func `Ctrl-C once it is written leaves it to the person when the hub follows, and says how`() async throws {
+        let scene = try SetupScene()
+        let file = try scene.folder.write("[person.me]\n", to: "my.conf")
+        let hub = try scene.start(["run", "--config", file])
+        try await hub.line { $0.hasPrefix("hub: ready: ") }
+        let person = try Person()
+        let setup = try person.start(["setup", "--config", file], in: scene)
+        try await person.answer("Time zone", "Asia/Tokyo")
+        for question in ["Who else?", "language", "unit", "Which of them?"] { try await person.answer(question, "") }
+        try await person.answer("Write ", "y")
+        try await person.wait(for: "A hub runs.")
+        person.type("\u{3}")
+        #expect(await setup.result().code == 0, "\(person.screen)")
+        #expect(person.screen.contains("\(file) is written") && person.screen.contains("hub apply --config \(file)"))
+        #expect(try scene.text(file).contains("Asia/Tokyo"))
         hub.signal(SIGTERM)
         #expect(await hub.result().code == 0)
     }

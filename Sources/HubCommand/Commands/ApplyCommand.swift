@@ -39,16 +39,23 @@ struct ApplyCommand: ParsableCommand {
         // Programs are asked what they are, and one that hangs has ten seconds.
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "apply", patience: .seconds(60))
-        guard let answer = try door.command("apply", arguments: .emptyObject, isDryRun: dryRun) else {
-            throw Failure(.dialogue, "the hub applied without saying what")
-        }
-        let report = try JSON.answer(ApplyReport.self, answer)
+        let (report, answer) = try door.apply(isDryRun: dryRun)
         if json {
             try Output.json(answer.text)
         } else {
             for line in ApplyText(report).lines { try Output.print(line) }
         }
         if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
+    }
+}
+
+extension DoorClient {
+    /// Has the hub read its `hub.conf` again and follow it.
+    func apply(isDryRun: Bool) throws -> (report: ApplyReport, answer: RawJSON) {
+        guard let answer = try command("apply", arguments: .emptyObject, isDryRun: isDryRun) else {
+            throw Failure(.dialogue, "the hub applied without saying what")
+        }
+        return (try JSON.answer(ApplyReport.self, answer), answer)
     }
 }
 

@@ -79,7 +79,7 @@ struct ConfigureCommand: ParsableCommand {
         if json {
             try Output.json(answer.text)
         } else {
-            let text = ConfigureText(report)
+            let text = ConfigureText(report, declarations)
             for line in text.lines { try Output.print(line) }
             for line in text.advice { Terminal.say(line) }
         }
@@ -109,8 +109,11 @@ struct ConfigureCommand: ParsableCommand {
 /// `hub configure` for people.
 struct ConfigureText {
     let report: ConfigureReport
+    private let declarations: [SettingDeclaration]
 
-    init(_ report: ConfigureReport) { self.report = report }
+    init(_ report: ConfigureReport, _ declarations: [SettingDeclaration]) {
+        (self.report, self.declarations) = (report, declarations)
+    }
 
     /// What is wrong, or what was written and what happens then.
     var lines: [String] {
@@ -126,7 +129,7 @@ struct ConfigureText {
             return
                 "\(report.instance): \(change.name) \(verb) changed; it was \(change.wasSet == true ? "" : "not ")set"
         }
-        func shown(_ value: SettingValue?) -> String { value.map(PluginText.text) ?? "not written" }
+        func shown(_ value: SettingValue?) -> String { value.map(SettingAnswer.text) ?? "not written" }
         return "\(report.instance): \(change.name) \(verb) \(shown(change.after)); it was \(shown(change.before))"
     }
 
@@ -137,7 +140,8 @@ struct ConfigureText {
         if report.dryRun { return ["nothing was changed"] }
         let words = report.changes.compactMap(undo)
         guard words.count == report.changes.count else {
-            return ["a former value is not shown here, and cannot be set back by this"]
+            let lost = report.changes.filter { undo($0) == nil }.map(\.name).joined(separator: ", ")
+            return ["what was there before can be had back by no line to type: \(lost)"]
         }
         return ["hub configure \(report.instance) \(words.joined(separator: " ")) takes it back"]
     }
@@ -148,10 +152,14 @@ struct ConfigureText {
             return "--unset \(change.name)"
         }
         if change.name == "enabled" { return before.boolean == true ? "--enable" : "--disable" }
-        // A comma divides, in a list.
-        if before.list?.contains(where: { PluginText.text($0).contains(",") }) == true { return nil }
-        let texts = before.list.map { $0.map(PluginText.text).joined(separator: ",") }
-        return "\(change.name)=\(texts ?? PluginText.text(before))".quotedForShell
+        let texts = (before.list ?? [before]).map(SettingAnswer.text)
+        // What is typed is another value where a comma divides a list, and where hub.conf means its own folder.
+        if before.list != nil, texts.contains(where: { $0.contains(",") }) { return nil }
+        switch declarations.first(where: { $0.name == change.name })?.type {
+        case .path?, .list(of: .path)?: if texts.contains(where: SettingAnswer.isRelative) { return nil }
+        default: break
+        }
+        return "\(change.name)=\(texts.joined(separator: ","))".quotedForShell
     }
 }
 

@@ -218,7 +218,7 @@ struct PermissionChange: ParsableArguments {
 
     /// The file that the hub follows, where it is this one and has no errors.
     static func file(of path: String, _ door: DoorClient) throws -> String {
-        let report = try apply(door, isDryRun: true)
+        let report = try door.apply(isDryRun: true).report
         let path = URL(filePath: path).resolvingSymlinksInPath().path
         guard URL(filePath: report.file).resolvingSymlinksInPath().path == path else {
             throw Failure(.usage, "the hub follows \(report.file), not \(path); name it with --config")
@@ -227,13 +227,6 @@ struct PermissionChange: ParsableArguments {
             throw Failure(.badConfiguration, "\(path) has errors; correct them first, hub check lists them")
         }
         return path
-    }
-
-    private static func apply(_ door: DoorClient, isDryRun: Bool) throws -> ApplyReport {
-        guard let answer = try door.command("apply", arguments: .emptyObject, isDryRun: isDryRun) else {
-            throw Failure(.dialogue, "the hub applied without saying what")
-        }
-        return try JSON.answer(ApplyReport.self, answer)
     }
 
     static func editor(_ text: String, of plugin: String, _ file: String) throws(Failure) -> GrantsEditor {
@@ -248,7 +241,7 @@ struct PermissionChange: ParsableArguments {
     ) throws -> [ApplyReport.Step] {
         try ConfigurationFile.replace(old, with: text, in: file)
         do {
-            let report = try apply(door, isDryRun: false)
+            let report = try door.apply(isDryRun: false).report
             if report.applied { return report.instances.filter { $0.action != .leave } }
             throw Failure(
                 .badConfiguration, report.problems.first?.description ?? "\(file): the hub does not follow it")

@@ -31,8 +31,9 @@ struct SetupCommand: AsyncParsableCommand {
             Exit codes: 0 it is written, or nothing was to change; 1 you said no, or there
             is nothing to undo; 64 wrong arguments or answers, or no terminal to ask at;
             65 hub.conf has errors, or would; 66 it cannot be read; 71 it cannot be
-            written; 75 another hub setup is at work; 130 ended by Ctrl-C. Where it is not
-            0, nothing was written.
+            written; 75 another hub setup is at work, or the file was changed meanwhile;
+            130 ended by Ctrl-C. Where it is not 0, nothing was written; Ctrl-C once it is
+            written means that a running hub does not follow yet, and the code is 0.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -66,14 +67,15 @@ struct SetupCommand: AsyncParsableCommand {
         var draft = SetupDraft(path: file.path, old: file.text)
         try Self.checkBase(draft)
         let prompt = isAsking || !yes && !dryRun ? SetupPrompt() : nil
-        if let answers {
-            try await SetupAnswers(answers).write(into: &draft)
+        let given = try answers.map { file throws(Failure) in try SetupAnswers(file) }
+        if let given {
+            try await given.write(into: &draft)
         } else if let prompt, isAsking {
             var dialogue = SetupDialogue(draft: draft, prompt: prompt)
             try await dialogue.run()
             draft = dialogue.draft
         }
-        try await finish(draft, file, prompt)
+        try await finish(draft, given, file, prompt)
     }
 
     /// A file whose grammar is broken is its writer's to mend: nothing can be said of what stands in it.
@@ -85,10 +87,12 @@ struct SetupCommand: AsyncParsableCommand {
         throw Failure(.badConfiguration, "\(wrong.description); correct that first, hub check lists everything")
     }
 
-    private func finish(_ draft: SetupDraft, _ file: SetupFile, _ prompt: SetupPrompt?) async throws {
+    private func finish(
+        _ draft: SetupDraft, _ answers: SetupAnswers?, _ file: SetupFile, _ prompt: SetupPrompt?
+    ) async throws {
         var draft = draft
         let checked = await draft.check()
-        for problem in checked.loaded.problems { Terminal.say(problem.description) }
+        for problem in checked.loaded.problems { Terminal.say(answers?.text(of: problem) ?? problem.description) }
         guard !checked.loaded.problems.contains(where: { $0.severity == .error }),
             let configuration = checked.loaded.configuration
         else { throw Failure(.badConfiguration, "\(file.path) would have errors; nothing was written") }
@@ -114,44 +118,44 @@ struct SetupCommand: AsyncParsableCommand {
         _ report: inout SetupReport, _ configuration: HubConfiguration, _ prompt: SetupPrompt?
     ) async throws {
         let door = OwnerEndpoints(configuration.hub).door
-        report.next = SetupReport.next(
-            configuration, of: report.file, isRunning: UnixSocket.presence(door) == .listening)
-        guard UnixSocket.presence(door) == .listening else { return }
-        if let prompt, !yes, try await !prompt.isYes("A hub runs. Shall it follow the file now?", usually: true) {
-            return report.next.insert("hub apply", at: 0)
+        let isRunning = UnixSocket.presence(door) == .listening
+        report.next = report.next(configuration, isRunning: isRunning)
+        guard isRunning else { return }
+        if let prompt, !yes {
+            // The file is written: an end of the asking cannot undo that, and is a no.
+            let answer = try? await prompt.isYes("A hub runs. Shall it follow the file now?", usually: true)
+            if answer == nil { Terminal.say("") }
+            guard answer == true else { return report.next.insert(report.typed("hub apply"), at: 0) }
         }
         do {
-            let answer = try await blocking {
-                try DoorClient(endpoint: door, command: "setup", patience: .seconds(60))
-                    .command("apply", arguments: .emptyObject, isDryRun: false)
+            let applied = try await blocking {
+                try DoorClient(endpoint: door, command: "setup", patience: .seconds(60)).apply(isDryRun: false).report
             }
-            guard let answer else { throw Failure(.dialogue, "the hub applied without saying what") }
-            let applied = try JSON.answer(ApplyReport.self, answer)
             report.applied = applied.applied
             if !json { for line in ApplyText(applied).lines { try Output.print(line) } }
         } catch let failure as Failure {
             report.applied = false
             Terminal.say("the file is written, and the hub does not follow it yet: \(failure.message)")
-            report.next.insert("hub apply", at: 0)
+            report.next.insert(report.typed("hub apply"), at: 0)
         }
     }
 
     private func takeBack(_ file: SetupFile) async throws {
         let former = try file.formerText()
-        let draft = SetupDraft(path: file.path, old: file.text, text: former)
+        var draft = SetupDraft(path: file.path, old: file.text, text: former)
+        let checked = await draft.check()
         var report = SetupReport(draft)
         if !json { for line in report.lines { try Output.print(line) } }
         guard !dryRun else { return try report.tell(json, "nothing was written") }
-        if !yes {
-            guard try await SetupPrompt().isYes("Put \(file.former) back?", usually: true) else {
+        let prompt = yes ? nil : SetupPrompt()
+        if let prompt {
+            guard try await prompt.isYes("Put \(file.former) back?", usually: true) else {
                 throw Failure(.notWell, "nothing was written")
             }
         }
         try file.swap()
         (report.written, report.before) = (true, file.former)
-        if let door = try? options.endpoints().door, UnixSocket.presence(door) == .listening {
-            report.next = ["hub apply"]
-        }
+        if let configuration = checked.loaded.configuration { try await follow(&report, configuration, prompt) }
         try report.tell(json, nil)
     }
 }

@@ -57,14 +57,12 @@ struct PluginCall: Sendable {
             }
             let (name, text) = (String(word[..<split]), String(word[word.index(after: split)...]))
             let type = declarations.first { $0.name == name }?.type
-            if case .list(let element)? = type {
+            let value = SettingAnswer.value(text, type ?? .string(), directory: directory)
+            if let further = value.list {
                 // One key a value, or all of them with commas between.
-                let parts = text.split(separator: ",").map { value(String($0), element, directory) }
-                values[name] = .list((values[name]?.list ?? []) + parts)
-            } else if values[name] != nil {
+                values[name] = .list((values[name]?.list ?? []) + further)
+            } else if values.updateValue(value, forKey: name) != nil {
                 throw Failure(.usage, "\(name): it is given twice")
-            } else {
-                values[name] = value(text, type ?? .string(), directory)
             }
         }
         let encoder = JSONEncoder()
@@ -72,17 +70,6 @@ struct PluginCall: Sendable {
             throw Failure(.usage, "the arguments cannot be written as JSON")
         }
         return RawJSON(trusted: Array(bytes))
-    }
-
-    private static func value(_ text: String, _ type: SettingType, _ directory: String) -> SettingValue {
-        switch type {
-        case .integer: Int64(text).map(SettingValue.integer) ?? .string(text)
-        case .number: Double(text).map(SettingValue.number) ?? .string(text)
-        case .boolean: Bool(text).map(SettingValue.boolean) ?? .string(text)
-        // What stands for the home directory, or elsewhere, is whole already.
-        case .path: .string(["/", "~", "${"].contains { text.hasPrefix($0) } ? text : "\(directory)/\(text)")
-        default: .string(text)
-        }
     }
 }
 

@@ -9,8 +9,8 @@ enum HubTemplate {
     /// The name of its one person.
     static let person = "me"
 
-    /// The text with another name for the one person.
-    static func text(for name: String) -> String {
+    /// A text made of it, with another name for the one person.
+    static func text(_ text: String, for name: String) -> String {
         let header = SettingEditor.header(["person", name])
         return text.replacing("[person.\(person)]", with: header)
             .replacing("[\"\(person)\"]", with: "[\(SettingValue.string(name).toml)]")
@@ -41,6 +41,6 @@ enum HubTemplate {
         return match.1.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\"" } }
     }
 
-    /// Whether a value only shows how one is written: nobody has that scale.
+    /// Whether a value only shows how one is written, and is no scale of theirs.
     static func isExample(_ value: SettingValue) -> Bool { value.string == "rfcomm://00:4D:32:1A:2B:3C" }
 }

@@ -42,21 +42,41 @@ struct SetupAnswers {
         }
         let plugins = try tables(["plugin"])
         guard !plugins.isEmpty else { return }
+        for plugin in plugins { try begin(plugin, in: &draft) }
+        // Only then it is known which programs there are, and what they call a secret.
         await draft.meetPlugins()
-        for plugin in plugins { try write(plugin, into: &draft) }
+        for plugin in plugins where draft.plugins.contains(plugin) { try write(plugin, into: &draft) }
     }
 
-    private func write(_ plugin: String, into draft: inout SetupDraft) throws(Failure) {
+    /// Writes what the hub itself reads of a section; one that is not there and is to be off needs to be written only with settings.
+    private func begin(_ plugin: String, in draft: inout SetupDraft) throws(Failure) {
         guard HubConfiguration.isName(plugin) else {
             throw Failure(.usage, "\(file): [plugin.\(plugin)]: a name is \(HubConfiguration.nameRule)")
         }
         let table = ["plugin", plugin]
         let settings = try settings(table)
         let isOff = settings.contains { $0.key == "enabled" && $0.value == .boolean(false) }
-        if isOff, !draft.plugins.contains(plugin) { return }
-        if isOff { try draft.setEnabled(plugin, false) } else { try draft.enable(plugin) }
+        if isOff, settings.count == 1, !draft.plugins.contains(plugin), try !editor(table + ["grants"]).hasTable {
+            return
+        }
+        try draft.enable(plugin)
+        if isOff { try draft.setEnabled(plugin, false) }
+        for (key, value) in settings where key != "enabled" && SettingDeclaration.reservedNames.contains(key) {
+            try draft.set(table, key, value)
+        }
+        // A new section has the first person of all, as the project's file has its one.
+        let isOfPersons = draft.isNew(plugin) && HubTemplate.shown(draft.kind(plugin)).written.contains("persons")
+        guard !isOff, isOfPersons, draft.persons.count > 1, !settings.contains(where: { $0.key == "persons" }) else {
+            return
+        }
+        throw Failure(
+            .usage, "\(file): [plugin.\(plugin)] needs persons: which of \(draft.persons.joined(separator: ", "))")
+    }
+
+    private func write(_ plugin: String, into draft: inout SetupDraft) throws(Failure) {
+        let table = ["plugin", plugin]
         let declarations = draft.manifests[plugin]?.settings ?? []
-        for (key, value) in settings where key != "enabled" {
+        for (key, value) in try settings(table) where !SettingDeclaration.reservedNames.contains(key) {
             if let secret = value.string, !secret.hasPrefix("${"),
                 declarations.contains(where: { $0.name == key && $0.isSecret })
             {
@@ -75,6 +95,17 @@ struct SetupAnswers {
             }
             try draft.grant(plugin, words)
         }
+    }
+
+    // MARK: - What is wrong
+
+    /// A problem as it is told: of a table of these answers by their file, for that of the draft may never be there.
+    func text(of problem: SettingsProblem) -> String {
+        let table = (problem.table ?? "").split(separator: ".", maxSplits: 1).map(String.init)
+        guard !table.isEmpty, (try? SettingEditor(text, of: table))?.hasTable == true else {
+            return problem.description
+        }
+        return problem.description.replacing("\(problem.file):\(problem.line): ", with: "\(file): ", maxReplacements: 1)
     }
 
     // MARK: - Reading

@@ -106,10 +106,10 @@ extension SetupDialogue {
 
     private mutating func owner(_ plugin: String, _ manifest: Manifest) async throws {
         guard !manifest.owner.isEmpty else { return }
-        let proposed = HubTemplate.owner(draft.kind(plugin)).filter {
-            $0 == OwnerRight.all || manifest.owner.contains($0)
-        }
-        let given = draft.granted(plugin) ?? proposed
+        // Of a section that stood there already, not to grant is an answer too.
+        let proposed = draft.isNew(plugin) ? HubTemplate.owner(draft.kind(plugin)) : []
+        let given =
+            draft.granted(plugin) ?? proposed.filter { $0 == OwnerRight.all || manifest.owner.contains($0) }
         Terminal.say(
             "  Some of what only you may ask and do it asks to be granted: \(manifest.owner.joined(separator: ", ")).")
         while true {

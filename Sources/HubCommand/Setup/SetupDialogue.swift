@@ -35,7 +35,7 @@ struct SetupDialogue {
         let question =
             known.isEmpty
             ? "Who are the people? Names with commas between [\(HubTemplate.person)]"
-            : "People are \(known.joined(separator: ", ")). Who else? Names with commas between [nobody]"
+            : "People are \(known.joined(separator: ", ")). Who else? Names with commas between [none]"
         while true {
             let answer = try await prompt.ask(question + ":")
             if answer == "?" {
@@ -107,7 +107,7 @@ struct SetupDialogue {
             case "":
                 return
             default:
-                if let fault = try judged(answer, declaration, table) {
+                if let fault = judged(answer, declaration, table) {
                     Terminal.say("  \(fault)")
                 } else {
                     return
@@ -119,14 +119,19 @@ struct SetupDialogue {
     /// Takes an answer; why it cannot, and then nothing has changed.
     private mutating func judged(
         _ answer: String, _ declaration: SettingDeclaration, _ table: [String]
-    ) throws(Failure) -> String? {
+    ) -> String? {
         let before = draft
-        if answer == "-" {
-            try draft.set(table, declaration.name, nil)
-        } else if declaration.isSecret, !answer.hasPrefix("${") {
-            try draft.set(table, declaration.name, secret: answer)
-        } else {
-            try draft.set(table, declaration.name, SettingAnswer.value(answer, declaration.type))
+        do throws(Failure) {
+            if answer == "-" {
+                try draft.set(table, declaration.name, nil)
+            } else if declaration.isSecret, !answer.hasPrefix("${") {
+                try draft.set(table, declaration.name, secret: answer)
+            } else {
+                try draft.set(table, declaration.name, SettingAnswer.value(answer, declaration.type))
+            }
+        } catch {
+            draft = before
+            return error.message
         }
         guard let problem = draft.problems().errors(table, declaration.name).first else { return nil }
         draft = before

@@ -17,11 +17,14 @@ struct SetupDraft: Sendable {
     /// By section: what its program says of itself, or why it says nothing.
     private(set) var manifests: [String: Manifest] = [:]
     private(set) var faults: [String: String] = [:]
+    /// Whether the one person of the project's file still waits for a name.
+    private var hasPersonOfTemplate: Bool
 
     /// - Parameter text: what it is to be so far; as it is, or as the project's file, if not given.
     init(path: String, old: String?, text: String? = nil) {
         (self.path, self.old) = (path, old)
         self.text = text ?? old ?? HubTemplate.text
+        hasPersonOfTemplate = old == nil && text == nil
     }
 
     var isNew: Bool { old == nil }
@@ -41,7 +44,12 @@ struct SetupDraft: Sendable {
     var persons: [String] { names("person") }
     var plugins: [String] { names("plugin") }
 
-    private func names(_ group: String) -> [String] { (try? SettingEditor(text, of: [group]))?.names ?? [] }
+    private func names(_ group: String, in text: String? = nil) -> [String] {
+        (try? SettingEditor(text ?? self.text, of: [group]))?.names ?? []
+    }
+
+    /// Whether this setup writes the section, and not the person before it.
+    func isNew(_ plugin: String) -> Bool { old.map { !names("plugin", in: $0).contains(plugin) } ?? true }
 
     func value(_ table: [String], _ key: String) -> SettingValue? { (try? SettingEditor(text, of: table))?.value(key) }
 
@@ -60,19 +68,32 @@ struct SetupDraft: Sendable {
         }
     }
 
+    /// Writes a setting, also into a table that is not there yet, or takes it out.
     mutating func set(_ table: [String], _ key: String, _ value: SettingValue?) throws(Failure) {
-        let (text, isNew) = (text, isNew)
-        try edit { () throws(SectionEditor.Refusal) in
+        do throws(SettingEditor.Refusal) {
             var editor = try SettingEditor(text, of: table)
-            if let value { try editor.set(key, to: value, uncomments: isNew) } else { try editor.remove(key) }
-            return editor.text
+            if let value {
+                if !editor.hasTable { try editor.insert(SettingEditor.header(table) + "\n") }
+                try editor.set(key, to: value, uncomments: isNew)
+            } else {
+                try editor.remove(key)
+            }
+            text = editor.text
+        } catch {
+            let line = value.map { isHidden(table + [key]) ? "" : ": \(key) = \($0.toml)" } ?? ""
+            throw Failure(.badConfiguration, "\(path): \(error)\(line)")
         }
     }
 
     /// Puts a secret into a file of its own, which no other has, and its name into the setting.
     mutating func set(_ table: [String], _ key: String, secret: String) throws(Failure) {
-        let former = value(table, key)?.string?.wholeMatch(of: /\$\{file:([^}\/]+)\}/).map { String($0.1) }
-        if let former, secrets[former] != nil { return secrets[former] = secret }
+        if let former = value(table, key)?.string?.wholeMatch(of: /\$\{file:([^}]+)\}/).map({ String($0.1) }) {
+            if secrets[former] != nil { return secrets[former] = secret }
+            let place = former.hasPrefix("/") ? former : "\(folder)/\(former)"
+            let bytes = try? environment.readFile(place)
+            // The same again, as a script says it, makes no second file.
+            if [secret, "\(secret)\n"].contains(where: { bytes == Data($0.utf8) }) { return }
+        }
         let stem = "\(table.last ?? "hub")-\(key)"
         var (name, number) = ("\(stem).secret", 2)
         while secrets[name] != nil || access("\(folder)/\(name)", F_OK) == 0 {
@@ -84,8 +105,9 @@ struct SetupDraft: Sendable {
 
     /// Adds a person; the first of a new file takes the place of the one that the project's file has.
     mutating func addPerson(_ name: String) throws(Failure) {
+        defer { hasPersonOfTemplate = false }
         guard !persons.contains(name) else { return }
-        if isNew, text == HubTemplate.text { return text = HubTemplate.text(for: name) }
+        if hasPersonOfTemplate { return text = HubTemplate.text(text, for: name) }
         let former = text
         try edit { () throws(SectionEditor.Refusal) in
             var editor = try SettingEditor(former, of: ["person", name])
@@ -146,11 +168,23 @@ struct SetupDraft: Sendable {
         ) { instance, _ in manifests[instance]?.settings }.problems
     }
 
+    /// Whether a value is not to be seen: that of a secret, and of each setting of which no program says that it is none.
+    func isHidden(_ names: [String]) -> Bool {
+        guard names.first == "plugin" else { return false }
+        guard names.count > 2 else { return true }
+        let declaration = manifests[names[1]]?.settings.first { $0.name == names[2] }
+        return declaration?.isSecret ?? !SettingDeclaration.reservedNames.contains(names[2])
+    }
+
     /// Asks every program, and gives all that `hub check` would say.
     mutating func check() async -> CheckedConfiguration {
         let checked = await loader.load(text)
         manifests.merge(checked.manifests) { $1 }
         faults.merge(checked.faults) { $1 }
+        // What goes is shown too.
+        if let old, names("plugin", in: old).contains(where: { manifests[$0] == nil }) {
+            manifests.merge(await loader.load(old, asksPlugins: false).manifests) { known, _ in known }
+        }
         return checked
     }
 
@@ -167,18 +201,6 @@ struct SetupDraft: Sendable {
 
     private var loader: ConfigurationLoader {
         ConfigurationLoader(path: path, environment: environment, programPath: HubProgram.path)
-    }
-}
-
-extension [SettingsProblem] {
-    /// The errors of a table, and of a key in it.
-    func errors(_ table: [String], _ key: String? = nil) -> [SettingsProblem] {
-        filter { problem in
-            guard problem.severity == .error, let name = problem.table else { return false }
-            let own = table.joined(separator: ".")
-            guard name == own || name.hasPrefix(own + ".") else { return false }
-            return key == nil || problem.key == key || problem.key?.hasPrefix("\(key ?? "").") == true
-        }
     }
 }
 

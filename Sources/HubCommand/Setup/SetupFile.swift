@@ -1,3 +1,4 @@
+import CLinux
 import Files
 import Foundation
 import HubClient
@@ -58,11 +59,13 @@ struct SetupFile {
 
     // MARK: - Writing
 
-    /// Writes the draft: secrets first, the former text beside the file, the file last; each whole or not at all.
+    /// Writes the draft: secrets first, the former text beside the file, then the file; each whole or not at all.
+    ///
+    /// The former text has its name only once the file is replaced: until then the one before it can be put back.
     ///
     /// - Returns: where the former text is; nil for a new file.
     func write(_ draft: SetupDraft) throws(Failure) -> String? {
-        let folder = Folder.parent(of: path)
+        let (folder, kept) = (Folder.parent(of: path), "\(path).kept")
         var made: [String] = []
         do throws(FileError) {
             try Folder.make(folder)
@@ -74,7 +77,8 @@ struct SetupFile {
                 made.append(place)
             }
             if let text {
-                try PrivateFile.write(Array(text.utf8), to: former, mode: mode, forOwnerOf: path)
+                made.append(kept)
+                try PrivateFile.write(Array(text.utf8), to: kept, mode: mode, forOwnerOf: path)
             } else {
                 guard try PrivateFile.write(Array(draft.text.utf8), to: path, replacing: false) else {
                     throw FileError("make", path, code: EEXIST)
@@ -89,6 +93,8 @@ struct SetupFile {
             for place in made { unlink(place) }
             throw error
         }
+        guard rename(kept, former) == 0 else { return kept }
+        try? Folder.flush(of: former)
         return former
     }
 
@@ -112,17 +118,10 @@ struct SetupFile {
 
     /// Puts that back, and keeps what it replaces in its place: another undo undoes this one.
     func swap() throws(Failure) {
-        // No moment has one of the two texts in no file, or the file missing.
-        let kept = "\(path).\(getpid()).draft"
-        unlink(kept)
-        guard link(path, kept) == 0, rename(former, path) == 0 else {
-            let reason = String(cString: strerror(errno))
-            unlink(kept)
-            throw Failure(.system, "\(former) cannot take the place of \(path): \(reason)")
-        }
-        guard rename(kept, former) == 0 else {
+        // In one step: no moment has one of the two texts in no file.
+        guard exchange_files(path, former) == 0 else {
             throw Failure(
-                .system, "\(path) is as it was; what it was until now is \(kept): \(String(cString: strerror(errno)))")
+                .system, "\(former) cannot take the place of \(path): \(String(cString: strerror(errno)))")
         }
         do throws(FileError) { try Folder.flush(of: path) } catch { throw Failure(.system, error.description) }
     }

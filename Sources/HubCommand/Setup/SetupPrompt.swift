@@ -47,35 +47,23 @@ final class SetupPrompt: Sendable {
 
     /// Works until it is done or Enter is typed, which gives nil.
     func skippable<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async throws -> Value? {
-        let (interruption, isDone) = (interruption, Watched(false))
-        return try await withThrowingTaskGroup(of: SetupEnd<Value>.self) { group in
+        let isDone = Watched(false)
+        return try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { await body() }
             group.addTask {
-                let value = await body()
-                isDone.change { $0 = true }
-                return .done(value)
-            }
-            group.addTask {
-                try await blocking { () throws -> SetupEnd<Value> in
-                    while !isDone.value {
-                        if interruption.isOver { return .interrupted }
-                        if Terminal.hasTyped {
-                            _ = try self.line()
-                            return .skipped
-                        }
+                try await blocking { () throws -> Value? in
+                    while !isDone.value, !Terminal.hasTyped {
+                        try self.checkForEnd()
                         Self.wait()
                     }
-                    return .skipped
+                    if !isDone.value { _ = try self.line() }
+                    return nil
                 }
             }
-            let first = try await group.next() ?? .skipped
+            defer { group.cancelAll() }
+            let first = try await group.next()
             isDone.change { $0 = true }
-            group.cancelAll()
-            while try await group.next() != nil {}
-            switch first {
-            case .done(let value): return value
-            case .skipped: return nil
-            case .interrupted: throw Self.ended
-            }
+            return first ?? nil
         }
     }
 
@@ -107,10 +95,4 @@ final class SetupPrompt: Sendable {
             typed.withLock { $0 += buffer[..<count] }
         }
     }
-}
-
-/// How what can be skipped has ended.
-private enum SetupEnd<Value: Sendable>: Sendable {
-    case done(Value)
-    case skipped, interrupted
 }

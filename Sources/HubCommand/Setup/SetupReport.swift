@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import HubClient
 import HubSettings
@@ -29,11 +30,9 @@ struct SetupReport: Encodable {
     init(_ draft: SetupDraft) {
         (file, created) = (draft.path, draft.isNew)
         secrets = draft.secrets.keys.sorted()
-        let names = Set(draft.manifests.values.flatMap(\.settings).filter(\.isSecret).map(\.name))
-        let difference = LineDifference(from: draft.old ?? HubTemplate.text, to: draft.text)
-        changes = difference.parts.flatMap { part in
-            part.lines(hiding: names).map { Change(table: part.header, line: $0) }
-        }
+        changes = LineDifference.changes(
+            from: ShownLines(draft.old ?? HubTemplate.text, isHidden: draft.isHidden).lines,
+            to: ShownLines(draft.text, isHidden: draft.isHidden).lines)
     }
 
     /// For people: what a new file has beside the project's own, or what changes.
@@ -41,16 +40,14 @@ struct SetupReport: Encodable {
         var lines = [created ? "\(file) is new: the project's hub.conf with these changes" : file]
         var table: String?
         for change in changes {
-            if change.table != table, let header = change.table, change.line != "+ \(header)" {
+            if change.table != table, let header = change.table, change.line.dropFirst(2) != header {
                 lines.append("  \(header)")
             }
             table = change.table
             lines.append(change.line)
         }
-        return lines + secrets.map { "\(Self.folder(file))/\($0) is new, mode 0600: the secret alone" }
+        return lines + secrets.map { "\(Folder.parent(of: file))/\($0) is new, mode 0600: the secret alone" }
     }
-
-    private static func folder(_ path: String) -> String { URL(filePath: path).deletingLastPathComponent().path }
 
     func tell(_ isJSON: Bool, _ words: String?) throws {
         if isJSON { return try Output.json(try JSON.line(self)) }
@@ -62,20 +59,24 @@ struct SetupReport: Encodable {
     }
 
     /// What is left to do, as it is typed.
-    static func next(_ configuration: HubConfiguration, of file: String, isRunning: Bool) -> [String] {
-        let found = try? ConfigurationFile.path(named: nil)
-        let same = found.map { URL(filePath: $0).standardizedFileURL.resolvingSymlinksInPath().path } == file
-        let end = same ? "" : " --config \(OwnerEndpoints.quoted(file))"
+    func next(_ configuration: HubConfiguration, isRunning: Bool) -> [String] {
         let kinds = configuration.plugins.filter(\.startsHere).map { ($0.name, $0.kind) }
-        var next = isRunning ? [] : ["hub run\(end)"]
+        var next = isRunning ? [] : [typed("hub run")]
         for (name, kind) in kinds {
             switch kind {
-            case "web": next.append("hub web\(end)")
-            case "exist", "sami": next.append("hub login \(name)\(end)")
-            case "http-ingest": next.append("hub ingest new my-phone\(end)")
+            case "web": next.append(typed("hub web"))
+            case "exist", "sami": next.append(typed("hub login \(name)"))
+            case "http-ingest": next.append(typed("hub ingest new my-phone"))
             default: break
             }
         }
-        return next + (isRunning ? ["hub status\(end)"] : ["hub service install\(end)"])
+        return next + [typed(isRunning ? "hub status" : "hub service install")]
+    }
+
+    /// A command about this file, with its name where it is not the one that every command finds.
+    func typed(_ command: String) -> String {
+        let found = try? ConfigurationFile.path(named: nil)
+        let isFound = found.map { URL(filePath: $0).standardizedFileURL.resolvingSymlinksInPath().path } == file
+        return isFound ? command : "\(command) --config \(OwnerEndpoints.quoted(file))"
     }
 }

@@ -8,28 +8,25 @@ import HubWire
 enum SetupTrial {
     static let seconds = 30
 
-    /// Why it did not work, in words.
-    struct Refusal: Error, CustomStringConvertible { let description: String }
-
     /// - Returns: what its program found.
-    static func run(_ plugin: String, _ draft: SetupDraft) async -> Result<String, Refusal> {
+    static func run(_ plugin: String, _ draft: SetupDraft) async -> Result<String, Failure> {
         var draft = draft
         let checked = await draft.check()
         let trial: PluginTrial
         do throws(HubError) { trial = try PluginTrial(checked, plugin) } catch {
-            return .failure(Refusal(description: error.message))
+            return .failure(Failure(.notWell, error.message))
         }
         // In memory where the machine has such a place, for there are secrets among the settings.
         let base = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"].flatMap { access($0, W_OK) == 0 ? $0 : nil }
         let folder = "\(base ?? "/tmp")/hub-setup-\(UInt64.random(in: 0 ... .max))"
         do throws(FileError) { try Folder.make(folder, withParents: false) } catch {
-            return .failure(Refusal(description: error.description))
+            return .failure(Failure(.notWell, error.description))
         }
         defer { try? FileManager.default.removeItem(atPath: folder) }
         switch await trial.check(in: folder, patience: .seconds(seconds)) {
         case .success(let text):
             return .success(text.trimmingCharacters(in: .whitespacesAndNewlines))
-        case .failure(let silence): return .failure(Refusal(description: words(silence.reason)))
+        case .failure(let silence): return .failure(Failure(.notWell, words(silence.reason)))
         }
     }
 

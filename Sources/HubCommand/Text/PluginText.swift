@@ -81,7 +81,7 @@ struct PluginText: Codable {
         for declaration in declarations ?? [] {
             let value = settings[declaration.name]
             let from = value == nil ? "" : value == declaration.defaultValue ? "default" : "hub.conf"
-            table.add(["  " + declaration.name, value.map(PluginText.text) ?? "-", from, declaration.help])
+            table.add(["  " + declaration.name, value.map(SettingAnswer.text) ?? "-", from, declaration.help])
         }
         return lines + (declarations?.isEmpty ?? true ? [] : table.takeLines()) + commandLines
     }
@@ -141,7 +141,7 @@ struct PluginText: Codable {
         for command in commands ?? [] {
             table.add(["  " + command.name, "", "", command.help + (command.canDryRun ? " (--dry-run)" : "")])
             for argument in command.arguments {
-                let value = argument.defaultValue.map(PluginText.text) ?? (argument.isRequired ? "needed" : "-")
+                let value = argument.defaultValue.map(SettingAnswer.text) ?? (argument.isRequired ? "needed" : "-")
                 table.add(["", argument.name, value, argument.help])
             }
         }
@@ -170,16 +170,5 @@ struct PluginText: Codable {
 
     private static func types(_ types: [String]) -> String? {
         types.isEmpty ? nil : types == ["*"] ? "all types" : types.joined(separator: ", ")
-    }
-
-    static func text(_ value: SettingValue) -> String {
-        switch value {
-        case .string(let text): text
-        case .integer(let number): String(number)
-        case .number(let number): NumberText.shortest(number)
-        case .boolean(let truth): String(truth)
-        case .list(let values): values.map(text).joined(separator: ", ")
-        case .secret: Secret.placeholder
-        }
     }
 }
