@@ -3,7 +3,7 @@ import HubProcess
 import Testing
 
 /// A real Chromium, led by its driver, looks at what a real hub serves; what it does there is in the folder `Browser`.
-@Suite(.serialized, .enabled(if: Need.browser.isMet, "\(Need.browser.reason)"), .timeLimit(.minutes(5)))
+@Suite(.serialized, .enabled(if: Need.browser.isMet, "\(Need.browser.reason)"), .timeLimit(.minutes(10)))
 struct BrowserTests {
     /// Runs one of the programs, which prints a line for each fault, and at the end what it has looked at.
     private func run(_ name: String, _ arguments: String...) async throws {

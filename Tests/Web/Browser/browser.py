@@ -68,7 +68,7 @@ class Browser:
         """Waits until a page that was left has gone and the next one is whole."""
         self.wait("return document.readyState === 'complete'")
 
-    def wait(self, script, *arguments, patience=15):
+    def wait(self, script, *arguments, patience=60):
         from selenium.common.exceptions import JavascriptException, StaleElementReferenceException, WebDriverException
         from time import monotonic, sleep
         end = monotonic() + patience
