@@ -13,6 +13,8 @@ import Testing
             try ReadmePrograms("Docs/Walkthrough.md").text("walkthrough.sh"), to: "walkthrough.sh")
         var environment = host.environment
         environment["PATH"] = "\(Programs.folder):/usr/bin:/bin"
+        // A question's dates are by the machine's zone, what is entered by the person's: yesterday is the same day in both.
+        environment["TZ"] = "Europe/Berlin"
         let walk = try ChildProcess("/bin/sh", [script], environment: environment)
         let end = await walk.waitForExit()
         let (lines, errors) = (await walk.allLines(), walk.errorLines)
