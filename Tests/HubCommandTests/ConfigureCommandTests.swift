@@ -55,6 +55,35 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
+    @Test func `a person is added and described and the house has a zone, and what takes it back is said`() async throws
+    {
+        let hub = try await Self.hub()
+        let before = try Self.text(hub)
+        let added = try await hub.run(["configure", "--person", "anna", "locale=de_DE"])
+        #expect(added.code == 0 && added.output.contains("[person.anna] is added"), "\(added)")
+        #expect(added.errors.contains("only you take [person.anna] out again"), "\(added)")
+        #expect(
+            try Self.text(hub)
+                == before.replacing("[person.me]\n", with: "[person.me]\n\n[person.anna]\nlocale = \"de_DE\"\n"))
+        let weight = try await hub.run(["configure", "--person", "anna", "expected_weight=61.5", "unit=lb"])
+        #expect(weight.output.contains("[person.anna]: expected_weight is 61.5; it was not written"), "\(weight)")
+        #expect(
+            weight.errors.contains("hub configure --person anna --unset expected_weight --unset unit takes it back"))
+        let zone = try await hub.run(["configure", "--hub", "zone=Asia/Tokyo"])
+        #expect(zone.code == 0 && zone.errors.contains("hub configure --hub "), "\(zone)")
+        for (arguments, code, reason) in [
+            (["--person", "Anna"], 64, "upper and lower case"), (["--person", "a b"], 64, "letters"),
+            (["--person", "anna", "height=180"], 64, "hub.conf itself"),
+            (["--person", "anna", "zone=Mars/X"], 65, "zone"),
+            (["--person", "anna", "--disable"], 64, "Only a plugin"), (["--hub"], 64, "Name what to change"),
+            (["--hub", "--person", "anna"], 64, "exclude each other"), (["--unset", "zone"], 64, "Name a plugin"),
+        ] {
+            let wrong = try await hub.run(["configure"] + arguments)
+            #expect(wrong.code == code && (wrong.output + wrong.errors).contains(reason), "\(arguments): \(wrong)")
+        }
+        #expect(try await hub.stop() == 0)
+    }
+
     @Test func `what is wrong is said with its place and exit code, and nothing is written`() async throws {
         let hub = try await Self.hub()
         let before = try Self.text(hub)

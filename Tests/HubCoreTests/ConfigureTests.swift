@@ -35,8 +35,12 @@ import Testing
         let hub: RunningHub
         let owner: Peer
 
-        /// - Parameter hasDotted: whether there is an instance `dotted`, in whose section nothing can be written.
-        init(granted: String = #"["configure", "plugins"]"#, hasDotted: Bool = false) async throws {
+        /// - Parameters:
+        ///   - web: more of the page's section.
+        ///   - hasDotted: whether there is an instance `dotted`, in whose section nothing can be written.
+        init(
+            granted: String = #"["configure", "plugins"]"#, web: String = "", hasDotted: Bool = false
+        ) async throws {
             folder = try Folder()
             path = folder.path + "/hub.conf"
             let script = try folder.script("hub-page", ConfigureTests.program)
@@ -66,6 +70,7 @@ import Testing
                 [plugin.web]
                 executable = "\(script)"
                 mode = "web"
+                \(web)
                 grants = { owner = \(granted) }
                 # the end
 
@@ -79,7 +84,9 @@ import Testing
             hub = try await RunningHub(
                 await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
                 lifePolicy: LifePolicy(), in: folder)
-            owner = try await hub.client("phone")
+            // As a command comes: a session that stays would end where persons change (R4.22).
+            owner = try await Peer.dealer(hub.hub.endpoints.door)
+            try await owner.hello("phone", mode: "once")
         }
 
         var now: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
@@ -235,6 +242,90 @@ import Testing
         #expect(may["result"]["applied"].truth == true, "\(may)")
         #expect(ground.hub.log.lines.contains { $0.contains("hub.conf was changed") && $0.contains("by=web") })
         try await ground.hub.stop()
+    }
+
+    // MARK: - Persons and [hub]
+
+    private static func describe(_ peer: Peer, _ args: String, dryRun: Bool = false) async throws -> JSON {
+        try await peer.command("configure", "{\(args)}", dryRun: dryRun).body
+    }
+
+    @Test func `R8.182 a person is added and described, the house has its zone, and all else stays byte for byte`()
+        async throws
+    {
+        let ground = try await Ground()
+        let anna = #""person":"anna","set":["locale=\"de_DE\"","expected_weight=61"]"#
+        let dry = try await Self.describe(ground.owner, anna, dryRun: true)["result"]
+        #expect(dry["added"].truth == true && dry["plan"]["persons"][0].string == "anna", "\(dry)")
+        #expect(ground.now == ground.text)
+        let done = try await Self.describe(ground.owner, anna)["result"]
+        #expect(done["applied"].truth == true && done["person"].string == "anna" && done["changes"].array.count == 2)
+        let added = ground.text.replacing(
+            "[person.me]\n", with: "[person.me]\n\n[person.anna]\nlocale = \"de_DE\"\nexpected_weight = 61\n")
+        #expect(ground.now == added, "\(ground.now)")
+        let look = try await Self.describe(ground.owner, #""person":"anna""#)["result"]
+        #expect(
+            look["changes"].array.isEmpty && look["added"].truth == nil && look["settings"]["locale"].string == "de_DE")
+        let house = try await Self.describe(ground.owner, #""hub":true,"set":["zone=\"Asia/Tokyo\""]"#)["result"]
+        #expect(house["applied"].truth == true && house["settings"]["zone"].string == "Asia/Tokyo", "\(house)")
+        #expect(ground.now.contains("run = \"\(ground.folder.run)\"\nzone = \"Asia/Tokyo\"\n[person.me]"))
+        let back = try await Self.describe(ground.owner, #""hub":true,"unset":["zone"]"#)["result"]
+        #expect(back["changes"][0]["before"].string == "Asia/Tokyo" && ground.now == added, "\(back)")
+        try await ground.hub.stop()
+    }
+
+    @Test func `R8.180 R8.181 no name that a person cannot have is written, no other setting and no wrong value`()
+        async throws
+    {
+        let ground = try await Ground()
+        let web = try await ground.web()
+        for peer in [ground.owner, web] {
+            for args in [
+                #""person":"a b""#, #""person":"Me""#, #""person":"x]\n[plugin.y""#, #""person":"""#,
+                #""person":"me","set":["height=180"]"#, #""person":"me","unset":["slots"]"#,
+                #""person":"me","enabled":true"#, #""person":"me","instance":"probe","enabled":true"#,
+                #""hub":true,"set":["data=\"/tmp\""]"#, #""hub":true,"person":"me""#, #""hub":false"#, "",
+            ] {
+                let refused = try await Self.describe(peer, args)
+                #expect(refused["code"].string == "command", "\(args): \(refused)")
+            }
+            for args in [
+                #""person":"me","set":["zone=\"Mars/Base\""]"#, #""person":"new","set":["zone=\"Mars/Base\""]"#,
+                #""hub":true,"set":["zone=\"Mars/Base\""]"#,
+            ] {
+                let wrong = try await Self.describe(peer, args)["result"]
+                #expect(wrong["applied"].truth == false && wrong["plan"]["problems"][0]["key"].string == "zone")
+            }
+        }
+        #expect(ground.now == ground.text)
+        try await ground.hub.stop()
+    }
+
+    @Test func `R8.184 R8.185 a plugin for all persons describes one though its session ends, one for some does not`()
+        async throws
+    {
+        let ground = try await Ground()
+        let zone = #""person":"me","set":["zone=\"Asia/Tokyo\""]"#
+        let elsewhere = #""person":"me","set":["zone=\"${TZ}\""]"#
+        let web = try await ground.web()
+        #expect(try await Self.describe(web, elsewhere)["code"].string == "forbidden")
+        #expect(try await web.command("configure", "{\(zone)}").code == "hello-first")
+        #expect(ground.now == ground.text.replacing("[person.me]\n", with: "[person.me]\nzone = \"Asia/Tokyo\"\n"))
+        try await eventually("the hub is done") {
+            let again = try await Self.describe(ground.owner, zone, dryRun: true)
+            return again["result"]["applied"].truth == true && again["result"]["changes"].array.isEmpty
+        }
+        try await ground.hub.stop()
+
+        let narrow = try await Ground(web: #"persons = ["me"]"#)
+        let some = try await narrow.web()
+        for args in [zone, #""person":"anna""#, #""hub":true,"set":["zone=\"Asia/Tokyo\""]"#] {
+            let refused = try await Self.describe(some, args)
+            #expect(refused["code"].string == "forbidden", "\(args): \(refused)")
+            #expect(refused["reason"].string?.contains("hub configure --") == true, "\(refused)")
+        }
+        #expect(narrow.now == narrow.text)
+        try await narrow.hub.stop()
     }
 
     @Test func `R12.10 a plugin that is not granted the word is refused, and the line that grants it is told`()

@@ -114,6 +114,7 @@ private final class Transcript {
             ("release", #"{"instance":"lines"}"#, false),
             ("configure", #"{"instance":"lines","enabled":false,"set":["path=\"other\""]}"#, true),
             ("configure", #"{"instance":"lines","set":["path=\"more\""],"unset":["rotate"]}"#, false),
+            ("configure", #"{"person":"me","set":["unit=\"kg\""]}"#, true), ("configure", #"{"hub":true}"#, true),
             ("fly", "{}", false), ("stop", "{}", true),
         ]
         for (index, (name, args, isDryRun)) in commands.enumerated() {

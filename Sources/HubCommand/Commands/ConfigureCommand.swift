@@ -8,7 +8,7 @@ import HubWire
 struct ConfigureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "configure",
-        abstract: "Change a plugin's settings in hub.conf, and have the hub follow.",
+        abstract: "Change settings of a plugin or a person in hub.conf; the hub follows.",
         discussion: """
             Writes into the section of one plugin; comments and all else of the file stay
             as they are. Only settings that the plugin declares (hub plugins NAME), and
@@ -16,6 +16,10 @@ struct ConfigureCommand: ParsableCommand {
             to write by hand. What is wrong is said, and then nothing is written; the
             plugin's program is asked, too. A file with changes that the hub does not
             follow yet is left alone: hub apply first.
+
+            --person NAME writes zone, locale, unit and expected_weight of a person, who is
+            added where there is none of that name and taken out again by you alone, in
+            hub.conf; --hub writes the zone of those without their own.
 
             A list is key=a,b or key=a key=b. Secrets are not shown, also not what was
             there before; they are better not typed here but named:
@@ -26,16 +30,19 @@ struct ConfigureCommand: ParsableCommand {
               hub configure exist poll_every=5min
               hub configure exist --unset poll_every          the default again
               hub configure json-lines --disable
+              hub configure --person anna locale=de_DE unit=kg
+              hub configure --hub zone=Europe/Berlin
               hub configure json-lines --json --enable | jq .changes
 
-            Exit codes: 0 the hub follows (or would); 64 no such plugin or setting; 65 a
-            value is wrong, or hub.conf has errors, and nothing was changed; 69 no hub
-            answers; 71 the file cannot be written, or not without losing something; 75 a
-            change is under way, or hub.conf has changes that are not applied.
+            Exit codes: 0 the hub follows (or would); 64 no such plugin or setting, or no
+            name that a person can have; 65 a value is wrong, or hub.conf has errors, and
+            nothing was changed; 69 no hub answers; 71 the file cannot be written, or not
+            without losing something; 75 a change is under way, or hub.conf has changes
+            that are not applied.
             """)
 
     @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
+    var name: String?
     @Argument(help: ArgumentHelp("Settings; hub plugins NAME lists them.", valueName: "key=value"))
     var settings: [String] = []
     @Option(help: ArgumentHelp("A setting that is to have its default again; may be repeated.", valueName: "key"))
@@ -44,6 +51,10 @@ struct ConfigureCommand: ParsableCommand {
     var enable = false
     @Flag(help: "It is not to run.")
     var disable = false
+    @Option(help: "The person who is meant, and not a plugin.")
+    var person: String?
+    @Flag(help: "[hub] is meant, and not a plugin.")
+    var hub = false
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; show what would be written and done.")
     var dryRun = false
@@ -51,26 +62,37 @@ struct ConfigureCommand: ParsableCommand {
     var json = false
 
     private struct Arguments: Encodable {
-        let instance: String
-        let enabled: Bool?
+        let instance, person: String?
+        let hub, enabled: Bool?
         let set, unset: [String]
     }
 
     func validate() throws {
         guard !(enable && disable) else { throw ValidationError("--enable and --disable exclude each other.") }
-        guard enable || disable || !settings.isEmpty || !unset.isEmpty else {
+        guard person == nil || !hub else { throw ValidationError("--person and --hub exclude each other.") }
+        guard isOfPlugin || !(enable || disable) else { throw ValidationError("Only a plugin is enabled or disabled.") }
+        guard !isOfPlugin || name != nil else { throw ValidationError("Name a plugin, --person or --hub.") }
+        guard person != nil || hub && name != nil || enable || disable || !settings.isEmpty || !unset.isEmpty else {
             throw ValidationError("Name what to change: key=value, --unset, --enable or --disable.")
         }
     }
+
+    private var isOfPlugin: Bool { person == nil && !hub }
 
     func run() throws {
         // Programs are asked what they are, and one that hangs has ten seconds.
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "configure", patience: .seconds(60))
-        let declarations = try PluginText.named(name, door).declarations ?? []
+        // Where no plugin is meant, the first word is a setting already.
+        let instance = isOfPlugin ? name : nil
+        let words = (isOfPlugin ? [] : [name].compactMap(\.self)) + settings
+        let declarations =
+            try instance.map { try PluginText.named($0, door).declarations ?? [] }
+            ?? (hub ? HubConfiguration.configuredOfHub : HubConfiguration.configuredOfPersons)
         let arguments = Arguments(
-            instance: name, enabled: enable ? true : disable ? false : nil,
-            set: try Self.assignments(settings, declarations), unset: unset)
+            instance: instance, person: person, hub: hub ? true : nil,
+            enabled: enable ? true : disable ? false : nil, set: try Self.assignments(words, declarations),
+            unset: unset)
         let request = CommandRequest(
             id: 0, instance: "hub", command: "configure",
             arguments: RawJSON(trusted: Array(try JSON.line(arguments).utf8)), isDryRun: dryRun)
@@ -120,30 +142,38 @@ struct ConfigureText {
         guard report.applied else {
             return report.plan.problems.map(\.description) + ["nothing was changed"]
         }
-        return report.changes.map(line) + (report.changes.isEmpty ? [] : ApplyText(report.plan).lines)
+        let added = report.added == true ? ["\(place) \(verb) added"] : []
+        let changes = added + report.changes.map(line)
+        return changes + (changes.isEmpty ? [] : ApplyText(report.plan).lines)
     }
 
+    private var verb: String { report.dryRun ? "would be" : "is" }
+
+    /// A plugin's name, or the section of another.
+    private var place: String { report.instance ?? report.person.map { "[person.\($0)]" } ?? "[hub]" }
+
     private func line(_ change: ConfigureReport.Change) -> String {
-        let verb = report.dryRun ? "would be" : "is"
         if change.secret == true {
             return
-                "\(report.instance): \(change.name) \(verb) changed; it was \(change.wasSet == true ? "" : "not ")set"
+                "\(place): \(change.name) \(verb) changed; it was \(change.wasSet == true ? "" : "not ")set"
         }
         func shown(_ value: SettingValue?) -> String { value.map(SettingAnswer.text) ?? "not written" }
-        return "\(report.instance): \(change.name) \(verb) \(shown(change.after)); it was \(shown(change.before))"
+        return "\(place): \(change.name) \(verb) \(shown(change.after)); it was \(shown(change.before))"
     }
 
     /// What to say next.
     var advice: [String] {
         guard report.applied else { return [] }
-        if report.changes.isEmpty { return ["it is so already; nothing was changed"] }
+        if report.changes.isEmpty, report.added != true { return ["it is so already; nothing was changed"] }
         if report.dryRun { return ["nothing was changed"] }
+        if report.added == true { return ["only you take \(place) out again, in hub.conf; then hub apply"] }
         let words = report.changes.compactMap(undo)
         guard words.count == report.changes.count else {
             let lost = report.changes.filter { undo($0) == nil }.map(\.name).joined(separator: ", ")
             return ["what was there before can be had back by no line to type: \(lost)"]
         }
-        return ["hub configure \(report.instance) \(words.joined(separator: " ")) takes it back"]
+        let target = report.instance ?? report.person.map { "--person \($0)" } ?? "--hub"
+        return ["hub configure \(target) \(words.joined(separator: " ")) takes it back"]
     }
 
     private func undo(_ change: ConfigureReport.Change) -> String? {

@@ -43,7 +43,10 @@ struct SetupDialogue {
                 continue
             }
             let names = SettingAnswer.parts(answer)
-            if let fault = names.lazy.compactMap({ Self.fault($0, among: names + known) }).first {
+            let faults = names.indices.lazy.compactMap { index in
+                HubConfiguration.fault(ofPerson: names[index], besides: known + names[..<index])
+            }
+            if let fault = faults.first {
                 Terminal.say("  \(fault)")
                 continue
             }
@@ -58,12 +61,6 @@ struct SetupDialogue {
                 try await ask(declaration, of: ["person", name], "\(name): \(title)", usual: usual)
             }
         }
-    }
-
-    private static func fault(_ name: String, among names: [String]) -> String? {
-        if !HubConfiguration.isName(name) { return "\(name) is not a name here: \(HubConfiguration.nameRule)" }
-        let twins = names.filter { $0.lowercased() == name.lowercased() }
-        return twins.count > 1 ? "\(name) is there twice; upper and lower case count as one" : nil
     }
 
     /// What is asked of a person, and what holds where it is not said.

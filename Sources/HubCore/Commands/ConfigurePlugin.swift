@@ -1,31 +1,42 @@
 import HubSettings
 import HubWire
 
-/// `configure`: settings of an instance, and whether it is enabled, are written into `hub.conf`, and the hub follows.
+/// `configure`: settings of an instance and whether it is enabled, of a person or of `[hub]` are written into `hub.conf`, and the hub follows.
 struct ConfigurePlugin: OwnCommand {
     static let declaration = CommandDeclaration(
-        "configure", help: "Writes settings of an instance into hub.conf, and follows it.",
+        "configure", help: "Writes settings of an instance, a person or [hub] into hub.conf, and follows it.",
         arguments: [
-            SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true),
+            SettingDeclaration("instance", .string(), help: "As hub.conf names it; or:"),
+            SettingDeclaration("person", .string(), help: "Who is added where hub.conf has no such section; or:"),
+            SettingDeclaration("hub", .boolean, help: "Whether [hub] is meant."),
             SettingDeclaration("enabled", .boolean, help: "Whether it is to run."),
             SettingDeclaration(
                 "set", .list(of: .string()),
-                help: "Settings that its manifest declares, each NAME=VALUE, VALUE in JSON."),
+                help:
+                    "Settings that its manifest declares, or those of persons and [hub] that this writes, each NAME=VALUE, VALUE in JSON."
+            ),
             SettingDeclaration("unset", .list(of: .string()), help: "Settings that are to have their defaults again."),
             SettingDeclaration(
                 "revision", .string(),
                 help: "As an answer said it: nothing is written where hub.conf is another by now."),
         ], canDryRun: true)
 
-    var instance: String
-    var enabled: Bool?
+    var instance, person: String?
+    var hub, enabled: Bool?
     var set, unset: [String]?
     var revision: String?
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         guard let keeper = hub.keeper else { throw CommandFailure("busy", "the hub is starting or stopping") }
+        let section = try ConfiguredSection(plugin: instance, person: person, isHub: self.hub ?? false)
+        if section.plugin == nil, let scope = call.scope, scope.persons != nil {
+            throw CommandFailure(
+                "forbidden",
+                "\(scope.instance) is for some persons alone (persons in its section), and changes what holds for others; \(section.command) does"
+            )
+        }
         let edit = try ConfigurationEdit(
-            instance: instance, enabled: enabled, set: set ?? [], unset: unset ?? [], asker: call.scope?.instance)
+            section, enabled: enabled, set: set ?? [], unset: unset ?? [], asker: call.scope?.instance)
         return RawJSON(encoding: try await keeper.configure(edit, at: revision, isDryRun: call.isDryRun))
     }
 }

@@ -2,9 +2,9 @@ import FoundationEssentials
 import HubSettings
 import HubWire
 
-/// What is to be written into the section of one instance, and what of it may be: settings that its manifest declares, and `enabled`.
+/// What is to be written into one section, and what of it may be: of an instance settings that its manifest declares, and `enabled`.
 struct ConfigurationEdit: Sendable {
-    let instance: String
+    let section: ConfiguredSection
     let enabled: Bool?
     private let written: [(name: String, value: SettingValue)]
     private let removed: [String]
@@ -18,8 +18,10 @@ struct ConfigurationEdit: Sendable {
     ///   - set: each `NAME=VALUE`, VALUE in JSON.
     ///   - unset: names.
     /// - Throws: `command`, with all that is wrong; what was given for a value is not repeated, for it may be a secret.
-    init(instance: String, enabled: Bool?, set: [String], unset: [String], asker: String?) throws(CommandFailure) {
-        (self.instance, self.enabled, removed, self.asker) = (instance, enabled, unset, asker)
+    init(_ section: ConfiguredSection, enabled: Bool?, set: [String], unset: [String], asker: String?)
+        throws(CommandFailure)
+    {
+        (self.section, self.enabled, removed, self.asker) = (section, enabled, unset, asker)
         var (read, problems): ([(name: String, value: SettingValue)], [String]) = ([], [])
         for text in set {
             guard let split = text.utf8.firstIndex(of: UInt8(ascii: "=")), split != text.startIndex else {
@@ -41,7 +43,10 @@ struct ConfigurationEdit: Sendable {
             problems.append("\(name.prefix(64)): it is named twice")
         }
         if names.count > Self.most { problems.append("set, unset: at most \(Self.most) settings at a time") }
-        if names.isEmpty, enabled == nil { problems.append("name what to change: enabled, set or unset") }
+        if section.plugin == nil, enabled != nil { problems.append("enabled: is said of an instance alone") }
+        if section.plugin != nil, names.isEmpty, enabled == nil {
+            problems.append("name what to change: enabled, set or unset")
+        }
         guard problems.isEmpty else { throw CommandFailure(problems: Array(problems.prefix(20))) }
     }
 
@@ -55,11 +60,11 @@ struct ConfigurationEdit: Sendable {
     /// What is refused whatever the file says.
     ///
     /// - Parameters:
-    ///   - declarations: of the program's manifest; `nil` where it is not known.
+    ///   - declarations: of the section, or its program's manifest; `nil` where it is not known.
     ///   - isConfined: whether its program is kept to what it needs.
     /// - Throws: `command` for what is not a setting of it; `forbidden` for what a plugin may not change.
     func judge(_ declarations: [SettingDeclaration]?, isConfined: Bool) throws(CommandFailure) {
-        if let asker {
+        if let asker, let instance = section.plugin {
             guard asker != instance else {
                 throw CommandFailure(
                     "forbidden",
@@ -76,10 +81,18 @@ struct ConfigurationEdit: Sendable {
         guard let declarations else {
             throw CommandFailure(
                 "absent",
-                "what settings \(instance) takes is not known, for its program does not say; hub status says why")
+                "what settings \(section.plugin ?? "it") takes is not known, for its program does not say; hub status says why"
+            )
         }
         let known = declarations.map(\.name)
         var problems: [String] = []
+        guard let instance = section.plugin else {
+            let others = names.filter { !known.contains($0) }.map { name in
+                "\(name.prefix(64)): of \(SettingEditor.header(section.table)) this writes \(known.joined(separator: ", ")); others are the owner's to write, in hub.conf itself"
+            }
+            guard others.isEmpty else { throw CommandFailure(problems: Array(others.prefix(20))) }
+            return
+        }
         for name in names where !known.contains(name) || SettingDeclaration.reservedNames.contains(name) {
             let isHubs = SettingDeclaration.reservedNames.contains(name)
             let hint = nearestName(to: name, among: known).map { "did you mean \($0)?" }
@@ -94,25 +107,29 @@ struct ConfigurationEdit: Sendable {
 
     /// Writes it into the text of `hub.conf`.
     ///
-    /// - Throws: `command` without such a section; `file` for what must be done by hand; `forbidden` for what a plugin may not change.
+    /// - Throws: `command` without such an instance, and for a name that no person can have; `file` for what must be done by hand; `forbidden` for what a plugin may not change.
     func apply(
         to text: String, _ declarations: [SettingDeclaration], known instances: [String]
     ) throws(CommandFailure) -> (text: String, changes: [ConfigureReport.Change]) {
         do {
-            var section = try SectionEditor(text, of: instance)
-            guard section.hasSection else {
+            let text = section == .hub && written.isEmpty ? text : try section.added(to: text)
+            var changes: [ConfigureReport.Change] = []
+            var editor = try SettingEditor(text, of: section.table)
+            if let instance = section.plugin, !editor.hasTable {
                 let hint = nearestName(to: instance, among: instances).map { "; did you mean \($0)?" }
                 throw CommandFailure(
                     "command",
                     "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists them")"
                 )
             }
-            var changes: [ConfigureReport.Change] = []
-            if let enabled, section.isEnabled != enabled {
-                changes.append(.init("enabled", from: .boolean(!enabled), to: .boolean(enabled)))
-                try section.setEnabled(enabled)
+            if let instance = section.plugin, let enabled {
+                var plugin = try SectionEditor(text, of: instance)
+                if plugin.isEnabled != enabled {
+                    changes.append(.init("enabled", from: .boolean(!enabled), to: .boolean(enabled)))
+                    try plugin.setEnabled(enabled)
+                    editor = try SettingEditor(plugin.text, of: section.table)
+                }
             }
-            var editor = try SettingEditor(section.text, of: ["plugin", instance])
             for (name, value) in written.map({ ($0.name, Optional($0.value)) }) + removed.map({ ($0, nil) }) {
                 guard let declaration = declarations.first(where: { $0.name == name }) else { continue }
                 let before = editor.text
@@ -138,7 +155,7 @@ struct ConfigurationEdit: Sendable {
         _ declaration: SettingDeclaration, from editor: SettingEditor, to value: SettingValue?
     ) throws(CommandFailure) {
         let name = declaration.name
-        let byHand = "change it with hub configure \(instance), or in hub.conf"
+        let byHand = "change it with \(section.command), or in hub.conf"
         if value?.hasReference == true {
             throw CommandFailure(
                 "forbidden", "\(name): \"${\" begins what stands elsewhere, which only the owner names; \(byHand)")

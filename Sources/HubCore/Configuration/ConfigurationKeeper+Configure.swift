@@ -20,25 +20,30 @@ extension ConfigurationKeeper {
         try await enterAsked()
         defer { leaveAsked() }
         let text = try current(revision)
-        var manifest = checked.manifests[edit.instance]
-        if manifest == nil { manifest = await reload(text).manifests[edit.instance] }
-        let declarations = manifest?.settings
+        var declarations = edit.section.declarations
+        let instance = edit.section.plugin
+        if let instance {
+            var manifest = checked.manifests[instance]
+            if manifest == nil { manifest = await reload(text).manifests[instance] }
+            declarations = manifest?.settings
+        }
         try edit.judge(
-            declarations, isConfined: checked.loaded.confinements[edit.instance]?.isOn ?? true)
+            declarations, isConfined: instance.flatMap { checked.loaded.confinements[$0]?.isOn } ?? true)
         let (changed, changes) = try edit.apply(
             to: text, declarations ?? [], known: configuration.plugins.map(\.name) + checked.loaded.refusedInstances)
         guard changed.utf8.count <= Self.mostBytes else {
             throw CommandFailure(
                 "file", "hub.conf would have more than \(Self.mostBytes) bytes, which is all that is read of it")
         }
-        let wanted = await reload(changed)
+        // To ask what stands there of a person asks no program.
+        let wanted = changed == text && instance == nil ? checked : await reload(changed)
         try Task.checkCancellation()
-        guard wanted.manifests[edit.instance]?.settings == declarations else {
+        if let instance, wanted.manifests[instance]?.settings != declarations {
             throw CommandFailure(
                 "changed",
-                "the program of \(edit.instance) says something else of its settings now; hub apply, then try again")
+                "the program of \(instance) says something else of its settings now; hub apply, then try again")
         }
-        let isWriting = !isDryRun && !changes.isEmpty
+        let isWriting = !isDryRun && changed != text
         var plan = try await follow(wanted, isDryRun: true)
         if isWriting, plan.applied {
             try replace(text, with: changed)
@@ -48,15 +53,21 @@ extension ConfigurationKeeper {
             parts.logger.notice(
                 "hub.conf was changed",
                 metadata: [
-                    "plugin": "\(edit.instance)", "settings": "\(changes.map(\.name).joined(separator: ", "))",
+                    "section": "\(edit.section.table.joined(separator: "."))",
+                    "settings": "\(changes.map(\.name).joined(separator: ", "))",
                     "by": "\(edit.asker ?? "the owner")",
                 ])
         }
         plan.dryRun = isDryRun
-        if changes.isEmpty { plan.instances = [] }
-        return ConfigureReport(
-            instance: edit.instance, dryRun: isDryRun, applied: plan.applied, changes: changes,
-            revision: mark(isWriting && plan.applied ? changed : text), plan: plan)
+        if changed == text { plan.instances = [] }
+        let now = isWriting && plan.applied ? changed : text
+        var report = ConfigureReport(
+            instance: instance, dryRun: isDryRun, applied: plan.applied, changes: changes, revision: mark(now),
+            plan: plan)
+        (report.person, report.hub) = (edit.section.person, edit.section == .hub ? true : nil)
+        report.added = edit.section.isThere(in: changed) && !edit.section.isThere(in: text) ? true : nil
+        report.settings = edit.section.settings(in: now)
+        return report
     }
 
     /// - Returns: why the hub does not follow, and that the file still has the change where it cannot be written back.

@@ -24,14 +24,20 @@ public struct ConfigureReport: Codable, Hashable, Sendable {
         init(secret name: String, wasSet: Bool) { (self.name, secret, self.wasSet) = (name, true, wasSet) }
     }
 
-    public var instance: String
+    /// Whose section it is: one of these.
+    public var instance, person: String?
+    public var hub: Bool?
+    /// Whether the section was not there before, and this command takes none out again; absent: it was.
+    public var added: Bool?
     public var dryRun: Bool
     /// Whether it is written and followed, or would be; where not, `plan.problems` says why, and nothing was changed.
     public var applied: Bool
-    /// Empty where all is so already.
+    /// Empty where all is so already, but for a section that is `added`.
     public var changes: [Change]
     /// Of `hub.conf` as it is after this answer; as long as this hub runs.
     public var revision: String
     /// What `apply` says of the changed file.
     public var plan: ApplyReport
+    /// Of a person and `[hub]`: what then stands in `hub.conf` of what this command writes there.
+    public var settings: [String: SettingValue]?
 }
