@@ -26,6 +26,7 @@ struct Site: Sendable {
             DevicesArea(parts: parts),
             DeliveriesArea(parts: parts),
             PluginsArea(parts: parts),
+            SetupArea(parts: parts),
             SystemArea(parts: parts),
         ]
     }

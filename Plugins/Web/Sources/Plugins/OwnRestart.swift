@@ -48,7 +48,7 @@ extension WebParts {
 
 extension Response {
     /// The same; `deed` begins when all of it has gone out.
-    fileprivate func followed(by deed: @escaping @Sendable () async -> Void) -> Response {
+    func followed(by deed: @escaping @Sendable () async -> Void) -> Response {
         var response = self
         let body = body
         response.body = ResponseBody(contentLength: body.contentLength) { writer in

@@ -22,6 +22,12 @@ struct PluginsPage: Sendable {
                     <code>hub plugin install</code> brings one.</p>
                     """))
         }
+        let hasSource = all.contains { facts in
+            facts.condition.enabled && facts.name != hub.instance
+                && facts.description?.grants.write.types.isEmpty != true
+        }
+        let setup: HTML? =
+            hasSource ? nil : "<p>No plugin that brings values is enabled: <a href=\"/setup\">set up</a>.</p>"
         let wrong = all.filter { !$0.isWell }
         let well = all.filter(\.isWell)
         let head: HTML =
@@ -36,7 +42,7 @@ struct PluginsPage: Sendable {
         return PageAnswer.page(
             frame.html(
                 """
-                \(head)<ul class="boxes">\(cards)</ul>\(note)
+                \(head)\(setup)<ul class="boxes">\(cards)</ul>\(note)
                 <p><a href="/apply">What would change if the hub read hub.conf again</a></p>
                 """))
     }

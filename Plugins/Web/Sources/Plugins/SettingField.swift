@@ -10,8 +10,9 @@ struct SettingField: Sendable {
     private(set) var text: String
     /// Whether the secret that is there is to go.
     private(set) var isRemoved = false
-    /// Of which command it is an argument; `nil`: it is a setting.
-    private var command: String?
+    /// Of which of several forms with fields of one name it is a part; `nil`: there is one form.
+    private var form: String?
+    private var isArgument = false
     /// What is wrong with it.
     var fault: String?
 
@@ -22,8 +23,14 @@ struct SettingField: Sendable {
 
     /// An argument of a command: a path of it gives the program nothing to reach.
     init(argument declaration: SettingDeclaration, of command: String) {
-        self.init(declaration, nil)
-        self.command = command
+        self.init(declaration, nil, in: command)
+        isArgument = true
+    }
+
+    /// A setting of which the page has several, such as one of each person.
+    init(_ declaration: SettingDeclaration, _ value: SettingValue?, in form: String) {
+        self.init(declaration, value)
+        self.form = form
     }
 
     static func all(of description: PluginFacts.Description) -> [SettingField] {
@@ -32,12 +39,12 @@ struct SettingField: Sendable {
 
     private var name: String { "set-\(declaration.name)" }
 
-    /// By which the page knows it: commands may have arguments of one name.
-    private var id: String { command.map { "\($0)-\(declaration.name)" } ?? name }
+    /// By which the page knows it.
+    private var id: String { form.map { "\($0)-\(declaration.name)" } ?? name }
 
     /// Whether it names a place of the machine that the program may reach: that only the owner changes (Protocol R8.184).
     private var namesPlace: Bool {
-        if command != nil { return false }
+        if isArgument { return false }
         if [value, declaration.defaultValue].contains(where: { $0.map { !declaration.places(in: $0).isEmpty } ?? false }
         ) {
             return true

@@ -17,7 +17,7 @@ struct DataPage: Sendable {
         let subject = try Subject(person, parts.hub.clock)
         let frame = Frame(title: "All data", choice: choice, path: "/data")
         let latest = try await parts.reader.latest(of: person)
-        guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject))) }
+        guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject, choice.viewer))) }
         let pages = (latest.count + Self.most - 1) / Self.most
         guard let page = Int(request.field("page") ?? "1"), (1...pages).contains(page) else { throw NoSuchPage() }
         let shown = Array(latest.dropFirst((page - 1) * Self.most).prefix(Self.most))

@@ -37,7 +37,7 @@ struct TodayPage: Sendable {
         let subject = try Subject(person, parts.hub.clock)
         let frame = Frame(title: "Today", choice: choice, path: "/", scripts: [.charts, .live])
         let latest = try await reader.latest(of: person)
-        guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject))) }
+        guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject, choice.viewer))) }
         let range = request.field("range").flatMap(Range.init) ?? .month
         var content = HTML()
         let main = try await mainRecord(latest, subject)
@@ -110,14 +110,20 @@ extension StoredRecord {
 enum EmptyStates {
     static func nobody(_ choice: Choice) -> HTML {
         Frame(title: "Today", choice: choice, path: "/").html(
-            "<p>hub.conf has no person for this page: <code>hub setup</code>, in a terminal, asks who there is, and has the hub follow.</p>"
+            "<p>hub.conf has no person for this page: \(setup(choice.viewer)) asks who there is, and has the hub follow.</p>"
         )
     }
 
-    static func noValues(_ subject: Subject) -> HTML {
+    private static func setup(_ viewer: Viewer) -> HTML {
+        viewer.isOwner
+            ? "<a href=\"/setup\">Set up</a>, or <code>hub setup</code> in a terminal,"
+            : "<code>hub setup</code>, in a terminal,"
+    }
+
+    static func noValues(_ subject: Subject, _ viewer: Viewer) -> HTML {
         """
         <section class="empty"><h2>There are no values of \(subject.name) yet</h2>
-        <p>They come from plugins, such as a scale's: <code>hub setup</code>, in a terminal, shows those that there are, and sets them up.
+        <p>They come from plugins, such as a scale's: \(setup(viewer)) shows those that there are, and sets them up.
         <a href="\(url: EntryPage.path(of: subject.name))">Add</a>, or <code>hub log weight 80.4kg --person \(subject.name)</code>, writes one by hand, and <code>hub import</code> reads a file.</p></section>
         """
     }

@@ -135,7 +135,10 @@ struct SystemPage: Sendable {
                 "\(plugin.restarts)", "\(LocalTime.inSentence(advice))",
             ])
         }
-        return "<h2>Plugins</h2>\(table.html)<p><a href=\"/apply\">What a changed hub.conf would do</a></p>"
+        return """
+            <h2>Plugins</h2>\(table.html)<p><a href="/apply">What a changed hub.conf would do</a></p>
+            <p><a href="/setup">People, the house and plugins that wait: set up</a></p>
+            """
     }
 
     private static func lamp(_ isOn: Bool?) -> HTML {

@@ -3,21 +3,58 @@ import HTMLText
 import PluginKit
 import Synchronization
 
-/// What is to be written into the section of an instance: arguments of the hub's command `configure`.
-struct PluginChange: Sendable {
-    let instance: String
+/// A section of `hub.conf` that a form changes.
+enum ChangedSection: Sendable, Hashable {
+    case plugin(String), person(String), hub
+
+    /// As the hub's command `configure` names it.
+    var argument: (name: String, value: SettingValue) {
+        switch self {
+        case .plugin(let name): ("instance", .string(name))
+        case .person(let name): ("person", .string(name))
+        case .hub: ("hub", .boolean(true))
+        }
+    }
+
+    var title: String {
+        switch self {
+        case .plugin(let name), .person(let name): name
+        case .hub: "the house"
+        }
+    }
+
+    /// Where its form stands.
+    var page: String { if case .plugin(let name) = self { NextPage.of(name) } else { "/setup" } }
+}
+
+/// What is to be written into a section: arguments of the hub's command `configure`.
+struct SectionChange: Sendable {
+    let section: ChangedSection
+    /// Whether a person is to be added.
+    var adds = false
     var enabled: Bool?
     var set: [String: SettingValue] = [:]
     var unset: [String] = []
     /// Of the `hub.conf` that a person has seen.
     var revision: String?
 
-    var isEmpty: Bool { enabled == nil && set.isEmpty && unset.isEmpty }
+    var isEmpty: Bool { !adds && enabled == nil && set.isEmpty && unset.isEmpty }
+
+    init(_ section: ChangedSection, fields: [SettingField] = []) {
+        self.section = section
+        for field in fields {
+            switch field.change {
+            case .set(let value): set[field.declaration.name] = value
+            case .unset: unset.append(field.declaration.name)
+            case nil: break
+            }
+        }
+    }
 
     func arguments() throws -> [String: SettingValue] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
-        var arguments: [String: SettingValue] = ["instance": .string(instance)]
+        var arguments = [section.argument.name: section.argument.value]
         if let enabled { arguments["enabled"] = .boolean(enabled) }
         if let revision { arguments["revision"] = .string(revision) }
         if !unset.isEmpty { arguments["unset"] = .list(unset.map { .string($0) }) }
@@ -53,15 +90,22 @@ struct ConfigureAnswer: Decodable, Sendable {
         var needsRestart, persons: [String]
         var instances: [Step]
     }
-    var instance: String
+    /// Whether the section was not there before.
+    var added: Bool?
     var applied: Bool
     var changes: [Change]
     var revision: String
     var plan: Plan
+    /// What stands in the section of a person or of `[hub]`.
+    var settings: [String: SettingValue]?
+
+    /// Whether all is so already.
+    var isNothing: Bool { changes.isEmpty && added != true }
 
     /// What takes it back, and the names of what cannot be taken back so.
-    var reversed: (change: PluginChange, lost: [String]) {
-        var (change, lost) = (PluginChange(instance: instance, revision: revision), [String]())
+    func reversed(in section: ChangedSection) -> (change: SectionChange, lost: [String]) {
+        var (change, lost) = (SectionChange(section), [String]())
+        change.revision = revision
         for part in changes {
             if part.name == "enabled" {
                 change.enabled = part.before?.boolean
@@ -82,14 +126,14 @@ final class ChangeBook: Sendable {
     private struct Entry: Sendable {
         let id: String
         let session: String
-        let change: PluginChange
+        let change: SectionChange
         let until: ContinuousClock.Instant
     }
     private let entries = Mutex<[Entry]>([])
     private static let (most, time) = (200, Duration.seconds(1_800))
 
     /// - Returns: what it is known by, to this session alone.
-    func put(_ change: PluginChange, for viewer: Viewer) -> String {
+    func put(_ change: SectionChange, for viewer: Viewer) -> String {
         let id = AccessKey().text
         entries.withLock { entries in
             entries.removeAll { $0.until < .now }
@@ -99,7 +143,7 @@ final class ChangeBook: Sendable {
         return id
     }
 
-    func take(_ id: String?, of viewer: Viewer) -> PluginChange? {
+    func take(_ id: String?, of viewer: Viewer) -> SectionChange? {
         entries.withLock { entries in
             entries.removeAll { $0.until < .now }
             guard let place = entries.firstIndex(where: { $0.id == id && $0.session == viewer.session.hash }) else {
@@ -112,8 +156,11 @@ final class ChangeBook: Sendable {
 
 /// What the hub would do, or does, in words.
 enum PlanText {
-    static func changes(_ changes: [ConfigureAnswer.Change]) -> HTML {
-        "<ul>\(HTML.each(changes) { "<li>\(change($0))</li>" })</ul>"
+    static func changes(_ answer: ConfigureAnswer, of section: ChangedSection) -> HTML {
+        let added: HTML? =
+            answer.added == true
+            ? "<li>a section of \(section.title), which only you take out again, in hub.conf</li>" : nil
+        return "<ul>\(added)\(HTML.each(answer.changes) { "<li>\(change($0))</li>" })</ul>"
     }
 
     static func change(_ change: ConfigureAnswer.Change) -> HTML {

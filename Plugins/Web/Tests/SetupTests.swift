@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+/// The page Set up: people and the house, as `hub setup` asks for them.
+@Suite(.timeLimit(.minutes(3)))
+struct SetupTests {
+    private static func scene(_ owner: [String] = ["*"]) async throws -> Scene {
+        try await Scene(owner: owner, persons: "# hers\n[person.clara]  # third\n") { _ in
+            "[plugin.waits]\nkind = \"json-lines\"\nenabled = false\npath = \"lines\"\n"
+        }
+    }
+
+    /// Sends a form of the page.
+    private static func send(
+        _ scene: Scene, _ fields: String, to path: String = "/setup", _ cookie: String
+    ) async throws -> Scene.Answer {
+        let page = try await scene.get("/setup", cookie: cookie)
+        let token = try #require(Scene.field("token", in: page.body), "\(page)")
+        return try await scene.post(path, "token=\(token)&\(fields)", cookie: cookie)
+    }
+
+    /// Has done what a plan, or a notice with its undo, shows.
+    private static func save(_ scene: Scene, _ page: Scene.Answer, _ cookie: String) async throws -> Scene.Answer {
+        let id = try #require(Scene.field("change", in: page.body), "\(page)")
+        return try await send(scene, "change=\(id)", to: "/setup/save", cookie)
+    }
+
+    @Test func `a person is added with the plan first, and is there when the page is back`() async throws {
+        let scene = try await Self.scene()
+        let (owner, before) = (try await scene.logIn(), try scene.configuration)
+        let page = try await scene.get("/setup", cookie: owner)
+        #expect(page.status == 200 && page.body.contains("id=\"ben-expected_weight\""), "\(page)")
+        #expect(page.body.contains("href=\"/plugins/waits#settings\""))
+        for (name, reason) in [("a+b", "is not a name here"), ("Clara", "upper and lower case count as one")] {
+            let wrong = try await Self.send(scene, "name=\(name)", owner)
+            #expect(wrong.status == 422 && wrong.body.contains("id=\"name-fault\""), "\(wrong)")
+            #expect(wrong.body.contains(reason) && wrong.body.contains("value=\"\(name.replacing("+", with: " "))\""))
+        }
+        let plan = try await Self.send(scene, "name=anna", owner)
+        #expect(plan.body.contains("Add anna?") && plan.body.contains("web is ended and started again"), "\(plan)")
+        #expect(plan.body.contains("a section of anna, which only you take out again"))
+        #expect(try scene.configuration == before)
+        let away = try await Self.save(scene, plan, owner)
+        #expect(away.status == 200 && away.body.contains("the page is away for a moment"), "\(away)")
+        var now = Scene.Answer()
+        while !now.body.contains("id=\"anna-zone\"") { now = try await scene.get("/setup", cookie: owner) }
+        let added = before.replacing("[person.clara]  # third\n", with: "[person.clara]  # third\n\n[person.anna]\n")
+        #expect(try scene.configuration == added)
+    }
+
+    @Test func `what is said of a person and of the house is checked at its field, saved and taken back`() async throws
+    {
+        let scene = try await Self.scene()
+        let (owner, before) = (try await scene.logIn(), try scene.configuration)
+        let wrong = try await Self.send(scene, "person=me&set-zone=Mars%2FBase", owner)
+        #expect(wrong.status == 422 && wrong.body.contains("id=\"me-zone-fault\""), "\(wrong)")
+        #expect(wrong.body.contains("value=\"Mars/Base\""), "what was typed stays")
+        let house = try await Self.send(scene, "set-zone=Mars%2FBase", owner)
+        #expect(house.status == 422 && house.body.contains("id=\"-house-zone-fault\""), "\(house)")
+        #expect(try await Self.send(scene, "person=ben&set-zone=", owner).status == 303)
+        #expect(try await scene.get("/setup", cookie: owner).body.contains("All is so already"))
+        #expect(try await Self.send(scene, "person=nobody&set-zone=UTC", owner).status == 404)
+        #expect(try scene.configuration == before)
+
+        // Each ends the session of the page, but for the weight.
+        for (fields, old, new) in [
+            (
+                "person=me&set-zone=Asia%2FTokyo&set-unit=lb", "zone = \"Europe/Berlin\"\n",
+                "zone = \"Asia/Tokyo\"\nunit = \"lb\"\n"
+            ),
+            ("person=clara&set-expected_weight=61.5", "# third\n", "# third\nexpected_weight = 61.5\n"),
+            ("set-zone=Asia%2FTokyo", "/run\"\n", "/run\"\nzone = \"Asia/Tokyo\"\n"),
+        ] {
+            let plan = try await Self.send(scene, fields, owner)
+            #expect(plan.status == 200 && plan.body.contains("What is written into hub.conf"), "\(plan)")
+            #expect(try await Self.save(scene, plan, owner).status == 303)
+            #expect(try scene.configuration == before.replacing(old, with: new))
+            let done = try await scene.get("/setup", cookie: owner)
+            #expect(done.body.contains("Saved."), "\(done)")
+            #expect(try await Self.save(scene, done, owner).status == 303)
+            #expect(try scene.configuration == before)
+        }
+    }
+
+    @Test func `who may see one person finds no such page, and another place writes nothing`() async throws {
+        let scene = try await Self.scene()
+        let (owner, ben, before) = (try await scene.logIn(), try await scene.logIn("ben"), try scene.configuration)
+        #expect(try await scene.get("/setup", cookie: ben).status == 404)
+        let own = try #require(Scene.field("token", in: try await scene.get("/", cookie: ben).body))
+        let token = try #require(Scene.field("token", in: try await scene.get("/setup", cookie: owner).body))
+        for path in ["/setup", "/setup/save"] {
+            #expect(try await scene.post(path, "token=\(own)&name=anna", cookie: ben).status == 404)
+            #expect(try await scene.post(path, "token=\(own)&name=anna", cookie: owner).status == 403)
+            let other = try await scene.post(
+                path, "token=\(token)&name=anna", cookie: owner, fields: ["Origin: http://evil.example"])
+            #expect(other.status == 403, "\(other)")
+        }
+        #expect(try scene.configuration == before)
+    }
+
+    @Test func `pages that have nothing to show lead there, and without the grant it says the line to add`()
+        async throws
+    {
+        let scene = try await Self.scene(["status"])
+        let (owner, before) = (try await scene.logIn(), try scene.configuration)
+        for path in ["/", "/plugins", "/system"] {
+            #expect(try await scene.get(path, cookie: owner).body.contains("href=\"/setup\""), "\(path)")
+        }
+        #expect(try await !scene.get("/", cookie: scene.logIn("ben")).body.contains("href=\"/setup\""))
+        let line = "grants = { owner = [&quot;status&quot;, &quot;configure&quot;] } in [plugin.web]"
+        #expect(try await scene.get("/setup", cookie: owner).body.contains(line))
+        for fields in ["name=anna", "person=me&set-zone=UTC"] {
+            let refused = try await Self.send(scene, fields, owner)
+            #expect(refused.body.contains(line) && !refused.body.contains("name=\"change\""), "\(refused)")
+        }
+        #expect(try scene.configuration == before)
+    }
+}
