@@ -189,7 +189,7 @@ def fill(home):
     home.publish(records)
     for words in [
         ["bloodPressure", "120/80", "--note", "after coffee"], ["height", "168cm"],
-        ["sleepAnalysis", "asleepCore", "--from", "yesterday 23:10", "--to", "7:05"],
+        ["sleepAnalysis", "asleepCore", "--from", "yesterday 0:10", "--to", "yesterday 7:05"],
         ["food", "Ham Sandwich", "350kcal", "--protein", "12g"],
         ["swim", "30min", "--energy", "300kcal", "--distance", "1km"], ["weight", "61.8kg"],
     ]:
