@@ -41,6 +41,14 @@ struct MetricsTests {
         }
     }
 
+    @Test func `where the hub's figures are not granted, metrics have the line that grants them`() async throws {
+        let scene = try await Scene(owner: ["logs"])
+        let text = try await scene.get("/metrics", cookie: try await scene.logIn()).body
+        #expect(text.contains("hub_up 1\n") && !text.contains("hub_records"))
+        let granted = "grants = { owner = [\"status\", \"logs\"] } in [plugin.web] of hub.conf"
+        #expect(text.hasPrefix("# The hub's figures are not granted to this page: write \(granted)"), "\(text)")
+    }
+
     @Test func `each metric that may be served stands in the document, and nothing else does`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Docs/Metrics.md")
         let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter {

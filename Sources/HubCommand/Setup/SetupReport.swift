@@ -37,7 +37,8 @@ struct SetupReport: Encodable {
 
     /// For people: what a new file has beside the project's own, or what changes.
     var lines: [String] {
-        var lines = [created ? "\(file) is new: the project's hub.conf with these changes" : file]
+        let isNew = "\(file) is new: the project's hub.conf\(changes.isEmpty ? ", unchanged" : " with these changes")"
+        var lines = [created ? isNew : file]
         var table: String?
         for change in changes {
             if change.table != table, let header = change.table, change.line.dropFirst(2) != header {

@@ -39,11 +39,14 @@ struct MetricsArea: Sendable {
 
     private func text() async throws -> String {
         let figures = HubFigures()
+        var missing = ""
         do {
             figures.put(try await parts.hub.hubState(within: .seconds(5)).state)
         } catch let error as AskError where error.error?.code == .forbidden {
             // It is there; how it is, hub.conf does not let this page ask.
             figures.registry.gauge("hub_up", 1)
+            let line = OwnerGrants(parts.hub).line(with: .status)
+            missing = "# The hub's figures are not granted to this page: write \(line), and type hub apply\n"
         } catch {
             figures.registry.gauge("hub_up", 0)
         }
@@ -51,7 +54,7 @@ struct MetricsArea: Sendable {
         own.gauge("web_sessions", Double(try await parts.access.sessions(at: parts.now).count))
         own.gauge("web_event_streams", Double(parts.seats.count))
         own.gauge("web_resident_memory_bytes", ProcessFigures.residentBytes)
-        return figures.registry.text + own.text
+        return missing + figures.registry.text + own.text
     }
 }
 

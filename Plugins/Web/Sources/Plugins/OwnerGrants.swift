@@ -17,10 +17,14 @@ struct OwnerGrants: Sendable {
 
     /// What to write so that it may.
     func advice(_ right: OwnerRight, to what: HTML) -> HTML {
-        let all = OwnerRight.allCases.filter { rights.contains($0) || $0 == right }.map(\.rawValue)
-        return """
-            \(what) is not granted to this page. Write <code>\(OwnerRight.line(all, of: instance))</code>, and type \
-            <code>hub apply</code>.
-            """
+        """
+        \(what) is not granted to this page. Write <code>\(line(with: right))</code>, and type <code>hub apply</code>.
+        """
+    }
+
+    /// The line of `hub.conf` that grants what it has, and `right`.
+    func line(with right: OwnerRight) -> String {
+        OwnerRight.line(
+            OwnerRight.allCases.filter { rights.contains($0) || $0 == right }.map(\.rawValue), of: instance)
     }
 }

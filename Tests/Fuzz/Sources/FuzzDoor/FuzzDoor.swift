@@ -31,6 +31,8 @@ struct Input: Sendable {
     var isRepeated: Bool
     var isRetained: Bool
     var takesComputed: Bool
+    /// Tokens are older than what tells the apps of Health Connect apart.
+    var hadTokens: Bool
     /// Bytes of a piece of the body.
     var piece: Int
     var lines: [String]
@@ -41,6 +43,7 @@ struct Input: Sendable {
         let flags = bytes[1]
         (isMessage, isPacked, isCut) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0)
         (isRepeated, isRetained, takesComputed) = (flags & 8 != 0, flags & 16 != 0, flags & 32 != 0)
+        hadTokens = flags & 64 != 0
         piece = [4_096, 1, 7, 300][Int(bytes[2]) % 4]
         let rest = bytes[3...]
         var end = rest.startIndex

@@ -106,6 +106,7 @@ struct Judge {
             grouping: grouping)
         context.workoutNames = ["laufen": WorkoutActivity.activity(named: "running")!]
         (context.takesComputed, context.isFresh) = (judge.input.takesComputed, isFresh)
+        context.appsSince = judge.input.hadTokens ? Scene.began : 0
         var made = Made()
         var identities: Set<StandInHub.Key> = []
         body.withUnsafeBytes { bytes in

@@ -18,6 +18,8 @@ final class Scene: Sendable {
     static let secret = "a-secret-that-is-no-secret"
     /// Of a post, unpacked.
     static let mostBytes = 3_000
+    /// When the plugin was begun for the first time, in microseconds since 1970: among the times of the seeds.
+    static let began: Int64 = 1_770_800_400_000_000
 
     private let state: PluginState
     private let clock = HubClock(.simulated(start: try! Timestamp(parsing: "2026-02-11T12:00:00Z"), rate: 0.001))
@@ -62,6 +64,7 @@ final class Scene: Sendable {
         let settings = settings[input.takesComputed]!
         let intake = Intake(
             hub: hub, settings: settings, memory: IntakeMemory(state), tokens: tokens, complaints: Complaints(hub))
+        try! await intake.memory.begin(hasTokens: input.hadTokens, now: Self.began)
         if input.isMessage {
             await message(input, hub, intake)
         } else {
