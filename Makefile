@@ -14,8 +14,8 @@
 .PHONY: demo test attack torture steady build format lint docs pictures fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
-# Swift's own libraries inside, and nothing that only a debugger reads: for machines that have no Swift.
-RELEASE := -c release --static-swift-stdlib -Xlinker -s
+# Swift's own libraries inside, and nothing that only a debugger or a library that is loaded later reads: for machines that have no Swift.
+RELEASE := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
 
 SOURCES := Package.swift Sources Plugins Simulators Tests Benchmarks/Package.swift Benchmarks/Sources
 SECONDS ?= 60

@@ -4,8 +4,8 @@
     web.py HUB CONF [CHROMEDRIVER]
 
 HUB is the program, CONF the hub.conf of a hub that runs with [plugin.web]. Prints a line NAME VALUE for each figure:
-page_p95_ms of the slowest page and page_kb of the heaviest (with its styles and scripts), idle_mib of hub-web after its start and after
-all of it, with CHROMEDRIVER paint_ms (the slowest page's first paint, by the browser's own entries), and with 200 streams of events open
+page_p95_ms of the slowest page and page_kb of the heaviest (with its styles and scripts), idle_mib of hub-web before anyone has come and
+after_mib when all of them were looked at, with CHROMEDRIVER paint_ms (the slowest page's first paint, by the browser's own entries), and with 200 streams of events open
 streams_cpu_percent and message_ms, from the hub's feed until the last of them has it. What it looked at goes to stderr.
 """
 import html, http.client, json, os, re, selectors, socket, subprocess, sys, time, urllib.parse, urllib.request
@@ -53,7 +53,8 @@ def processor(pid):
 
 link = urllib.parse.urlsplit(command("web").split()[0])
 pid = process()
-print("idle_start_mib", round(resident(pid), 1))
+time.sleep(5)
+print("idle_mib", round(resident(pid), 1))
 wire = http.client.HTTPConnection(link.hostname, link.port, timeout=60)
 base = f"{link.scheme}://{link.netloc}"
 
@@ -112,7 +113,7 @@ print("pages", len(pages))
 print("page_p95_ms", round(slowest[0], 2))
 print("page_kb", round(heaviest[0], 2))
 time.sleep(5)
-print("idle_mib", round(resident(pid), 1))
+print("after_mib", round(resident(pid), 1))
 
 
 def paint():
