@@ -106,7 +106,8 @@ extension ErasurePlan {
     private static func bytes(of number: Int64, in db: Database) throws -> Int64 {
         let texts = "100 + ifnull(length(metadata), 0) + ifnull(length(extra), 0) + ifnull(length(basis), 0)"
         let parts = ["sample", "sample_version", "day", "day_version"].map { table in
-            let more = table.hasPrefix("sample") ? " + length(key) + ifnull(length(content), 0)" : ""
+            let shared = "ifnull((SELECT length(text) FROM term t WHERE t.id = r.shared_metadata), 0)"
+            let more = table.hasPrefix("sample") ? " + length(key) + ifnull(length(content), 0) + \(shared)" : ""
             return """
                 SELECT \(texts)\(more) + ifnull((SELECT length(bytes) FROM payload p WHERE p.seq = r.seq), 0) AS size
                 FROM \(table) r WHERE number = ?1

@@ -20,7 +20,7 @@ struct WordSweep {
     }
     private static let sampleWords = [
         "source", "type", "unit", "original_unit", "zone", "name", "method", "method_version", "origin", "unassigned",
-        "profile_of",
+        "profile_of", "shared_metadata",
     ]
     private static let dayWords = ["source", "type", "series", "unit", "original_unit", "method", "zone"]
     private static let tables = [

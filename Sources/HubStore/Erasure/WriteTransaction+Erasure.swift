@@ -102,7 +102,7 @@ extension WriteTransaction {
             words: """
                 SELECT unit FROM rows UNION SELECT original_unit FROM rows UNION SELECT zone FROM rows UNION SELECT name FROM rows
                 UNION SELECT method FROM rows UNION SELECT method_version FROM rows UNION SELECT origin FROM rows
-                UNION SELECT unassigned FROM rows UNION SELECT profile_of FROM rows
+                UNION SELECT unassigned FROM rows UNION SELECT profile_of FROM rows UNION SELECT shared_metadata FROM rows
                 """, of: "sample", known.number)
         try removeBeside(known.number, "sample")
         for table in ["sample", "sample_version"] { try empty(table, Self.emptySample, known.number) }
@@ -138,7 +138,7 @@ extension WriteTransaction {
         original_value = NULL, original_unit = NULL, name = CASE WHEN name IS NOT NULL THEN ?2 END,
         raw = CASE WHEN raw IS NOT NULL THEN 0 END, content = NULL, subject = NULL, grouping = NULL, provenance = 0,
         method = NULL, method_version = NULL, basis = NULL, metadata = NULL, source_version = NULL, origin = NULL, extra = NULL,
-        unassigned = CASE WHEN unassigned IS NOT NULL THEN ?2 END, edited = NULL, profile_of = NULL, implausible = NULL,
+        unassigned = CASE WHEN unassigned IS NOT NULL THEN ?2 END, edited = NULL, profile_of = NULL, implausible = NULL, shared_metadata = NULL,
         retraction_reason = CASE WHEN retracted IS NOT NULL THEN '\(Tombstones.reason)' END, retraction_version = NULL
         """
 

@@ -28,8 +28,15 @@ enum Schema {
         migrator.registerMigration("v15") { db in try db.execute(sql: RollupSchema.version15) }
         migrator.registerMigration("v16") { db in try db.execute(sql: RetentionSchema.version16) }
         migrator.registerMigration("v18") { db in try db.execute(sql: RetentionSchema.version18) }
+        migrator.registerMigration("v19") { db in try db.execute(sql: version19) }
         return migrator
     }
+
+    /// Metadata that repeats, such as which watch it was, is a word as a unit or a zone is: a watch says it a million times.
+    private static let version19 = """
+        ALTER TABLE sample ADD COLUMN shared_metadata INTEGER REFERENCES term (id);
+        ALTER TABLE sample_version ADD COLUMN shared_metadata INTEGER REFERENCES term (id);
+        """
 
     private static let version7 = """
         -- Which members of the sample are hardly true (the bits of `SampleMembers`). What was stored before is not judged.

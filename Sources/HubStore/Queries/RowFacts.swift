@@ -91,6 +91,9 @@ final class RowFacts {
         get throws {
             if let members { return members }
             var text = row.text(column(.metadata, .metadata))
+            if isSample, text == nil, let shared = row.optionalInteger(SampleColumn.sharedMetadata.rawValue) {
+                text = try context.termCache.metadata(shared, in: context.db).text
+            }
             if isSample, let profile = try term(SampleColumn.profileOf.rawValue) {
                 let person = row.integer(SampleColumn.person.rawValue)
                 if try person == 0 || context.termCache.person(person, in: context.db).name != profile {

@@ -8,7 +8,7 @@ enum SampleColumn: Int32, CaseIterable {
     case originalValue, originalUnit, name, raw, content, subject, grouping, provenance, method, methodVersion, basis,
         metadata
     case sourceVersion, origin, extra, recordedAt, retracted, retractionReason, retractionVersion
-    case assigned, edited, profileOf, implausible
+    case assigned, edited, profileOf, implausible, sharedMetadata
 
     var parameter: Int32 { rawValue + 1 }
 
@@ -152,7 +152,9 @@ struct SampleRow {
             start: Timestamp(microseconds: start, offsetMinutes: integer(.startOffset).flatMap(Int16.init(exactly:))),
             end: Timestamp(microseconds: end, offsetMinutes: integer(.endOffset).flatMap(Int16.init(exactly:))),
             zone: try term(.zone), subject: subject, group: text(.grouping), provenance: provenance,
-            metadata: text(.metadata).map { JSONObject(trusted: $0) }, sourceVersion: integer(.sourceVersion),
+            metadata: try text(.metadata).map { JSONObject(trusted: $0) }
+                ?? integer(.sharedMetadata).map { try termCache.metadata($0, in: db) },
+            sourceVersion: integer(.sourceVersion),
             origin: try integer(.origin).map { try termCache.origin($0, in: db) } ?? [],
             extra: text(.extra).map { JSONObject(trusted: $0) })
         if let retracted = integer(.retracted) {
@@ -282,7 +284,10 @@ extension SampleRow {
             set(.method, try caches.term(method, .method, in: db))
             set(.basis, LineListCoding.text(basis))
         }
-        set(.metadata, sample.metadata?.text)
+        if let metadata = sample.metadata {
+            let shared = try caches.sharedMetadata(metadata, in: db)
+            if let shared { set(.sharedMetadata, shared) } else { set(.metadata, metadata.text) }
+        }
         set(.sourceVersion, sample.sourceVersion)
         if let origin = LineListCoding.text(sample.origin) { set(.origin, try caches.term(origin, .origin, in: db)) }
         set(.extra, sample.extra?.text)

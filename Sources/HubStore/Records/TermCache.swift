@@ -10,6 +10,7 @@ final class TermCache: Sendable {
         var terms: [Int64: String] = [:]
         var types: [Int64: TypeID] = [:]
         var origins: [Int64: [OriginStep]] = [:]
+        var metadata: [Int64: JSONObject] = [:]
         var sources: [Int64: Source] = [:]
         var persons: [Int64: Person] = [:]
 
@@ -24,6 +25,10 @@ final class TermCache: Sendable {
     static let capacity = 20_000
     /// Longer texts, in bytes, are read each time.
     static let longestText = 256
+
+    /// Longer metadata, in bytes, is in the row of each record that has it.
+    static let longestMetadata = 1_024
+    private static let metadataCapacity = 1_000
 
     private let entries = Mutex(Entries())
 
@@ -55,6 +60,16 @@ final class TermCache: Sendable {
             $0.types[id] = type
         }
         return type
+    }
+
+    func metadata(_ id: Int64, in db: Database) throws -> JSONObject {
+        if let known = entries.withLock({ $0.metadata[id] }) { return known }
+        let metadata = JSONObject(trusted: try term(id, in: db))
+        entries.withLock {
+            if $0.metadata.count > TermCache.metadataCapacity { $0.metadata.removeAll(keepingCapacity: true) }
+            $0.metadata[id] = metadata
+        }
+        return metadata
     }
 
     func origin(_ id: Int64, in db: Database) throws -> [OriginStep] {

@@ -58,6 +58,8 @@ struct WriterCaches {
     private var lastSource: (source: Source, id: Int64, plugin: Int64)?
     /// The word that each use had last: a run of records mostly repeats it, and comparing costs less than hashing.
     private var lastTerms = [(text: String, id: Int64)](repeating: ("", 0), count: TermUse.allCases.count)
+    /// Metadata that records had lately; by which it is seen to repeat.
+    private var recentMetadata = RecentMetadata()
     /// The stream that the last record belonged to, by which the next one mostly finds its own.
     private var lastStream: (key: StreamKey, index: Int)?
     /// Streams and accounts that the commit in progress has changed.
@@ -98,6 +100,18 @@ struct WriterCaches {
         if last.id != 0, last.text.hasSameBytes(as: text) { return last.id }
         let id = try term(text, isCharged: use != .own, in: db)
         lastTerms[use.rawValue] = (text, id)
+        return id
+    }
+
+    /// The id of metadata that is seen to repeat; `nil` where it belongs into the record's own row.
+    ///
+    /// Charged to no one: at its worst, twice the bytes of the two records that had it.
+    mutating func sharedMetadata(_ metadata: JSONObject, in db: Database) throws -> Int64? {
+        guard metadata.text.utf8.count <= TermCache.longestMetadata else { return nil }
+        guard let place = recentMetadata.place(of: metadata.text) else { return nil }
+        if let known = recentMetadata[place] { return known }
+        let id = try term(metadata.text, isCharged: false, in: db)
+        recentMetadata[place] = id
         return id
     }
 
