@@ -257,12 +257,56 @@ actor Turnstile {
     }
 
     @Test func `subscriptions that cannot be are the author's fault, told before anything is asked`() async throws {
-        for wants in [[], [Want("a b", start: .now)], [Want("a", start: .now), Want("a", start: .now)]] {
+        for wants in [[Want("a b", start: .now)], [Want("a", start: .now), Want("a", start: .now)]] {
             let scene = try await Scene()
             let run = PluginRun(ScriptedSink(wants) { _, _, _ in [] }, at: scene.place)
             #expect(await run.end() == .manifest)
             #expect(await scene.hub.wants.isEmpty)
         }
+    }
+
+    /// Wants what was put into a box.
+    private struct ChangingSink: SinkPlugin {
+        static let manifest = Manifest(
+            name: "changing-sink", summary: "Wants now this, now that.", version: "1.0", reads: ["*"],
+            sink: SinkAbilities())
+
+        final class Box: Sendable {
+            let wants = Mutex<[Want]>([])
+        }
+        let box = Box()
+
+        func wants(_ hub: PluginContext) -> [Want] { box.wants.withLock { $0 } }
+        func deliver(
+            _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
+        ) async throws -> [DeliveryResult] {
+            box.wants.withLock { $0 = [Want("b", start: .now), Want("c", start: .now)] }
+            try await hub.renewWants()
+            return records.map { _ in .delivered }
+        }
+        func run(_ hub: PluginContext) async throws {
+            // Nothing at first.
+            box.wants.withLock { $0 = [Want("a", start: .now), Want("b", start: .now)] }
+            try await hub.renewWants()
+            await hub.untilStopped()
+        }
+    }
+
+    @Test func `a sink that says again what it wants is given what is new, and takes no more of what it left out`()
+        async throws
+    {
+        let scene = try await Scene()
+        let run = PluginRun(ChangingSink(), at: scene.place)
+        await scene.hub.wants("a")
+        await scene.hub.wants("b")
+        let kept = try #require(await scene.hub.deliver(try Self.records(1...1), to: "b"))
+        #expect(await scene.hub.report(of: kept)?.results == [.delivered])
+        await scene.hub.wants("c")
+        let left = try #require(await scene.hub.deliver(try Self.records(2...2), to: "a"))
+        let new = try #require(await scene.hub.deliver(try Self.records(3...3), to: "c"))
+        #expect(await scene.hub.report(of: new)?.results == [.delivered])
+        #expect(await scene.hub.deliveries[left].report == nil)
+        try await scene.end(run)
     }
 
     @Test func `a plugin may be source and sink`() async throws {

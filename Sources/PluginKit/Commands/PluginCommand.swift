@@ -224,7 +224,9 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             }
             let instance = instance ?? P.manifest.name
             return try await checked(
-                CheckContext(instance: instance, settings: given, clock: .system, logger: makeLogger(instance)))
+                CheckContext(
+                    instance: instance, settings: given, clock: .system, logger: makeLogger(instance),
+                    stateDirectory: state ?? Self.defaultState(instance)))
         }
         let (address, instance, directory) = try place(launch, key)
         let logger = makeLogger(instance)
@@ -234,7 +236,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         return try await runner.withSession { welcome, tokens in
             let context = CheckContext(
                 instance: instance, settings: try given ?? PluginSettings(welcome.settings),
-                clock: try welcome.hubClock(), logger: logger, tokens: tokens)
+                clock: try welcome.hubClock(), logger: logger, stateDirectory: directory, tokens: tokens)
             return try await checked(context)
         }
     }

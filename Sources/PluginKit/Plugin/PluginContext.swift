@@ -16,6 +16,8 @@ public struct CheckContext: Sendable {
     ///
     /// Never give it a health value, a key or a secret.
     public let logger: Logger
+    /// Where the running instance keeps its state, to be looked at and not changed; `nil` where it is not known.
+    public let stateDirectory: String?
     private let tokens: Tokens?
 
     /// The token that the hub keeps of an account; `nil` where it keeps none.
@@ -27,12 +29,14 @@ public struct CheckContext: Sendable {
     ///   - settings: checked against the manifest.
     ///   - clock: the one of hub and plugins.
     ///   - logger: where the check may write.
+    ///   - stateDirectory: where the running instance keeps its state.
     ///   - tokens: those of the hub; `nil` where no hub is asked.
     public init(
-        instance: String, settings: PluginSettings, clock: HubClock, logger: Logger, tokens: Tokens? = nil
+        instance: String, settings: PluginSettings, clock: HubClock, logger: Logger, stateDirectory: String? = nil,
+        tokens: Tokens? = nil
     ) {
         (self.instance, self.settings, self.clock, self.logger) = (instance, settings, clock, logger)
-        self.tokens = tokens
+        (self.stateDirectory, self.tokens) = (stateDirectory, tokens)
     }
 
     /// Whether the hub is asked; else there is only a file of settings.
@@ -43,6 +47,16 @@ public struct CheckContext: Sendable {
     /// It is not renewed here: a renewed one must be on the disk of the instance that renewed it before the hub has it.
     /// - Throws: ``AskError`` when the hub refuses; ``TokenError`` when this plugin cannot read what it keeps.
     public func storedToken(of account: String) async throws -> OAuthToken? { try await tokens?(account) }
+}
+
+/// Which hub a plugin is at, and which of its store's epochs.
+public struct HubIdentity: Hashable, Sendable {
+    /// Random and permanent.
+    public let id: String
+    /// Another one after a restore.
+    public let epoch: String
+    /// The newest sequence when the session began.
+    public let head: Int64
 }
 
 /// A running plugin's view of the hub.
@@ -77,6 +91,9 @@ public final class PluginContext: Sendable {
     /// The persons of the hub, as of its last WELCOME; empty before the first.
     public var persons: [Welcome.PersonEntry] { link.terms.withLock { $0.persons } }
 
+    /// The hub and its store, as of its last WELCOME; `nil` before the first.
+    public var identity: HubIdentity? { link.terms.withLock { $0.identity } }
+
     /// The one clock of hub and plugins, as of the last WELCOME; the machine's before the first.
     ///
     /// Take all times from it that are not the device's own.
@@ -94,6 +111,13 @@ public final class PluginContext: Sendable {
     ///
     /// After a failed log-in the hub delivers nothing until this, a new session or a person says that it may.
     public func wantAgain(_ name: String) async { await link.sink.wantAgain(name) }
+
+    /// Has ``SinkPlugin/wants(_:)`` say again what the sink wants, and the hub follow it.
+    ///
+    /// A subscription that is not among it any more stays with the hub, and counts among the sixteen, until a person has it forgotten
+    /// (`hub forget-sink`).
+    /// - Throws: what ``SinkPlugin/wants(_:)`` throws; then everything stays as it was.
+    public func renewWants() async throws { try await link.sink.renew() }
 
     /// How often a hub has said WELCOME to this process.
     public var sessionCount: Int { link.openings.count }

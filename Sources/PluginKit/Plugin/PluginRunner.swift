@@ -112,12 +112,9 @@ package struct PluginRunner<P: Plugin>: Sendable {
 
     /// Takes what the hub delivers.
     private func serve(_ sink: any SinkPlugin, _ context: PluginContext) async throws {
-        let wants = try await sink.wants(context)
-        // A source that is a sink where its settings say so.
-        if wants.isEmpty, sink is any SourcePlugin { return }
-        let handler = DeliveryHandler(sink, wants, context)
+        let handler = DeliveryHandler(sink, context)
         try await context.link.sink.serve(
-            try handler.requests(P.manifest), width: P.manifest.sink?.deliveriesAtOnce ?? 1,
+            { try await handler.requests(P.manifest) }, width: P.manifest.sink?.deliveriesAtOnce ?? 1,
             untilCaughtUp: mode == .once, handler.deliver)
     }
 }

@@ -80,7 +80,9 @@ extension HubLink {
         }
         terms.withLock {
             $0 = Terms(
-                persons: welcome.persons, sharing: welcome.grants.write, rights: welcome.grants.owner, clock: clock)
+                identity: HubIdentity(id: welcome.hub, epoch: welcome.epoch, head: welcome.head),
+                persons: welcome.persons,
+                sharing: welcome.grants.write, rights: welcome.grants.owner, clock: clock)
         }
         logger.info("the hub is there", metadata: ["hub.session": "\(welcome.session)"])
         isAway = false

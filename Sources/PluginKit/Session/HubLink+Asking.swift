@@ -34,10 +34,14 @@ extension HubLink {
         _ requests: [WantRequest], untilCaughtUp: Bool,
         _ deliver: @escaping @Sendable ([DeliveredRecord]) async -> [DeliveryResult]
     ) async throws(PluginFailure) {
-        try await sink.serve(requests, width: 1, untilCaughtUp: untilCaughtUp) { _, records in
-            let results = await deliver(records)
-            let waits = results.compactMap { if case .retry(let after, _) = $0 { after } else { nil } }
-            return DeliveryOutcome(results: results, pause: waits.count == results.count ? waits.min() : nil)
+        do {
+            try await sink.serve({ requests }, width: 1, untilCaughtUp: untilCaughtUp) { _, records in
+                let results = await deliver(records)
+                let waits = results.compactMap { if case .retry(let after, _) = $0 { after } else { nil } }
+                return DeliveryOutcome(results: results, pause: waits.count == results.count ? waits.min() : nil)
+            }
+        } catch {
+            throw error as? PluginFailure ?? PluginFailure(.failed, "\(error)")
         }
     }
 

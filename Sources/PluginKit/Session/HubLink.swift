@@ -18,6 +18,8 @@ package actor HubLink {
 
     /// What every WELCOME may change.
     struct Terms: Sendable {
+        /// `nil` before the first session.
+        var identity: HubIdentity?
         var persons: [Welcome.PersonEntry] = []
         /// What this plugin may write; `nil` before the first session.
         var sharing: Grants.Scope?

@@ -48,6 +48,15 @@ package struct ClientWants: Sendable {
 
     package var isEmpty: Bool { names.isEmpty }
 
+    /// Whether it is asked for in exactly this way.
+    package func has(_ request: WantRequest) -> Bool { entries[request.want]?.request == request }
+
+    /// Wants a subscription no more; what the hub still delivers of it in this session has no meaning.
+    package mutating func remove(_ want: String) {
+        entries[want] = nil
+        names.removeAll { $0 == want }
+    }
+
     /// Deliveries that are not answered.
     package var openDeliveries: Int { entries.values.reduce(0) { $0 + $1.open.count } }
 

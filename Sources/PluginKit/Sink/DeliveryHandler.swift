@@ -10,25 +10,25 @@ extension BackOff {
 /// Between the author's `deliver` and the hub: subscriptions as messages, errors as results, rests that grow.
 struct DeliveryHandler: Sendable {
     private let sink: any SinkPlugin
-    private let wants: [Want]
     private let context: PluginContext
-    /// By subscription.
-    private let backOffs = BackOffs()
+    private let memory = Memory()
 
-    private final class BackOffs: Sendable {
-        let byWant = Mutex<[String: BackOff]>([:])
+    private final class Memory: Sendable {
+        let wants = Mutex<[Want]>([])
+        /// By subscription.
+        let backOffs = Mutex<[String: BackOff]>([:])
     }
 
-    init(_ sink: any SinkPlugin, _ wants: [Want], _ context: PluginContext) {
-        (self.sink, self.wants, self.context) = (sink, wants, context)
-    }
+    init(_ sink: any SinkPlugin, _ context: PluginContext) { (self.sink, self.context) = (sink, context) }
 
     // MARK: - Subscriptions
 
-    /// - Throws: ``PluginFailure`` when the author's subscriptions cannot be: the reason names which.
-    func requests(_ manifest: Manifest) throws(PluginFailure) -> [WantRequest] {
+    /// Asks the author what the sink wants now.
+    ///
+    /// - Throws: ``PluginFailure`` when the subscriptions cannot be: the reason names which; what the author throws.
+    func requests(_ manifest: Manifest) async throws -> [WantRequest] {
+        let wants = try await sink.wants(context)
         let names = wants.map(\.name)
-        guard !wants.isEmpty else { throw PluginFailure(.manifest, "wants: a sink wants at least one subscription") }
         for (index, name) in names.enumerated() {
             if !PeerName.isValid(name) {
                 throw PluginFailure(.manifest, "wants: \"\(name)\": expected \(PeerName.expected)")
@@ -39,6 +39,7 @@ struct DeliveryHandler: Sendable {
         var takes = WantRequest.SinkAccepts()
         (takes.pastDates, takes.edits) = (abilities.takesPastDates, abilities.takesEdits)
         (takes.deletions, takes.filled) = (abilities.takesDeletions, abilities.takesFilledValues)
+        memory.wants.withLock { $0 = wants }
         // One delivery more than can be worked on: the next is there when one is done.
         let credit = Credit(records: abilities.batchRecords * (abilities.deliveriesAtOnce + 1), bytes: 1_048_576)
         return wants.map { want in
@@ -52,7 +53,7 @@ struct DeliveryHandler: Sendable {
     // MARK: - Deliveries
 
     @Sendable func deliver(_ name: String, _ records: [DeliveredRecord]) async -> DeliveryOutcome {
-        guard let want = wants.first(where: { $0.name == name }) else {
+        guard let want = memory.wants.withLock({ $0.first { $0.name == name } }) else {
             return all(records, .retry(after: 0, reason: nil))
         }
         context.noteGiven()
@@ -64,7 +65,7 @@ struct DeliveryHandler: Sendable {
                     "the plugin gave \(results.count) results for \(records.count) records, which is its mistake")
             }
             if results.contains(where: { if case .delivered = $0 { true } else { false } }) {
-                backOffs.byWant.withLock { $0[name] = nil }
+                memory.backOffs.withLock { $0[name] = nil }
             }
             return DeliveryOutcome(results: results)
         } catch let failure as DeliveryFailure {
@@ -90,7 +91,7 @@ struct DeliveryHandler: Sendable {
     private func rest(
         _ want: String, _ records: [DeliveredRecord], after: Duration?, _ reason: String
     ) -> DeliveryOutcome {
-        let (next, isFirst) = backOffs.byWant.withLock { backOffs in
+        let (next, isFirst) = memory.backOffs.withLock { backOffs in
             let next = backOffs[want, default: .ofDeliveries].next()
             return (next, backOffs[want]?.failures == 1)
         }

@@ -16,6 +16,8 @@ struct DeliveryOutcome: Sendable {
 actor SinkDeliveries {
     /// Works on one delivery.
     typealias Handler = @Sendable (_ want: String, [DeliveredRecord]) async -> DeliveryOutcome
+    /// Says what the sink wants.
+    typealias Requests = @Sendable () async throws -> [WantRequest]
 
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -26,6 +28,10 @@ actor SinkDeliveries {
     /// Deliveries of one subscription that are worked on at a time.
     private var width = 1
     private var handler: Handler?
+    private var requests: Requests?
+    /// Whether the sink was asked to say again what it wants before it had said it.
+    private var isRenewalDue = false
+    private let renewals = AsyncLock()
     /// Of mode `once`: subscriptions that have something left to deliver.
     private var unfinished: Set<String>?
     /// Records that were left when nothing more could be delivered, by subscription.
@@ -50,21 +56,48 @@ actor SinkDeliveries {
     /// Whether there were records for this sink that could not be delivered when its pass was over.
     var hasUndelivered: Bool { left.values.contains { $0 > 0 } }
 
-    /// Asks for subscriptions in this and every later session, and has `handler` work on what is delivered.
+    /// Asks for what `requests` says in this and every later session, and has `handler` work on what is delivered.
     ///
     /// Returns after ``finish(within:)``, when everything that had begun is answered; with `untilCaughtUp` also when nothing
     /// is left that could be delivered now.
-    /// - Throws: ``PluginFailure`` when the hub refuses a subscription.
+    /// - Throws: ``PluginFailure`` when the hub refuses a subscription; what `requests` throws.
     func serve(
-        _ requests: [WantRequest], width: Int, untilCaughtUp: Bool, _ handler: @escaping Handler
-    ) async throws(PluginFailure) {
-        for request in requests { wants.add(request) }
+        _ requests: @escaping Requests, width: Int, untilCaughtUp: Bool, _ handler: @escaping Handler
+    ) async throws {
         (self.width, self.handler) = (width, handler)
-        if untilCaughtUp { unfinished = Set(requests.map(\.want)) }
-        sessionOpened()
+        if untilCaughtUp { unfinished = [] }
+        repeat {
+            isRenewalDue = false
+            for request in try await requests() where !wants.has(request) { change(to: request) }
+        } while isRenewalDue
+        self.requests = requests
         if !isOver { await withCheckedContinuation { waiter = $0 } }
         wants.finish()
         if let failure { throw failure }
+    }
+
+    /// Has the sink say again what it wants: asks for what is new or another, and takes nothing more of what is not among it.
+    ///
+    /// - Throws: what the sink throws; then everything stays as it was.
+    func renew() async throws {
+        try await renewals.withLock {
+            guard let requests else { return isRenewalDue = true }
+            let renewed = try await requests()
+            for name in wants.names where !renewed.contains(where: { $0.want == name }) {
+                wants.remove(name)
+                waiting.removeAll { $0.ticket.want == name }
+                unfinished?.remove(name)
+            }
+            for request in renewed where !wants.has(request) { change(to: request) }
+            endIfOver()
+        }
+    }
+
+    /// Asks for a subscription that is new or another now.
+    private func change(to request: WantRequest) {
+        wants.add(request)
+        unfinished?.insert(request.want)
+        wantAgain(request.want)
     }
 
     /// Begins nothing more, and lets what has begun come to its end; what takes longer than `limit` is cancelled.
@@ -85,7 +118,7 @@ actor SinkDeliveries {
 
     // MARK: - Messages
 
-    /// A session is open, or the subscriptions have just become known.
+    /// A session is open.
     func sessionOpened() {
         guard outlet.session != nil else { return }
         for message in wants.opened() { outlet.send(message) }

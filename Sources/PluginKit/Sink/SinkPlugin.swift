@@ -21,11 +21,12 @@ public import Samples
 /// what was not answered is delivered again: a repeat of the same record and sequence must be harmless (R10.6). One plugin may be
 /// a source as well; a sink that only delivers needs no ``Plugin/run(_:)``.
 public protocol SinkPlugin: Plugin {
-    /// What it wants; called once, when the settings are known and before the first delivery.
+    /// What it wants; called when the settings are known and before the first delivery, and again for each
+    /// ``PluginContext/renewWants()``.
     ///
     /// Also the place to open what ``deliver(_:for:_:)`` writes to. At most 16, their names unique: the hub knows a subscription
-    /// by the instance and this name, so that a new name is a new subscription. None at all only where the plugin is a
-    /// ``SourcePlugin`` as well, whose settings say that it gives and does not take.
+    /// by the instance and this name, so that a new name is a new subscription. None at all where nothing is to be delivered yet, or where
+    /// the plugin is a ``SourcePlugin`` as well, whose settings say that it gives and does not take.
     /// - Throws: as ``Plugin/run(_:)``.
     func wants(_ hub: PluginContext) async throws -> [Want]
 
