@@ -2,16 +2,18 @@
 # make test    format check, build, all tests   (ONLY="HubWireTests SamplesTests": these alone, and only what they need is built)
 # make attack  hostile programs against a hub, and what held                    (NAMES="importers quiet-listener")
 # make torture rounds of kills, failing disks, cut wires, restores and damage      (ROUNDS=300 SEED=1; as root for all of them)
-# make steady  examines each plugin of this project many times, for what holds only mostly  (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
+# make steady  examines each plugin of this project but Central, which delivers nothing before a person has agreed, many times, for what holds only mostly  (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
 # make docs    the documentation of the libraries PluginKit, Samples and DaySeries, as pages in .build/docs/site
 # make pictures  Docs/Pictures: the page of the demo as Chromium shows it
 # make fuzz    coverage-guided fuzzing of the record codec, scales, exports and phones        (SECONDS=300, for each)
 # make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
+# make central three database hosts on this machine, each with a network and a disk of its own  (needs root; Docs/Central.md)
+# make test-central  the same, killed, cut, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test attack torture steady build format lint docs pictures fuzz bench packages setup setup-test
+.PHONY: demo test central central-programs test-central attack torture steady build format lint docs pictures fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
 # Swift's own libraries inside, and nothing that only a debugger or a library that is loaded later reads: for machines that have no Swift.
@@ -46,6 +48,18 @@ else
 	@.ci/tests
 endif
 
+# What has to be there for both.
+central-programs: setup
+	@.ci/setup central
+	for program in hub hub-confine hub-central hub-central-admin; do swift build --product $$program || exit 1; done
+
+central: central-programs
+	@[ "$$(id -u)" = 0 ] || { echo "make central needs root: it makes network namespaces and mounts disks" >&2; exit 1; }
+	@Tests/Central/cluster up && Tests/Central/cluster whole && Tests/Central/cluster prepare && Tests/Central/cluster look
+
+test-central: central-programs
+	@Tests/Central/run $(ONLY)
+
 # Against the hub that people run. make test has five rounds, in which each fault comes.
 torture: setup-test
 	for program in hub hub-confine hub-plugin hub-json-lines torture-source torture-sink hub-torture; do swift build $(RELEASE) --product $$program || exit 1; done
@@ -59,7 +73,7 @@ attack: setup-test
 # Each is platinum each time, or it is told which rules did not hold and how often.
 steady: setup-test
 	swift build
-	failed=; for name in $(or $(ONLY),$(notdir $(patsubst %/,%,$(wildcard Plugins/*/)))); do \
+	failed=; for name in $(or $(ONLY),$(filter-out Central,$(notdir $(patsubst %/,%,$(wildcard Plugins/*/))))); do \
 		echo "$$name"; \
 		.build/debug/hub-plugin test Plugins/$$name --times $(or $(TIMES),100) --at-once $(or $(AT_ONCE),4) --tier platinum || failed="$$failed $$name"; \
 	done; [ -z "$$failed" ] || { echo "not platinum each time:$$failed"; exit 1; }

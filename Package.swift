@@ -61,10 +61,17 @@ func plugin(
 }
 
 let scale: [Target.Dependency] = ["ScaleConnector", "ScaleProtocols", "ScaleLinks"]
+let certificates: [Target.Dependency] = [
+    .product(name: "Crypto", package: "swift-crypto"), .product(name: "SwiftASN1", package: "swift-asn1"),
+    .product(name: "X509", package: "swift-certificates"),
+]
 let plugins = [
     plugin(
         "AppleHealth", ["AppleExport", "AppleImport", "HubWire", "Samples"],
         tests: ["HubCommand", "HubProcess", "HubSettings", "HubWire", "hub-confine"]),
+    plugin(
+        "Central", ["Digests", "Files", "JSON", "PostgreSQL"] + certificates,
+        tests: ["HubCommand", "HubProcess", "JSON", "PostgreSQL", "Samples", "hub-confine"]),
     plugin("Exist", ["CloudClient"], tests: ["ExistSimulation", "WebFaults", "HubWire", "Samples"]),
     plugin(
         "GapFiller", ["DaySeries"],
@@ -133,7 +140,9 @@ let package = Package(
         .executable(name: "hub-confine", targets: ["hub-confine"]),
         .executable(name: "hub-plugin", targets: ["hub-plugin"]),
         .executable(name: "hub-demo", targets: ["HubDemo"]),
+        .executable(name: "hub-central-admin", targets: ["hub-central-admin"]),
         .executable(name: "hub-apple-health", targets: ["AppleHealth"]),
+        .executable(name: "hub-central", targets: ["Central"]),
         .executable(name: "hub-exist", targets: ["Exist"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
         .executable(name: "hub-gap-filler", targets: ["GapFiller"]),
@@ -150,6 +159,9 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -194,6 +206,7 @@ let package = Package(
             "DaySeriesTests", ["Seeds", "DaySeries", "HealthStatistics", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CQRencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -204,6 +217,18 @@ let package = Package(
         module("Seeds"),
         module("QRCodes", ["CQRencode"]),
         module("MQTT", ["CMosquitto"]),
+        module("PostgreSQL", ["CPostgreSQL"]),
+        tests("PostgreSQLTests", ["HubProcess", "PostgreSQL"]),
+        .executableTarget(
+            name: "hub-central-admin",
+            dependencies: ["Digests", "Files", "HealthExports", "PostgreSQL", "Samples", argumentParser] + certificates,
+            path: "Plugins/Central", exclude: ["README.md", "Sources", "Tests", "sample.conf"], sources: ["Admin"],
+            resources: [
+                .embedInCode("Schema/0001-tables.sql"), .embedInCode("Schema/0002-hubs.sql"),
+                .embedInCode("Schema/0003-enrolment.sql"), .embedInCode("Schema/0004-studies.sql"),
+                .embedInCode("Schema/0005-care.sql"), .embedInCode("Schema/0006-rights.sql"),
+            ], swiftSettings: strict),
+        tests("CentralAdminTests", ["HubProcess", "hub-central-admin"]),
         module("PhonePayloads", ["Digests", "HubWire", "JSON", "Samples"]),
         tests(
             "PhonePayloadsTests", ["HubWire", "JSON", "PhonePayloads", "Samples", "Seeds"],

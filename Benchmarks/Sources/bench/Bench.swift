@@ -60,6 +60,7 @@ struct Bench {
         lateWeighIn()
         statistics()
         ingestOfPhones()
+        central()
         web()
         appleHealth()
         firstRecord()

@@ -60,6 +60,21 @@ public struct Need: Sendable {
     public static let minisign = Need(
         "minisign is not installed; .ci/setup test installs it", isMet: Tool.run("minisign", ["-v"]))
 
+    /// A server of a test's own, with certificates.
+    public static let postgresql = Need(
+        "there is no PostgreSQL server or no openssl here; .ci/setup test installs both",
+        isMet: PostgreSQLServer.isInstalled && Tool.run("openssl", ["version"]))
+
+    /// PostgreSQL's driver for Python.
+    public static let psycopg = Need(
+        "there is no psycopg2 in .build/python-central here; .ci/setup test installs it",
+        isMet: Tool.run(
+            "/usr/bin/python3",
+            [
+                "-c", "import sys; sys.path.insert(0, sys.argv[1]); import psycopg2",
+                URL(filePath: #filePath).appending(path: "../../../../.build/python-central").standardizedFileURL.path,
+            ]))
+
     public static let python = Need(
         "there is no python3 here; .ci/setup test installs it", isMet: Tool.run("python3", ["--version"]))
 

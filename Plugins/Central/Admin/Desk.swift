@@ -1,0 +1,112 @@
+import ArgumentParser
+import Foundation
+import PostgreSQL
+
+/// Where the database is, and who asks.
+struct Place: ParsableArguments {
+    @Option(help: "Hosts with a comma between them, or the folder of a Unix socket.")
+    var host = ProcessInfo.processInfo.environment["PGHOST"] ?? "/var/run/postgresql"
+    @Option(help: "The port of all of them.")
+    var port = Int(ProcessInfo.processInfo.environment["PGPORT"] ?? "") ?? 5_432
+    @Option(help: "The role; postgres, or a member of central_desk.")
+    var user = ProcessInfo.processInfo.environment["PGUSER"] ?? "postgres"
+    @Option(help: ArgumentHelp("For TLS: the certificate of the authority.", valueName: "file"))
+    var authority: String?
+    @Option(help: ArgumentHelp("For TLS: the certificate of the role.", valueName: "file"))
+    var certificate: String?
+    @Option(help: ArgumentHelp("For TLS: its key.", valueName: "file"))
+    var key: String?
+
+    var hosts: [String] { host.split(separator: ",").map(String.init) }
+
+    func validate() throws {
+        guard !hosts.isEmpty else { throw ValidationError("--host: expected names, or the folder of a socket") }
+        guard (1...65_535).contains(port) else { throw ValidationError("--port: expected 1 to 65535, not \(port)") }
+        let files = [authority, certificate, key].compactMap { $0 }.count
+        guard files == (hosts[0].hasPrefix("/") ? 0 : 3) else {
+            throw ValidationError("hosts of a network need --authority, --certificate and --key; a socket needs none")
+        }
+    }
+
+    /// Connects, as the desk: what is made belongs to whom it should.
+    func desk(_ database: String = "central", as role: String? = "central_desk") async throws -> Desk {
+        var security = ConnectionOptions.Security.none
+        if let authority, let certificate, let key {
+            security = .certificate(authority: authority, own: certificate, key: key)
+        }
+        let options = ConnectionOptions(
+            hosts: hosts.map { .init($0, port: port) }, database: database, user: user, security: security,
+            applicationName: "hub-central-admin")
+        let desk = Desk(connection: try await Connection.open(options))
+        if let role { try await desk.ask("SET ROLE \(role)") }
+        return desk
+    }
+}
+
+/// Why something was not done, for people.
+struct Refusal: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// A connection of the desk.
+struct Desk {
+    let connection: Connection
+
+    @discardableResult
+    func ask(_ statement: String, _ parameters: String?..., within limit: Duration = .seconds(60)) async throws
+        -> Answer
+    {
+        try await connection.query(statement, parameters, within: limit)
+    }
+
+    /// What `body` asks is done whole or not at all, and another host has it when this returns.
+    func transaction(_ body: () async throws -> Void) async throws {
+        try await ask("BEGIN")
+        do { try await body() } catch {
+            _ = try? await ask("ROLLBACK")
+            throw error
+        }
+        switch try await connection.commit(within: .seconds(60)) {
+        case .done: return
+        case .rolledBack: throw Refusal("rolled back; nothing was done")
+        case .doubtful(let notices):
+            throw Refusal("done on this host alone, which may lose it: \(notices[0]). Look again, and do it again.")
+        }
+    }
+
+    /// Rows that one may name: as a table for people, or as one JSON document.
+    func show(_ statement: String, _ parameters: String?..., json: Bool) async throws {
+        if json {
+            let whole = "SELECT coalesce(json_agg(x), '[]') AS json FROM (\(statement)) x"
+            return print(
+                try await connection.query(whole, parameters, doing: "asking", within: .seconds(600))["json"] ?? "[]")
+        }
+        let answer = try await connection.query(statement, parameters, doing: "asking", within: .seconds(600))
+        let rows = [answer.columns.map { $0.uppercased() }] + answer.rows.map { $0.map { $0 ?? "" } }
+        let widths = answer.columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        for row in rows {
+            let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
+            print(cells.joined(separator: "  ").replacing(#/ +$/#, with: ""))
+        }
+    }
+}
+
+/// A name that stands in a statement.
+func identifier(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
+/// A text that stands in a statement which takes no parameters.
+func literal(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
+/// Names as PostgreSQL reads an array.
+func array(_ names: [String]) -> String {
+    "{\(names.map { "\"\($0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"" }.joined(separator: ","))}"
+}
+
+/// What a script gets in the place of words.
+func say(_ words: String, json: [(String, Any)], if isJSON: Bool) throws {
+    guard isJSON else { return print(words) }
+    let object = Dictionary(uniqueKeysWithValues: json)
+    let data = try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
+    print(String(decoding: data, as: UTF8.self))
+}
+
+func complain(_ words: String) { FileHandle.standardError.write(Data((words + "\n").utf8)) }

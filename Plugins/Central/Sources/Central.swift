@@ -1,0 +1,71 @@
+import PluginKit
+
+/// Gives what people have agreed to give to a centre: a PostgreSQL database, copied to several hosts.
+@main
+struct Central: SinkPlugin {
+    static let manifest = Manifest(
+        name: "central", summary: "Gives what people have agreed to give to a centre of many hubs.", version: "1.0",
+        reads: ["*"], settings: CentralSettings.declarations, sink: SinkAbilities(batchRecords: 500),
+        // Only the permanent uid of a person is used of it.
+        profiles: true, reaches: [.network], owner: [.forgetSink])
+
+    private let holder = Holder()
+
+    private actor Holder {
+        private var made: CentralParts?
+
+        func parts(_ hub: PluginContext) throws -> CentralParts {
+            if let made { return made }
+            let parts = try CentralParts(hub, try CentralSettings(hub.settings))
+            made = parts
+            return parts
+        }
+    }
+
+    func parts(_ hub: PluginContext) async throws -> CentralParts { try await holder.parts(hub) }
+
+    /// A subscription for each consent: the hub knows of each record what has gone to which study.
+    ///
+    /// Of all kinds, for a day is a record.
+    func wants(_ hub: PluginContext) async throws -> [Want] {
+        try await parts(hub).book.active().map { consent in
+            Want(
+                consent.want, types: consent.types, kinds: Want.Kind.allCases, persons: [consent.person],
+                start: .beginning)
+        }
+    }
+
+    func deliver(
+        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
+    ) async throws -> [DeliveryResult] {
+        let parts = try await parts(hub)
+        return try await Deliveries(hub: hub, centre: parts.centre, book: parts.book).deliver(records, for: want)
+    }
+
+    func run(_ hub: PluginContext) async throws {
+        let parts = try await parts(hub)
+        await parts.background.run()
+    }
+
+    func judge(_ settings: PluginSettings) throws { _ = try CentralSettings(settings) }
+}
+
+/// What the parts of a running plugin share.
+struct CentralParts: Sendable {
+    let hub: PluginContext
+    let enrolment: Enrolment
+    let book: ConsentBook
+    let centre: Centre
+    let background: BackgroundWork
+    let patience: Duration
+
+    init(_ hub: PluginContext, _ settings: CentralSettings) throws {
+        self.hub = hub
+        patience = settings.patience
+        enrolment = try Enrolment(settings, in: hub.state.directory)
+        book = ConsentBook(hub.state)
+        let (greetings, greeting) = AsyncStream.makeStream(of: Hello.self, bufferingPolicy: .bufferingNewest(1))
+        centre = Centre(hub, enrolment, book, patience: patience) { greeting.yield($0) }
+        background = BackgroundWork(hub, enrolment, centre, book, patience: patience, greetings: greetings)
+    }
+}

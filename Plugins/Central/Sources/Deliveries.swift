@@ -1,0 +1,80 @@
+import PluginKit
+
+/// What the hub delivers, on its way to the centre: one result for each record.
+struct Deliveries: Sendable {
+    let hub: PluginContext
+    let centre: Centre
+    let book: ConsentBook
+
+    func deliver(_ records: [DeliveredRecord], for want: Want) async throws -> [DeliveryResult] {
+        guard let consent = try await book.active(want: want.name) else {
+            throw DeliveryFailure.retry(after: .seconds(3_600), "the consent was withdrawn: nothing leaves")
+        }
+        var results: [DeliveryResult] = []
+        var going: [(index: Int, record: WireRecord)] = []
+        for (index, record) in records.enumerated() {
+            switch WireRecord.passage(of: record.stored, under: consent) {
+            case .stays(let reason): results.append(.refused(reason: reason))
+            case .goes(let wire):
+                going.append((index, wire))
+                results.append(.retry(after: 0, reason: nil))  // Until the centre has answered.
+            }
+        }
+        guard let last = records.last, !going.isEmpty else { return results }
+        let answers = try await give(going.map(\.record), consent, last.version)
+        for (answer, place) in zip(answers, going) { results[place.index] = answer }
+        return results
+    }
+
+    /// Gives them in one batch; halves it where the centre cannot take it, until what it is about stands alone.
+    private func give(_ records: [WireRecord], _ consent: Consent, _ last: Cursor) async throws -> [DeliveryResult] {
+        do {
+            let (book, want) = (book, consent.want)
+            let taken = try await centre.take(records, epoch: last.epoch, backlog: backlog(behind: last)) {
+                try await book.active(want: want) != nil
+            }
+            try await rest(taken.pause)
+            return taken.letters.map { Self.result($0, taken.receipt, consent) }
+        } catch let failure as CentreFailure where failure.kind == .data {
+            guard records.count > 1 else { return [.refused(reason: failure.description)] }
+            let middle = records.count / 2
+            let first = try await give(Array(records[..<middle]), consent, last)
+            return first + (try await give(Array(records[middle...]), consent, last))
+        } catch let failure as CentreFailure {
+            throw DeliveryFailure.retry(after: Self.pause(after: failure.kind), failure.description)
+        }
+    }
+
+    private static func result(_ letter: Taken.Letter, _ receipt: String, _ consent: Consent) -> DeliveryResult {
+        switch letter {
+        case .stored, .had: .delivered(receipt: receipt)
+        case .noConsent:
+            .refused(
+                reason:
+                    "the centre has no consent for it: \(consent.study) may be over there; consent again to deliver it")
+        case .noType: .refused(reason: "no study of the centre asks for this type")
+        }
+    }
+
+    /// When it is tried again: someone who mends it need do nothing here, and many hubs do not come at once.
+    private static func pause(after kind: CentreFailure.Kind) -> Duration {
+        switch kind {
+        case .moment, .data: .seconds(Double.random(in: 2...5))
+        case .later: .seconds(Double.random(in: 50...70))
+        case .person: .seconds(Double.random(in: 240...360))
+        }
+    }
+
+    /// About how many records wait behind this one: sequences of the hub, when the session began.
+    private func backlog(behind last: Cursor) -> Int64? {
+        guard let identity = hub.identity, identity.epoch == last.epoch else { return nil }
+        return max(0, identity.head - last.sequence)
+    }
+
+    /// The pace that the centre asks for.
+    private func rest(_ milliseconds: Int) async throws {
+        guard milliseconds > 0 else { return }
+        // The records are there: who stops now has a receipt all the same.
+        try? await Task.sleep(for: .milliseconds(min(milliseconds, 60_000)))
+    }
+}

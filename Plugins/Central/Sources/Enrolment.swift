@@ -1,0 +1,198 @@
+import Crypto
+import Files
+import Foundation
+import Glibc
+import JSON
+import PluginKit
+import PostgreSQL
+import SwiftASN1
+import X509
+
+/// How this hub came to the centre, and what it proves itself with: files in the state directory that their owner alone reads.
+actor Enrolment {
+    /// What is kept between runs.
+    private struct Record: Codable {
+        /// Until the certificate is here.
+        var invitation: String?
+        /// The request that the centre has, or shall have; the same each time.
+        var request: String?
+        /// The key of that request, until its certificate takes the place of the one before.
+        var key: String?
+        var hosts: [String] = []
+        var database: String?
+    }
+
+    enum State: Hashable, Sendable {
+        case notBegun
+        /// The centre has the request and has not signed it.
+        case waiting
+        /// The role by which the hub logs in.
+        case enrolled(login: String)
+    }
+
+    private let settings: CentralSettings
+    private let directory: String
+    private var record: Record
+
+    /// - Throws: ``PluginFailure`` when the files cannot be read.
+    init(_ settings: CentralSettings, in directory: String) throws {
+        (self.settings, self.directory) = (settings, directory)
+        do {
+            let bytes = try PrivateFile.read(Self.path(directory), upTo: 65_536)
+            record = try bytes.map { try JSONDecoder().decode(Record.self, from: Data($0)) } ?? Record()
+        } catch {
+            throw PluginFailure(.state, "reading \(Self.path(directory)): \(error)")
+        }
+    }
+
+    private static func path(_ directory: String) -> String { directory + "/enrolment.json" }
+
+    private func save() throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try PrivateFile.write(Array(try encoder.encode(record)), to: Self.path(directory))
+    }
+
+    // MARK: - What there is
+
+    private var files: IdentityFiles { settings.files ?? IdentityFiles(in: directory) }
+
+    var state: State {
+        get throws {
+            if record.invitation != nil { return .waiting }
+            guard access(files.certificate, R_OK) == 0 else {
+                guard settings.files == nil else {
+                    throw CentreFailure(
+                        .person, "\(files.certificate) cannot be read: \(String(cString: strerror(errno)))")
+                }
+                return .notBegun
+            }
+            return .enrolled(login: try login)
+        }
+    }
+
+    private var login: String {
+        get throws {
+            if let login = settings.login { return login }
+            return try Self.name(in: try Self.certificate(files.certificate), files.certificate)
+        }
+    }
+
+    /// When the certificate ends; `nil` where there is none.
+    var end: Date? {
+        guard settings.files == nil, access(files.certificate, R_OK) == 0 else { return nil }
+        return try? Self.certificate(files.certificate).notValidAfter
+    }
+
+    /// How to come to the centre.
+    ///
+    /// - Throws: ``CentreFailure`` where this hub is not enrolled.
+    func options() throws -> ConnectionOptions {
+        guard case .enrolled(let login) = try state else { throw CentreFailure(.person, Self.next) }
+        let hosts =
+            settings.hosts.isEmpty ? record.hosts.compactMap { ConnectionOptions.Host(parsing: $0) } : settings.hosts
+        guard !hosts.isEmpty else { throw CentreFailure(.person, "the centre's hosts are not known: set hosts") }
+        var options = ConnectionOptions(
+            hosts: hosts, database: settings.database ?? record.database ?? "central", user: login,
+            security: .certificate(authority: files.authority, own: files.certificate, key: files.key),
+            applicationName: "hub-central")
+        options.patience = min(settings.patience, .seconds(5))
+        return options
+    }
+
+    static let next =
+        "this hub is not enrolled: ask the desk of the centre for an invitation, then hub do NAME enrol invite=…"
+
+    private static func certificate(_ path: String) throws -> Certificate {
+        guard let bytes = try PrivateFile.read(path, upTo: 65_536) else {
+            throw CentreFailure(.person, "\(path) is not there")
+        }
+        do { return try Certificate(pemEncoded: String(decoding: bytes, as: UTF8.self)) } catch {
+            throw CentreFailure(.person, "\(path): expected a certificate in PEM")
+        }
+    }
+
+    private static func name(in certificate: Certificate, _ path: String) throws -> String {
+        for part in certificate.subject {
+            for attribute in part where attribute.type == .RDNAttributeType.commonName {
+                if let name = String(attribute.value) { return name }
+            }
+        }
+        throw CentreFailure(.person, "\(path): expected a common name, which is the role")
+    }
+
+    // MARK: - Becoming a member
+
+    /// Notes an invitation and makes a key and a request; the same invitation again changes nothing.
+    func begin(_ invitation: Invitation) throws {
+        guard settings.files == nil else {
+            throw CommandFailure(
+                "settings", "the settings name certificate, key and authority: without these enrolment makes its own")
+        }
+        if record.invitation == invitation.text { return }
+        if case .enrolled(let login) = try state, access(IdentityFiles(in: directory).certificate, R_OK) == 0 {
+            throw CommandFailure(
+                "enrolled",
+                "this hub is enrolled as \(login): remove hub.pem in \(directory) first where another centre or log-in is meant"
+            )
+        }
+        (record.hosts, record.database) = (invitation.hosts.map(\.description), invitation.database)
+        record.invitation = invitation.text
+        try makeRequest()
+    }
+
+    private func makeRequest() throws {
+        let key = P256.Signing.PrivateKey()
+        // The centre puts the name of the invitation in its place.
+        let name = try DistinguishedName { CommonName("hub") }
+        let request = try CertificateSigningRequest(
+            version: .v1, subject: name, privateKey: Certificate.PrivateKey(key), attributes: .init(),
+            signatureAlgorithm: .ecdsaWithSHA256)
+        (record.key, record.request) = (key.pemRepresentation, try request.serializeAsPEM().pemString)
+        try save()
+    }
+
+    /// Asks the centre for the certificate that was requested by an invitation, if there is one that waits.
+    func goOn(_ hubID: String, patience: Duration) async throws {
+        guard let text = record.invitation, let invitation = Invitation(text), let request = record.request else {
+            return
+        }
+        var options = ConnectionOptions(
+            hosts: invitation.hosts, database: invitation.database, user: invitation.role,
+            security: .password(invitation.token),
+            applicationName: "hub-central")
+        options.patience = min(patience, .seconds(5))
+        let answer = try await Centre.once(
+            options, "SELECT central.enrol_v1($1, $2) AS answer", [request, hubID], "enrol", patience)
+        try take(answer)
+    }
+
+    /// Asks for a certificate that follows the present one, which ends soon; `ask` calls the centre.
+    func renew(_ ask: @Sendable (_ request: String) async throws -> JSONTree) async throws {
+        if record.request == nil { try makeRequest() }
+        guard let request = record.request else { return }
+        try take(try await ask(request))
+    }
+
+    /// Puts a certificate that has come, its key and the authority in their places.
+    private func take(_ answer: JSONTree) throws {
+        guard answer["state"]?.text == "signed" else { return }
+        guard let certificate = answer["certificate"]?.text, let authority = answer["ca"]?.text, let key = record.key
+        else {
+            throw CentreFailure(.person, "the centre has signed and gives no certificate")
+        }
+        let own = try P256.Signing.PrivateKey(pemRepresentation: key).publicKey
+        guard let read = try? Certificate(pemEncoded: certificate), read.publicKey == Certificate.PublicKey(own) else {
+            throw CentreFailure(
+                .person, "the centre gives a certificate of another key: ask the desk who used the invitation")
+        }
+        _ = try Self.name(in: read, "the certificate")
+        let files = IdentityFiles(in: directory)
+        // The certificate last: it says that the others are there. A program that is killed here asks again.
+        try PrivateFile.write(Array(authority.utf8), to: files.authority)
+        try PrivateFile.write(Array(key.utf8), to: files.key)
+        try PrivateFile.write(Array(certificate.utf8), to: files.certificate)
+        (record.invitation, record.request, record.key) = (nil, nil, nil)
+        try save()
+    }
+}

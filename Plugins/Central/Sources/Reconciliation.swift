@@ -1,0 +1,121 @@
+import JSON
+import PluginKit
+
+/// Compares what the hub has with what the centre has, after a restore of either or another consent, and sends again what differs.
+///
+/// Ranges of the hub's sequence are compared by their digests and halved where they differ. The hub keeps no copy of what was sent: it is
+/// asked for its records, page by page.
+struct Reconciliation: Sendable {
+    let hub: PluginContext
+    let centre: Centre
+    let book: ConsentBook
+
+    /// A page of the hub's answer: a range of sequences, and what the centre must have of it.
+    private struct Page {
+        var range: ClosedRange<Int64>
+        var rows = 0
+        var digest: Int64 = 0
+    }
+
+    /// - Parameters:
+    ///   - epoch: of the hub's store.
+    ///   - head: the sequence up to which it is compared, all that the hub has if not given; what comes after is delivered as ever.
+    /// - Returns: how many records were sent again.
+    func run(epoch: String, upTo head: Int64?) async throws -> Int {
+        let pages = try await pages(epoch, head)
+        var open = [pages.indices]
+        var sent = 0
+        while let part = open.popLast(), let first = part.first, let last = part.last {
+            let range = pages[first].range.lowerBound...pages[last].range.upperBound
+            if try await isSame(pages[part], range) { continue }
+            if part.count == 1 {
+                sent += try await send(range, epoch)
+            } else {
+                let middle = (first + last + 1) / 2
+                open += [middle..<part.endIndex, first..<middle]
+            }
+        }
+        return sent
+    }
+
+    private func query(_ consents: [Consent]) -> QueryRequest.Filter {
+        var filter = QueryRequest.Filter()
+        filter.types = Array(Set(consents.flatMap(\.types))).sorted()
+        filter.persons = Array(Set(consents.map(\.person))).sorted()
+        filter.kinds = QueryRequest.Kind.allCases
+        return filter
+    }
+
+    private func pages(_ epoch: String, _ head: Int64?) async throws -> [Page] {
+        let consents = try await book.active()
+        var pages: [Page] = []
+        var next: Int64 = 1
+        if !consents.isEmpty {
+            for try await answer in hub.query(query(consents), since: Cursor(epoch: epoch, sequence: 0)) {
+                let records = answer.records.filter { $0.sequence <= head ?? .max }
+                guard let last = records.last?.sequence else { break }
+                var page = Page(range: next...last)
+                for record in records.compactMap({ Self.wire($0, consents) }) {
+                    page.rows += 1
+                    page.digest ^= record.digest
+                }
+                pages.append(page)
+                next = last + 1
+            }
+        }
+        // Behind the last record the centre may still have some.
+        if let head, next <= head { pages.append(Page(range: next...head)) }
+        return pages
+    }
+
+    private func isSame(_ pages: ArraySlice<Page>, _ range: ClosedRange<Int64>) async throws -> Bool {
+        let answer = try await centre.call(
+            "digest", "SELECT central.digest_v1($1, $2) AS answer", ["\(range.lowerBound)", "\(range.upperBound)"])
+        return answer["rows"]?.integer == pages.reduce(0) { $0 + $1.rows }
+            && answer["digest"]?.integer.map { Int64($0) } == pages.reduce(0) { $0 ^ $1.digest }
+    }
+
+    /// Sends what the hub has of a page's range now.
+    private func send(_ range: ClosedRange<Int64>, _ epoch: String) async throws -> Int {
+        let consents = try await book.active()
+        guard !consents.isEmpty else { return 0 }
+        var sent = 0
+        let start = Cursor(epoch: epoch, sequence: range.lowerBound - 1)
+        for try await answer in hub.query(query(consents), since: start) {
+            let records = answer.records.filter { range.contains($0.sequence) }.compactMap { Self.wire($0, consents) }
+            if !records.isEmpty {
+                let book = book
+                // Halves until what it is about stands alone: nothing is kept back for what the centre cannot take.
+                try await give(records, epoch) { try await book.active() == consents }
+                sent += records.count
+            }
+            guard let last = answer.records.last?.sequence, last < range.upperBound else { break }
+        }
+        return sent
+    }
+
+    private func give(
+        _ records: [WireRecord], _ epoch: String, _ isWanted: @escaping @Sendable () async throws -> Bool
+    ) async throws {
+        do {
+            _ = try await centre.take(records, epoch: epoch, backlog: nil, isWanted: isWanted)
+        } catch let failure as CentreFailure where failure.kind == .data {
+            guard records.count > 1 else {
+                return hub.logger.warning("the centre cannot take a record", metadata: ["centre.reason": "\(failure)"])
+            }
+            let middle = records.count / 2
+            try await give(Array(records[..<middle]), epoch, isWanted)
+            try await give(Array(records[middle...]), epoch, isWanted)
+        }
+    }
+
+    /// What the centre must have of a record by any consent; `nil`: nothing.
+    private static func wire(_ stored: StoredRecord, _ consents: [Consent]) -> WireRecord? {
+        let fitting = consents.filter { consent in
+            consent.person == stored.assignment.person?.uid && consent.types.contains(stored.type.rawValue)
+        }
+        let passages = fitting.map { WireRecord.passage(of: stored, under: $0) }
+        let records = passages.compactMap { if case .goes(let record) = $0 { record } else { nil } }
+        return records.first { !$0.isTakenBack } ?? records.first
+    }
+}

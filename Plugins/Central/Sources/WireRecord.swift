@@ -1,0 +1,212 @@
+import Digests
+import Foundation
+import JSON
+import PluginKit
+
+/// A record as `take_v1` of the centre takes it (Docs/Central.md).
+struct WireRecord: Hashable, Sendable {
+    /// What tells it from all other records of this hub: 128 bits.
+    let identity: UUID
+    let sequence: Int64
+    /// Whether it says that the record was taken back or erased.
+    let isTakenBack: Bool
+    /// The JSON object.
+    let json: String
+
+    /// How the digest of a range counts it.
+    var digest: Int64 {
+        let text = "\(identity.uuidString.lowercased()) \(sequence)"
+        let bytes = Digests.sha256(text.utf8)
+        return Int64(bitPattern: bytes.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+    }
+}
+
+/// What becomes of a record under a consent.
+enum Passage: Hashable, Sendable {
+    case goes(WireRecord)
+    /// It stays in the house, for this reason.
+    case stays(String)
+}
+
+extension WireRecord {
+    /// What goes to the centre of a record that someone has agreed to give.
+    ///
+    /// - Parameters:
+    ///   - stored: of the person and of one of the types of the consent.
+    ///   - consent: says which days.
+    static func passage(of stored: StoredRecord, under consent: Consent) -> Passage {
+        switch stored.record {
+        case .retraction(let retraction):
+            // Of what was erased without a sink that has it the hub keeps a name of its own alone.
+            if case .sample(_, let key) = retraction.identity, key.text.hasPrefix("~erased-") { return .stays(erased) }
+            if case .day(_, _, _, let date) = retraction.identity, date.year < 1_000 { return .stays(erased) }
+            let isErased = retraction.author == .person && retraction.reason == "erased"
+            return .goes(wire(stored, isErased ? "x" : "r", []))
+        case .sample(let sample):
+            guard consent.covers(sample.start.localDate) else { return outside(stored, consent) }
+            return .goes(wire(stored, sample))
+        case .day(let day):
+            guard consent.covers(day.date) else { return outside(stored, consent) }
+            return .goes(wire(stored, day))
+        }
+    }
+
+    private static let erased = "it was erased, and the centre never had it under this name"
+
+    /// A later version may be of another day than the one that the centre has: then it is taken back there.
+    private static func outside(_ stored: StoredRecord, _ consent: Consent) -> Passage {
+        guard stored.number == stored.sequence else { return .goes(wire(stored, "r", [])) }
+        return .stays("not agreed to: \(consent.study) is given what is from \(consent.days)")
+    }
+
+    private static func wire(_ stored: StoredRecord, _ kind: String, _ members: [JSONTree.Member]) -> WireRecord {
+        let identity = identity(of: stored)
+        let all: [JSONTree.Member] = [
+            .init("i", .text(identity.uuidString.lowercased())), .init("s", .number("\(stored.sequence)")),
+            .init("k", .text(kind)),
+        ]
+        return WireRecord(
+            identity: identity, sequence: stored.sequence, isTakenBack: ["r", "x"].contains(kind),
+            json: JSONTree.object(all + members).json)
+    }
+
+    private static func wire(_ stored: StoredRecord, _ sample: Sample) -> WireRecord {
+        var (kind, value, word): (String, Double?, String?) = ("", nil, nil)
+        var body = BodyMembers(source: sample.source)
+        switch sample.value {
+        case .quantity(let number, let unit):
+            (kind, value) = ("q", stored.canonical?.value ?? number)
+            body.quantity(number, unit, stored)
+        case .category(let name, let raw):
+            (kind, word) = ("c", name)
+            body.add("raw", .number("\(raw)"))
+        case .correlation: kind = "o"
+        case .workout(let activity, let raw):
+            (kind, word) = ("w", activity)
+            body.add("raw", .number("\(raw)"))
+        case .characteristic(let text, let raw):
+            (kind, word) = ("h", text)
+            body.add("raw", raw.map { .number("\($0)") })
+        case .other(let text): (kind, word) = ("t", text)
+        }
+        body.add(sample, stored)
+        var flags = stored.edited.isEmpty ? 0 : 1
+        switch sample.provenance {
+        case .measured: break
+        case .derived: flags |= 2
+        case .filled: flags |= 4
+        }
+        if !stored.implausible.isDisjoint(with: [.start, .end]) { flags |= 8 }
+        let end = sample.end.microseconds == sample.start.microseconds ? nil : sample.end
+        return wire(
+            stored, kind,
+            members(
+                stored, start: sample.start, end: end, offset: sample.start.offsetMinutes, value, word, flags, body))
+    }
+
+    private static func wire(_ stored: StoredRecord, _ day: DayValue) -> WireRecord {
+        var body = BodyMembers(source: day.source)
+        body.quantity(day.value, day.unit, stored)
+        body.add("series", .text(day.series))
+        body.add("method", .text(day.method))
+        body.add("observedOn", day.observedOn.map { .text($0.text) })
+        body.add("age", day.age.map { .number("\($0)") })
+        body.add("zone", day.zone.map(JSONTree.text))
+        let start = Timestamp(microseconds: Int64(day.date.daysSinceEpoch) * 86_400_000_000)
+        return wire(
+            stored, "d",
+            members(
+                stored, start: start, end: nil, offset: 0, stored.canonical?.value ?? day.value, nil,
+                day.observedOn == nil ? 2 : 2 | 4, body))
+    }
+
+    private static func members(
+        _ stored: StoredRecord, start: Timestamp, end: Timestamp?, offset: Int16?, _ value: Double?, _ word: String?,
+        _ flags: Int, _ body: BodyMembers
+    ) -> [JSONTree.Member] {
+        func instant(_ time: Timestamp) -> JSONTree { .text(Timestamp(microseconds: time.microseconds).text) }
+        let members: [(String, JSONTree?)] = [
+            ("p", stored.assignment.person.map { .text($0.uid) }), ("t", .text(stored.type.rawValue)),
+            ("a", instant(start)), ("e", end.map(instant)), ("o", offset.map { .number("\($0)") }),
+            ("v", value.map { .number(NumberWriter.text($0)) }), ("w", word.map(JSONTree.text)),
+            ("f", flags == 0 ? nil : .number("\(flags)")), ("b", body.tree),
+        ]
+        return members.compactMap { name, value in value.map { JSONTree.Member(name, $0) } }
+    }
+
+    /// SHA-256 of what identifies the record at the hub, cut to 128 bits; each part with its length before it.
+    private static func identity(of stored: StoredRecord) -> UUID {
+        let parts: [String?] =
+            switch stored.record.identity {
+            case .sample(let source, let key): ["sample", source.plugin, source.device, source.account, key.text]
+            case .day(let person, let type, let series, let date):
+                ["day", stored.assignment.person?.uid ?? person, type.rawValue, series, date.text]
+            }
+        return digest(parts)
+    }
+
+    /// The same for anything that has a name in the house alone, such as a group.
+    static func digest(_ parts: [String?]) -> UUID {
+        let text = parts.map { part in part.map { "\($0.utf8.count):\($0)" } ?? "-" }.joined(separator: " ")
+        let b = Digests.sha256(text.utf8)
+        return UUID(
+            uuid: (b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15])
+        )
+    }
+}
+
+/// What goes along beside the columns of the centre.
+///
+/// Nothing that names or places the person: no device, account, key, subject, note or member that the hub does not know.
+private struct BodyMembers {
+    private var members: [JSONTree.Member]
+
+    init(source: Source) { members = [.init("plugin", .text(source.plugin))] }
+
+    var tree: JSONTree { .object(members) }
+
+    mutating func add(_ name: String, _ value: JSONTree?) {
+        if let value { members.append(.init(name, value)) }
+    }
+
+    /// As its source wrote it, where that is something else, and the unit of a type that not everyone knows.
+    mutating func quantity(_ number: Double, _ unit: String, _ stored: StoredRecord) {
+        if stored.canonical != nil {
+            add("original", ["value": .number(NumberWriter.text(number)), "unit": .text(unit)])
+        }
+        if TypeRegistry.standard.type(stored.type) == nil { add("unit", .text(stored.canonical?.unit ?? unit)) }
+    }
+
+    mutating func add(_ sample: Sample, _ stored: StoredRecord) {
+        switch sample.provenance {
+        case .measured: break
+        case .derived(let formula, let version, _):
+            add("provenance", ["kind": "derived", "formula": .text(formula), "version": .text(version)])
+        case .filled(let method, _): add("provenance", ["kind": "filled", "method": .text(method)])
+        }
+        add("zone", sample.zone.map(JSONTree.text))
+        add(
+            "group",
+            sample.group.map { .text(WireRecord.digest(["group", sample.source.plugin, $0]).uuidString.lowercased()) })
+        if let name = sample.partName { add(name, sample.extra.flatMap { JSONTree(Array($0.text.utf8)) }?[name]) }
+        add("metadata", Self.metadata(of: sample))
+        if !stored.implausible.isEmpty {
+            let names = SampleMembers.named.filter { stored.implausible.contains($0.member) }
+            add("implausible", .list(names.map { .text("\($0.name)") }))
+        }
+    }
+
+    /// What HealthKit documents and is a number, a truth or one of some words; texts only where the type says nothing without.
+    private static func metadata(of sample: Sample) -> JSONTree? {
+        guard let members = sample.metadata.flatMap({ JSONTree(Array($0.text.utf8)) })?.members else { return nil }
+        let required = MetadataKey.required(on: sample.type)
+        let kept = members.filter { member in
+            guard let key = MetadataKey.named(member.name) else { return false }
+            return switch key.content {
+            case .number, .boolean, .quantity, .enumeration: true
+            case .string, .date: required.contains(key)
+            }
+        }
+        return kept.isEmpty ? nil : .object(kept.map { .init(MetadataKey.name(of: $0.name), $0.value) })
+    }
+}

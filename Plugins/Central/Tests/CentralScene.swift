@@ -1,0 +1,183 @@
+import Foundation
+import Glibc
+import HubProcess
+import JSON
+import Synchronization
+import Testing
+
+/// A hub with the plugin, and a centre of one host: real processes both.
+final class CentralScene: Sendable {
+    let server: PostgreSQLServer
+    let host: HubHost
+    private let hub: Mutex<ChildProcess>
+    /// The plugin may not look where the server's owner alone may.
+    private let files: TemporaryFolder
+
+    /// The centre as the desk makes it: the schema, a study `heart`, this hub's role, which the study was offered to.
+    ///
+    /// - Parameter settings: of the server.
+    static func centre(settings: [String] = []) async throws -> PostgreSQLServer {
+        let server = try await PostgreSQLServer(settings: settings)
+        try await server.sql("SET synchronous_commit = local; CREATE DATABASE central")
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Schema")
+            .standardizedFileURL
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        where file.hasSuffix(".sql") {
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            try await server.sql("BEGIN; SET LOCAL synchronous_commit = local;\n\(text)\n;COMMIT", database: "central")
+        }
+        try await server.sql(
+            """
+            SET synchronous_commit = local;
+            CREATE ROLE hub_house LOGIN IN ROLE hub;
+            CREATE ROLE heart_reader IN ROLE staff;
+            INSERT INTO central.hub (login) VALUES ('hub_house');
+            INSERT INTO central.type (id, unit) VALUES ('weight', 'kg'), ('stepCount', 'count'), ('heartRate', 'count/min');
+            INSERT INTO central.study (name, title, words, reader, types) VALUES
+                ('heart', 'Hearts', 'We look at weights.', 'heart_reader', (SELECT array_agg(type_no) FROM central.type WHERE id <> 'heartRate'));
+            INSERT INTO central.offer SELECT hub_no, study_no FROM central.hub, central.study;
+            """, database: "central")
+        return server
+    }
+
+    /// - Parameters:
+    ///   - server: a centre; one of its own if not given.
+    ///   - login: whose certificate the hub has; `nil`: none.
+    ///   - settings: more of the plugin's section.
+    ///   - persons: others than `me`.
+    init(
+        at server: PostgreSQLServer? = nil, login: String? = "hub_house", hosts: [String]? = nil, settings: String = "",
+        persons: [String] = []
+    ) async throws {
+        files = try TemporaryFolder()
+        self.server = if let server { server } else { try await Self.centre() }
+        var lines = persons.map { "[person.\($0)]\n" }
+        lines += ["[plugin.central]", "enabled = true", "grants = { owner = [\"forget-sink\"] }", settings]
+        if let login {
+            let made = try await self.server.certificate(login)
+            let hosts = hosts ?? ["127.0.0.1:\(self.server.port)"]
+            lines.append("hosts = \(hosts)")
+            let paths = [("certificate", made.certificate), ("key", made.key), ("authority", self.server.authority)]
+            for (name, path) in paths {
+                let file = try files.write(try String(contentsOfFile: path, encoding: .utf8), to: "\(name).pem")
+                chmod(file, 0o600)
+                lines.append("\(name) = \"\(file)\"")
+            }
+        }
+        host = try HubHost(plugins: lines.joined(separator: "\n"))
+        hub = Mutex(try await host.start())
+        try await settled()
+    }
+
+    /// Stops the hub, does something to its files, and starts it.
+    func whileStopped(_ body: () async throws -> Void) async throws {
+        let old = hub.withLock { $0 }
+        old.signal(SIGTERM)
+        _ = await old.waitForExit()
+        try await body()
+        let new = try await host.start()
+        hub.withLock { $0 = new }
+        try await settled()
+    }
+
+    /// Returns when the plugin has greeted the hub.
+    private func settled() async throws {
+        while try await plugin()?["alive"] as? Bool != true {}
+    }
+
+    func plugin() async throws -> [String: Any]? {
+        let status = try await object(["status", "--json"])
+        let plugins = status["plugins"] as? [[String: Any]]
+        return plugins?.first { $0["name"] as? String == "central" }
+    }
+
+    /// Ends the plugin's process at once; the hub starts another.
+    func killPlugin() async throws {
+        if let pid = try await plugin()?["pid"] as? Int { kill(pid_t(pid), SIGKILL) }
+    }
+
+    // MARK: - The house
+
+    @discardableResult
+    func command(_ arguments: String...) async throws -> [String] {
+        let result = try await host.command(arguments)
+        try #require(result.status == 0, "\(arguments): \(result.errors) \(result.lines)")
+        return result.lines
+    }
+
+    private func object(_ arguments: [String]) async throws -> [String: Any] {
+        let text = try await host.command(arguments).lines.joined()
+        return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]
+    }
+
+    /// Asks the plugin, and returns its answer.
+    func ask(_ words: String...) async throws -> JSONTree {
+        let lines = try await host.command(["do", "central"] + words + ["--json"])
+        try #require(lines.status == 0, "\(words): \(lines.errors) \(lines.lines)")
+        return try #require(JSONTree(Array(lines.lines.joined(separator: "\n").utf8)))
+    }
+
+    /// Asks the plugin for what it refuses, and returns what it says.
+    func refusal(_ words: String...) async throws -> String {
+        let result = try await host.command(["do", "central"] + words)
+        #expect(result.status != 0, "\(result.lines)")
+        return result.errors.joined(separator: "\n")
+    }
+
+    @discardableResult
+    func consent(_ person: String = "me", types: String = "weight", since: String = "2000-01-01") async throws
+        -> JSONTree
+    {
+        try await ask("consent", "study=heart", "person=\(person)", "types=\(types)", "since=\(since)")
+    }
+
+    /// Enters a weight by hand, and returns its number.
+    func log(_ value: String, at time: String = "2026-03-15 07:30", person: String = "me") async throws -> Int {
+        let lines = try await command("log", "weight", value, "--at", time, "--person", person, "--yes", "--json")
+        let answer = try #require(JSONTree(Array(lines.joined().utf8)))
+        return try #require(answer["records"]?.list?.first?["number"]?.integer)
+    }
+
+    /// The state of a record's delivery to the centre.
+    func delivery(_ number: Int) async throws -> [String: Any]? {
+        let trace = try await object(["trace", "\(number)", "--json"])
+        return (trace["deliveries"] as? [[String: Any]])?.first
+    }
+
+    /// Waits until a record's newest version has a receipt, and returns it.
+    func receipt(_ number: Int) async throws -> String {
+        while true {
+            if let delivery = try await delivery(number), delivery["state"] as? String == "delivered",
+                let receipt = (delivery["confirmed"] as? [String: Any])?["receipt"] as? String
+            {
+                return receipt
+            }
+        }
+    }
+
+    // MARK: - The centre
+
+    /// What the centre has, oldest first: columns of `central.record` with `|` between them.
+    func rows(_ columns: String = "kind, value") async throws -> [String] {
+        try await sql("SELECT \(columns) FROM central.record ORDER BY seq")
+    }
+
+    /// As the desk, whose own commits wait for no replica.
+    @discardableResult
+    func sql(_ text: String) async throws -> [String] {
+        try await server.sql("SET synchronous_commit = local; \(text)", database: "central")
+    }
+
+    /// Returns when a question to the centre has this answer.
+    func until(_ question: String, is answer: [String]) async throws {
+        while (try? await sql(question)) != answer {}
+    }
+
+    /// Returns what the plugin says is wrong, once it says it with these words.
+    func fault(with words: String) async throws -> String {
+        while true {
+            let text = try await host.command(["status", "--json"]).lines.joined()
+            if let range = text.range(of: words) { return String(text[range]) }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HubProcess
+import JSON
+import Testing
+
+/// Who is not let in, and what a person reads of it.
+@Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason)), .timeLimit(.minutes(5)))
+struct RefusalTests {
+    /// What `hub-central --check` says, and how it ends.
+    private func check(_ scene: CentralScene) async throws -> (code: Int32, text: String) {
+        let section = try String(contentsOfFile: scene.host.configuration, encoding: .utf8)
+            .components(separatedBy: "[plugin.central]\n")[1].split(separator: "\n")
+            .filter { !$0.hasPrefix("grants") && !$0.hasPrefix("enabled") }.joined(separator: "\n")
+        let file = try scene.host.folder.write(section, to: "check.conf")
+        let result = try await ChildProcess("hub-central", ["--check", "--settings", file]).result()
+        return (result.code, result.output + result.errors)
+    }
+
+    @Test func `a certificate of a role that is not one, or of another authority, is refused with what to do`()
+        async throws
+    {
+        let server = try await CentralScene.centre()
+        let scene = try await CentralScene(at: server, login: "hub_other")
+        _ = try await scene.fault(with: "28000")
+        #expect(try await scene.refusal("studies").contains("28000"))
+        let (code, text) = try await check(scene)
+        #expect(code == 77 && text.contains("28000"), "\(text)")
+    }
+
+    @Test func `a certificate that another hub has used is refused`() async throws {
+        let server = try await CentralScene.centre()
+        let first = try await CentralScene(at: server)
+        try await first.until("SELECT hub_id IS NOT NULL FROM central.hub", is: ["t"])
+        let second = try await CentralScene(at: server)
+        let said = try await second.refusal("studies")
+        #expect(said.contains("another hub's") && said.contains("ask the desk for an invitation"), "\(said)")
+        _ = try await second.fault(with: "another hub's")
+    }
+
+    @Test func `a hub that the desk has stopped delivers nothing, and says who to ask`() async throws {
+        let scene = try await CentralScene()
+        try await scene.consent()
+        _ = try await scene.receipt(try await scene.log("70 kg"))
+        try await scene.sql("UPDATE central.hub SET state = 'stopped'")
+        let number = try await scene.log("71 kg", at: "2026-03-16 07:30")
+        _ = try await scene.fault(with: "the desk has stopped this hub")
+        #expect(try await scene.delivery(number)?["state"] as? String == "retrying")
+        #expect(try await scene.rows("value") == ["70"])
+    }
+
+    @Test func `settings that make receipts lie are named, by check and where it works, and nothing is delivered`()
+        async throws
+    {
+        let scene = try await CentralScene(at: try await CentralScene.centre(settings: ["full_page_writes = off"]))
+        _ = try await scene.fault(with: "full_page_writes is off")
+        let (code, text) = try await check(scene)
+        #expect(
+            code == 1 && text.contains("receipts would be untrue") && text.contains("full_page_writes is off"),
+            "\(text)")
+        #expect(try await scene.refusal("consent", "study=heart", "person=me").contains("nothing is delivered"))
+    }
+
+    @Test func `several hosts without a replica are refused, one alone is accepted with a warning`() async throws {
+        let server = try await CentralScene.centre()
+        let one = try await CentralScene(at: server)
+        let (code, text) = try await check(one)
+        #expect(code == 0 && text.contains("A warning: the centre is one host alone"), "\(text)")
+        try await one.consent()
+        let two = try await CentralScene(
+            at: server, hosts: ["127.0.0.1:\(server.port)", "localhost:\(server.port)"])
+        let (refused, said) = try await check(two)
+        #expect(refused == 1 && said.contains("synchronous_standby_names is empty"), "\(said)")
+        #expect(try await two.refusal("studies").contains("synchronous_standby_names is empty"))
+    }
+
+    @Test func `a hub without an invitation says what comes next, and one with a line that is none as well`()
+        async throws
+    {
+        let scene = try await CentralScene(login: nil)
+        _ = try await scene.fault(with: "ask the desk of the centre for an invitation")
+        #expect(try await scene.refusal("enrol").contains("ask the desk of the centre for an invitation"))
+        #expect(try await scene.refusal("enrol", "invite=central://db1/central").contains("expected the whole line"))
+    }
+
+    @Test func `an invitation makes a certificate of the hub's own key, and opens nothing after that`() async throws {
+        let scene = try await CentralScene(login: nil)
+        let server = scene.server
+        try await scene.sql(
+            """
+            CREATE ROLE invite_3fa9 LOGIN PASSWORD 'a-token-for-once-only' IN ROLE invited;
+            INSERT INTO central.invite (role, login, studies, until) VALUES ('invite_3fa9', 'hub_house', '{1}', now() + interval '1 day')
+            """)
+        let line = "central://127.0.0.1:\(server.port)/central?invite=3fa9.a-token-for-once-only"
+        let wrong = try await scene.refusal("enrol", "invite=\(line.replacing("once", with: "0nce"))")
+        #expect(wrong.contains("28P01") && !wrong.contains("0nce"), "\(wrong)")
+        #expect(try await scene.ask("enrol", "invite=\(line)")["state"]?.text == "waiting")
+
+        // The desk signs: the name is the invitation's.
+        let request = try await scene.sql("SELECT csr FROM central.request").joined(separator: "\n")
+        let folder = try TemporaryFolder()
+        let file = try folder.write(request + "\n", to: "request.pem")
+        let signed = "\(folder.path)/signed.pem"
+        let result = try await ChildProcess(
+            "/usr/bin/env",
+            [
+                "openssl", "x509", "-req", "-in", file, "-CA", server.authority, "-CAkey", server.authorityKey, "-days",
+                "30",
+                "-subj", "/CN=hub_house", "-out", signed,
+            ]
+        ).result()
+        try #require(result.code == 0, "\(result.errors)")
+        let certificate = try String(contentsOfFile: signed, encoding: .utf8)
+        let authority = try String(contentsOfFile: server.authority, encoding: .utf8)
+        try await scene.sql(
+            "UPDATE central.request SET signed = now(), certificate = '\(certificate)', ca = '\(authority)'")
+        let enrolled = try await scene.ask("enrol")
+        #expect(enrolled["state"]?.text == "enrolled" && enrolled["login"]?.text == "hub_house")
+        #expect(try await scene.ask("studies").list?.first?["study"]?.text == "heart")
+        try await scene.consent()
+        _ = try await scene.receipt(try await scene.log("70 kg"))
+        #expect(try await scene.refusal("enrol", "invite=\(line)").contains("is enrolled as hub_house"))
+    }
+}

@@ -1,0 +1,193 @@
+import CPostgreSQL
+import Glibc
+
+/// A connection of libpq, used without blocking in it; of one thread.
+final class Link {
+    private let handle: OpaquePointer
+    private let host: ConnectionOptions.Host
+    private let bell: CInt
+    private var notices: [Notice] = []
+
+    /// Connects, and returns when the server has let us in.
+    ///
+    /// Names are looked up in here, as long as the system's resolver takes.
+    /// - Throws: ``PostgreSQLError``; `CancellationError`.
+    init(_ options: ConnectionOptions, _ host: ConnectionOptions.Host, bell: CInt, _ ticket: Ticket) throws {
+        let words = options.words(for: host)
+        let texts = words.map { (strdup($0.name), strdup($0.value)) }
+        defer { for text in texts.flatMap({ [$0.0, $0.1] }) { free(text) } }
+        let names: [UnsafePointer<CChar>?] = texts.map { UnsafePointer($0.0) } + [nil]
+        let values: [UnsafePointer<CChar>?] = texts.map { UnsafePointer($0.1) } + [nil]
+        guard let handle = PQconnectStartParams(names, values, 0) else {
+            throw PostgreSQLError(.host, "connecting", at: host, "no memory")
+        }
+        (self.handle, self.host, self.bell) = (handle, host, bell)
+        // Else a code of the server would not be in the message, and there is no other way to it before there is a connection.
+        PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
+        PQsetNoticeReceiver(
+            handle,
+            { argument, result in
+                guard let argument, let result else { return }
+                Unmanaged<Link>.fromOpaque(argument).takeUnretainedValue().noted(result)
+            }, Unmanaged.passUnretained(self).toOpaque())
+        do {
+            try connect(ticket)
+        } catch {
+            shutDown()
+            throw error
+        }
+    }
+
+    deinit { PQfinish(handle) }
+
+    /// Ends the connection below libpq: what the server has not answered stays unanswered, and nothing asks it to cancel, which would make
+    /// it answer.
+    func shutDown() {
+        let socket = PQsocket(handle)
+        if socket >= 0 { shutdown(socket, CInt(SHUT_RDWR)) }
+    }
+
+    private func noted(_ result: OpaquePointer) {
+        // Bounded: a function may say a notice for each row.
+        guard notices.count < 16 else { return }
+        let code = Self.field("C", of: result) ?? "01000"
+        notices.append(
+            Notice(code: code, message: PostgreSQLError.withoutValues(Self.field("M", of: result) ?? "", code: code)))
+    }
+
+    /// A part of an error or a notice, by the letter of the protocol.
+    private static func field(_ letter: Unicode.Scalar, of result: OpaquePointer) -> String? {
+        PQresultErrorField(result, CInt(letter.value)).map { String(cString: $0) }
+    }
+
+    // MARK: - Connecting
+
+    private func connect(_ ticket: Ticket) throws {
+        guard PQstatus(handle) != CONNECTION_BAD else { throw refusal() }
+        var status = PGRES_POLLING_WRITING
+        while status != PGRES_POLLING_OK {
+            guard status != PGRES_POLLING_FAILED else { throw refusal() }
+            try wait(for: status == PGRES_POLLING_READING ? POLLIN : POLLOUT, ticket, "connecting")
+            status = PQconnectPoll(handle)
+        }
+        guard PQsetnonblocking(handle, 1) == 0 else { throw lost("connecting") }
+    }
+
+    /// Why there is no connection, of libpq's lines the first of the server, or the last.
+    private func refusal() -> PostgreSQLError {
+        let lines = message.split(separator: "\n").map(String.init)
+        for line in lines {
+            guard let match = line.firstMatch(of: /[A-Z]+: {1,2}([0-9A-Z]{5}): (.*)/) else { continue }
+            let code = String(match.1)
+            return PostgreSQLError(
+                PostgreSQLError.kind(of: code), "connecting", at: host, code: code,
+                PostgreSQLError.withoutValues(String(match.2), code: code))
+        }
+        let text = lines.map { $0.replacing(#/^connection to server (at|on socket) .* failed: /#, with: "") }
+            .joined(separator: " ")
+        // libpq has no code for what its own side finds wrong.
+        let isOfIdentity = ["certificate", "alert", "private key", "channel binding", "authentication"].contains {
+            text.contains($0)
+        }
+        return PostgreSQLError(isOfIdentity ? .identity : .host, "connecting", at: host, text)
+    }
+
+    private var message: String { PQerrorMessage(handle).map { String(cString: $0) } ?? "" }
+
+    private func lost(_ doing: String) -> PostgreSQLError {
+        let text = message.split(separator: "\n").joined(separator: " ")
+        return PostgreSQLError(.host, doing, at: host, text.isEmpty ? "the connection was lost" : text)
+    }
+
+    // MARK: - Asking
+
+    /// Sends a statement, and returns what came of it when the server is ready for the next.
+    ///
+    /// - Throws: ``PostgreSQLError``, after which the connection may be used only where the kind is `statement`, or where it is `host` with a
+    ///   code; `CancellationError`.
+    func ask(_ statement: String, _ parameters: [String?], _ doing: String, _ ticket: Ticket) throws -> Answer {
+        notices = []
+        let texts = parameters.map { $0.map { strdup($0) } ?? nil }
+        defer { for text in texts { free(text) } }
+        let values = texts.map { $0.map { UnsafePointer($0) } }
+        guard PQsendQueryParams(handle, statement, CInt(values.count), nil, values, nil, nil, 0) == 1 else {
+            throw lost(doing)
+        }
+        while true {
+            let left = PQflush(handle)
+            guard left >= 0 else { throw lost(doing) }
+            if left == 0 { break }
+            // Also reads: a server that writes while we do would wait for us.
+            try wait(for: POLLIN | POLLOUT, ticket, doing)
+            guard PQconsumeInput(handle) == 1 else { throw lost(doing) }
+        }
+        var answer = Answer()
+        var failure: PostgreSQLError?
+        while let result = try nextResult(ticket, doing) {
+            defer { PQclear(result) }
+            switch PQresultStatus(result) {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: answer = Self.read(result)
+            default:
+                let code = Self.field("C", of: result)
+                let text = Self.field("M", of: result) ?? message.split(separator: "\n").joined(separator: " ")
+                failure = PostgreSQLError(
+                    code.map(PostgreSQLError.kind) ?? .host, doing, at: host, code: code,
+                    PostgreSQLError.withoutValues(text, code: code ?? ""))
+            }
+        }
+        if let failure { throw failure }
+        guard PQstatus(handle) == CONNECTION_OK else { throw lost(doing) }
+        answer.notices = notices
+        return answer
+    }
+
+    private func nextResult(_ ticket: Ticket, _ doing: String) throws -> OpaquePointer? {
+        while PQisBusy(handle) == 1 {
+            try wait(for: POLLIN, ticket, doing)
+            guard PQconsumeInput(handle) == 1 else { throw lost(doing) }
+        }
+        return PQgetResult(handle)
+    }
+
+    private static func read(_ result: OpaquePointer) -> Answer {
+        let width = PQnfields(result)
+        var answer = Answer()
+        answer.columns = (0..<width).map { PQfname(result, $0).map { String(cString: $0) } ?? "" }
+        answer.rows = (0..<PQntuples(result)).map { row in
+            (0..<width).map { column in
+                guard PQgetisnull(result, row, column) == 0, let bytes = PQgetvalue(result, row, column) else {
+                    return nil
+                }
+                let length = Int(PQgetlength(result, row, column))
+                return String(decoding: UnsafeRawBufferPointer(start: bytes, count: length), as: UTF8.self)
+            }
+        }
+        answer.tag = PQcmdStatus(result).map { String(cString: $0) } ?? ""
+        return answer
+    }
+
+    // MARK: - Waiting
+
+    private func wait(for events: CInt, _ ticket: Ticket, _ doing: String) throws {
+        while true {
+            if ticket.isCancelled { throw CancellationError() }
+            let left = ContinuousClock.now.duration(to: ticket.deadline)
+            guard left > .zero else {
+                throw PostgreSQLError(.deadline, doing, at: host, "no answer in time; whether it was done is not known")
+            }
+            let socket = PQsocket(handle)
+            guard socket >= 0 else { throw lost(doing) }
+            var items = [
+                pollfd(fd: socket, events: Int16(events), revents: 0),
+                pollfd(fd: bell, events: Int16(POLLIN), revents: 0),
+            ]
+            // A millisecond more, so that the deadline is over when it wakes.
+            poll(&items, 2, CInt(clamping: Int64(left / .milliseconds(1)) + 1))
+            if items[1].revents != 0 {
+                var rings: eventfd_t = 0
+                eventfd_read(bell, &rings)
+            }
+            if items[0].revents != 0 { return }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""What the functions of the centre answer (Docs/Central.md), against a PostgreSQL of its own: python3 functions.py"""
+import hashlib, json, threading, unittest, uuid
+from server import Server, psycopg2
+
+ANNA, BEN = "6f1c2a9e5b7d4c30", "0a1b2c3d4e5f6071"
+
+
+def ident(key):
+    return str(uuid.UUID(bytes=hashlib.sha256(key.encode()).digest()[:16]))
+
+
+def record(key, seq, value=72.5, person=ANNA, kind="q", type="weight", start="2026-03-15T06:30:05Z", **more):
+    r = {"i": ident(key), "s": seq, "k": kind}
+    if kind not in "rx":
+        r |= {"p": person, "t": type, "a": start, "o": 60, "v": value}
+    return r | more
+
+
+def digest(pairs):
+    x = 0
+    for i, seq in pairs:
+        x ^= int.from_bytes(hashlib.sha256(f"{i} {seq}".encode()).digest()[:8], "big", signed=True)
+    return x
+
+
+class Functions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.s = Server()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.s.__exit__()
+
+    number = 0
+
+    def setUp(self):
+        """A hub of its own, one study, and Anna's consent since January."""
+        Functions.number += 1
+        self.hub, self.name = f"hub_f{self.number}", f"f{self.number}"
+        self.s.hub(self.hub)
+        self.s.study(self.name, ["weight", "heartRate"], self.hub)
+        self.hello("e1")
+        self.consent(ANNA)
+
+    def hello(self, epoch, hub_id=None):
+        return self.s.call(self.hub, "hello_v1(%s, %s, 'test', now())", hub_id or "id-" + self.hub, epoch)
+
+    def consent(self, person, types=("weight",), since="2026-01-01", until=None, study=None):
+        return self.s.call(self.hub, "consent_v1(%s, %s, %s, %s, %s, '\\x00')", study or self.name, person, list(types), since, until)
+
+    def take(self, batch, *records, epoch="e1"):
+        return self.s.call(self.hub, "take_v1(%s, %s, %s, 7)", epoch, batch, json.dumps(records))
+
+    def letters(self, *records, batch=1, epoch="e1"):
+        return self.take(batch, *records, epoch=epoch)["answer"]
+
+    def rows(self):
+        return self.s.do("SELECT kind::text, seq, value, word, person_no, start_at FROM central.record ORDER BY seq", user=self.hub)
+
+    def history(self, key):
+        return self.s.do("SELECT value FROM central.history JOIN central.hub USING (hub_no) WHERE ident = %s AND login = %s ORDER BY seq", (ident(key), self.hub))
+
+    def study_rows(self, name=None, view="study_record"):
+        return self.s.do(f"SELECT value, pseudonym, record FROM central.{view} WHERE study = %s ORDER BY value", (name or self.name,), user="study_" + (name or self.name))
+
+    def test_a_batch_is_stored_once_and_a_repeat_is_had(self):
+        batch = [record("a", 1), record("b", 2, 73)]
+        first = self.take(1, *batch)
+        self.assertEqual(first["answer"], "ss")
+        self.assertRegex(first["receipt"], r"^c1/\d+/1$")
+        self.assertEqual(self.take(1, *batch), {**first, "answer": "hh"})
+        self.assertEqual([r[2] for r in self.rows()], [72.5, 73])
+        self.assertEqual(self.hello("e1")["versions"], 2)
+
+    def test_every_answer_has_a_transaction_of_its_own_also_where_nothing_changes(self):
+        self.take(1, record("a", 1))
+        for text in ("take_v1('e1', 1, '[]')", "take_v1('e1', 1, '%s')" % json.dumps([record("a", 1)]), "digest_v1(0, 9)", "swept_v1(9)", "studies_v1()", "erasure_v1(1)"):
+            c = self.s.connect(self.hub)
+            with c.cursor() as k:
+                k.execute("SELECT central." + text)
+                k.execute("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
+                self.assertTrue(k.fetchone()[0], text)
+            c.close()
+
+    def test_the_newer_version_stays_and_the_older_goes_into_the_history(self):
+        self.assertEqual(self.letters(record("a", 5, 80)), "s")
+        self.assertEqual(self.letters(record("a", 4, 70)), "h")
+        self.assertEqual(self.letters(record("a", 6, 81), record("a", 7, 82)), "hs")
+        self.assertEqual([r[2] for r in self.rows()], [82])
+        self.assertEqual(self.history("a"), [(80,)])
+
+    def test_what_no_consent_covers_is_refused(self):
+        self.consent(BEN, since="2026-03-15", until="2026-03-15")
+        day = dict(person=BEN)
+        self.assertEqual(self.letters(
+            record("p", 1, person="unknown"), record("t", 2, type="heartRate"), record("u", 3, type="x.acme.glow"), record("k", 4, kind="z"),
+            record("before", 5, start="2026-03-14T22:59:59Z", **day), record("first", 6, start="2026-03-14T23:00:00Z", **day),
+            record("last", 7, start="2026-03-15T22:59:59Z", **day), record("after", 8, start="2026-03-15T23:00:00Z", **day)), "ccttcssc")
+
+    def test_what_was_taken_back_keeps_no_value_and_is_told_to_those_who_follow(self):
+        self.letters(record("a", 1, 71.25, w="word", b={"method": "m"}))
+        self.assertEqual(self.letters(record("a", 2, kind="r")), "s")
+        self.assertEqual(self.rows()[0][:4], ("r", 2, None, None))
+        self.assertEqual(self.study_rows(), [])
+        self.assertEqual(self.s.do("SELECT gone, value FROM central.study_change", user="study_" + self.name), [(True, None)])
+        self.assertEqual(self.letters(record("never", 3, kind="r")), "s")
+        self.assertEqual(self.rows()[1][4:], (None, None))
+        self.assertEqual(self.letters(record("a", 4, 71.5)), "s")
+        self.assertEqual([r[0] for r in self.study_rows()], [71.5])
+
+    def test_what_was_erased_in_the_house_leaves_its_identity_alone(self):
+        self.letters(record("a", 1, 71.25))
+        self.letters(record("a", 2, 71.75))
+        self.letters(record("b", 3, 60))
+        self.assertEqual(self.history("a"), [(71.25,)])
+        self.assertEqual(self.letters(record("a", 4, 99, kind="x", p=ANNA, t="weight", w="w", a="2026-03-15T06:30:05Z")), "s")
+        self.assertEqual(self.history("a"), [])
+        self.assertIn(("x", 4, None, None, None, None), self.rows())
+        self.assertEqual([r[0] for r in self.study_rows()], [60])
+        self.assertEqual(self.s.do("SELECT count(*) FROM central.study_change WHERE gone", user="study_" + self.name), [(1,)])
+        self.assertEqual(self.letters(record("a", 4, kind="x")), "h")
+        self.assertEqual(self.letters(record("a", 3, 71.25)), "h")
+
+    def test_a_record_that_becomes_anothers_leaves_the_first(self):
+        self.letters(record("a", 1))
+        self.consent(BEN)
+        before = self.study_rows()
+        self.assertEqual(self.letters(record("a", 2, kind="r"), record("a", 3, person=BEN)), "hs")
+        after = self.study_rows()
+        self.assertNotEqual(before[0][1:], after[0][1:])
+        self.assertEqual(self.s.do("SELECT record FROM central.study_change WHERE gone", user="study_" + self.name), [(before[0][2],)])
+
+    def test_refusals(self):
+        self.assertEqual(self.hello("e1", "another"), {"refused": "another hub"})
+        self.s.hub(f"hub_g{self.number}")
+        self.assertEqual(self.s.call(f"hub_g{self.number}", "hello_v1(%s, 'e1', '', now())", "id-" + self.hub), {"refused": "another hub"})
+        self.assertEqual(self.take(1, *[record(str(i), i) for i in range(1001)]), {"refused": "limit"})
+        self.assertEqual(self.take(1, epoch="e9"), {"refused": "epoch"})
+        self.hello("e2")
+        self.assertEqual(self.take(1), {"refused": "epoch"})
+        self.assertEqual(self.hello("e1"), {"refused": "epoch"})
+        self.assertEqual(self.consent(ANNA, types=["bodyFatPercentage"]), {"refused": "types"})
+        self.assertEqual(self.consent(ANNA, study="none"), {"refused": "study"})
+        self.assertEqual(self.s.call(self.hub, "withdraw_v1(%s, 'nobody', true)", self.name), {"refused": "person"})
+        self.assertEqual(self.s.call(self.hub, "erasure_v1(999)"), {"refused": "login"})
+        for state in ("paused", "stopped"):
+            self.s.do("UPDATE central.hub SET state = %s WHERE login = %s", (state, self.hub))
+            self.assertEqual(self.take(1, epoch="e2"), {"refused": state})
+            self.assertEqual(self.hello("e2"), {"refused": state})
+
+    def test_a_session_that_does_not_wait_is_refused(self):
+        c = self.s.connect(self.hub, options="-c synchronous_commit=off")
+        with c.cursor() as k:
+            k.execute("SELECT central.take_v1('e1', 1, '[]')")
+            self.assertEqual(k.fetchone()[0], {"refused": "settings"})
+            k.execute("SELECT central.hello_v1(%s, 'e1', '', now()) -> 'settings'", ("id-" + self.hub,))
+            self.assertEqual(k.fetchone()[0], ["synchronous_commit", "single"])
+        c.close()
+
+    def test_two_batches_of_a_hub_come_one_after_the_other(self):
+        c = self.s.connect(self.hub)
+        k = c.cursor()
+        k.execute("SELECT central.take_v1('e1', 1, %s)", (json.dumps([record("a", 1)]),))
+        answers = []
+        other = threading.Thread(target=lambda: answers.append(self.letters(record("a", 1), batch=1)))
+        other.start()
+        while not self.s.do("SELECT 1 FROM pg_stat_activity WHERE usename = %s AND wait_event_type = 'Lock'", (self.hub,)):
+            pass
+        c.commit()
+        other.join()
+        self.assertEqual(answers, ["h"])
+        c.close()
+
+    def test_after_a_restore_of_the_hub_only_what_differs_is_sent_again(self):
+        self.letters(*[record(f"k{i}", i) for i in range(1, 11)])
+        self.letters(record("k3", 11, 90), record("new", 12))         # after the backup at 10
+        said = self.hello("e2")
+        self.assertEqual((said["era"], said["reconcile"]), (2, True))
+        ask = lambda a, b: self.s.call(self.hub, "digest_v1(%s, %s)", a, b)
+        self.assertEqual(ask(4, 10), {"rows": 7, "digest": digest((ident(f"k{i}"), i) for i in range(4, 11))})
+        self.assertEqual(ask(1, 3)["rows"], 2)                        # k3 differs: this range is sent again
+        self.assertEqual(self.letters(*[record(f"k{i}", i) for i in range(1, 4)], epoch="e2"), "sss")
+        self.assertEqual(self.s.call(self.hub, "swept_v1(10)"), {"rows": 1})
+        self.assertEqual(self.s.do("SELECT seq FROM central.record WHERE flags & 16 <> 0", user=self.hub), [(12,)])
+        self.assertEqual(ask(1, 100), {"rows": 10, "digest": digest((ident(f"k{i}"), i) for i in range(1, 11))})
+        self.assertFalse(self.hello("e2")["reconcile"])
+        self.assertEqual(self.letters(record("new", 11), epoch="e2"), "s")
+        self.assertEqual(self.s.do("SELECT count(*) FROM central.record WHERE flags & 16 <> 0", user=self.hub), [(0,)])
+
+    def test_withdrawing_stops_at_once_and_is_erased_with_proof(self):
+        other = self.name + "b"
+        self.s.study(other, ["weight", "heartRate"], self.hub)
+        self.consent(ANNA, types=["weight", "heartRate"])
+        self.consent(ANNA, types=["heartRate"], since="2026-02-01", study=other)
+        self.consent(BEN)
+        self.letters(record("w", 1), record("old", 2, 61, type="heartRate", start="2026-01-15T12:00:00Z"), record("heart", 3, 62, type="heartRate"), record("ben", 4, 90, person=BEN))
+        self.letters(record("w", 5, 73), record("heart", 6, 63, type="heartRate"))
+        pseudonym = self.study_rows()[0][1]
+        said = self.s.call(self.hub, "withdraw_v1(%s, %s, true)", self.name, ANNA)
+        self.assertEqual([r[0] for r in self.study_rows()], [90])
+        self.assertEqual([r[0] for r in self.study_rows(other)], [63])
+        self.assertEqual(self.letters(record("late", 7)), "c")
+        state = lambda: self.s.call(self.hub, "erasure_v1(%s)", said["erasure"])
+        self.assertEqual((state()["state"], state()["left"]), ("asked", None))
+        self.assertEqual(self.s.call(self.hub, "withdraw_v1(%s, %s, true)", self.name, ANNA), said)
+        self.s.do("CALL central.erase_v1(1)")
+        self.assertEqual({k: state()[k] for k in ("state", "rows", "left", "files")}, {"state": "done", "rows": 3, "left": 0, "files": None})
+        self.assertEqual([r[2] for r in self.rows()], [90, 63])
+        self.assertEqual((self.history("w"), self.history("heart")), ([], [(62,)]))
+        self.consent(ANNA)
+        self.letters(record("again", 8))
+        self.assertNotIn(pseudonym, [r[1] for r in self.study_rows()])
+
+    def test_groups_below_the_minimum_are_hidden(self):
+        self.consent(BEN)
+        self.letters(record("a", 1, 70), record("b", 2, 80, person=BEN), record("c", 3, 75, start="2026-04-15T06:30:05Z"))
+        self.assertEqual(self.s.do("SELECT week::text, persons, n, mean FROM central.study_week", user="study_" + self.name), [("2026-03-09", 2, 2, 75)])
+        self.s.do("UPDATE central.study SET rows = false WHERE name = %s", (self.name,))
+        for view in ("study_record", "study_change", "study_person"):
+            self.assertEqual(self.s.do(f"SELECT count(*) FROM central.{view}", user="study_" + self.name), [(0,)], view)
+        self.assertEqual(self.s.do("SELECT count(*) FROM central.study_week", user="study_" + self.name), [(1,)])
+
+    def test_two_studies_cannot_put_their_rows_side_by_side(self):
+        other = self.name + "c"
+        self.s.study(other, ["weight"], self.hub)
+        self.consent(ANNA, study=other)
+        self.letters(record("a", 1, b={"series": "mean30", "plugin": "sami", "zone": "Europe/Berlin", "device": "020000003001"}))
+        one, two = self.study_rows()[0], self.study_rows(other)[0]
+        self.assertEqual(one[0], two[0])
+        self.assertNotEqual(one[1:], two[1:])
+        self.assertEqual(self.s.do("SELECT body FROM central.study_record", user="study_" + self.name), [({"series": "mean30", "plugin": "sami"},)])
+
+    def test_nothing_appears_beneath_the_horizon(self):
+        c = self.s.connect(self.hub)
+        k = c.cursor()
+        k.execute("SELECT central.take_v1('e1', 1, %s)", (json.dumps([record("slow", 1, 1)]),))
+        self.s.hub(f"hub_h{self.number}")
+        quick = f"hub_h{self.number}"
+        self.s.do("INSERT INTO central.offer SELECT hub_no, study_no FROM central.hub, central.study WHERE login = %s AND name = %s", (quick, self.name))
+        self.s.call(quick, "hello_v1(%s, 'e1', '', now())", quick)
+        self.s.call(quick, "consent_v1(%s, %s, '{weight}', '2026-01-01', NULL, NULL)", self.name, BEN)
+        self.s.call(quick, "take_v1('e1', 1, %s)", json.dumps([record("quick", 1, 2, person=BEN)]))
+        reader, seen, place = "study_" + self.name, [], 0
+        for last in (False, True):
+            if last:
+                c.commit()
+            horizon = self.s.call(reader, "horizon_v1()")
+            seen += [r[0] for r in self.s.do("SELECT value FROM central.study_change WHERE changed >= %s AND changed < %s", (place, horizon), user=reader)]
+            place = horizon
+        self.assertEqual(sorted(seen), [1, 2])
+        c.close()
+
+    def test_months_come_and_go_whole(self):
+        self.letters(record("a", 1))
+        self.letters(record("a", 2))
+        self.s.do("DROP TABLE " + ", ".join(f"central.{r[0]}" for r in self.s.do("SELECT relname FROM pg_class WHERE relname ~ '^history_[0-9]{6}$' AND relkind = 'r'")))
+        self.letters(record("a", 3))
+        self.s.do("UPDATE central.history SET superseded = now() - interval '3 months'")
+        self.letters(record("a", 4))
+        self.s.do("CALL central.months_v1(6)")
+        self.assertEqual(self.s.do("SELECT count(*) FROM central.history_rest"), [(0,)])
+        self.assertEqual(self.s.do("SELECT count(*) FROM central.history"), [(2,)])
+        self.s.do("CALL central.months_v1(2)")
+        self.assertEqual(self.s.do("SELECT count(*) FROM central.history"), [(1,)])
+        self.assertEqual(self.s.do("SELECT count(*) FROM pg_attribute a JOIN pg_inherits i ON i.inhrelid = a.attrelid WHERE i.inhparent IN ('central.history'::regclass, 'central.record'::regclass)"
+                                   " AND attname IN ('value', 'word', 'body') AND attstattarget <> 0"), [(0,)])
+        self.assertRaises(psycopg2.Error, self.s.do, "CALL central.months_v1(0)")
+
+    def test_figures_have_no_value_and_no_person(self):
+        self.letters(record("a", 1, 71.125))
+        said = dict((r[0], r[3]) for r in self.s.do("SELECT * FROM central.metrics_v1()"))
+        self.assertEqual((said["central_incarnation"], said["central_hub_backlog"]), (1, 7))
+        self.assertNotIn(71.125, said.values())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,109 @@
+"""A PostgreSQL of its own for a test: a folder, a Unix socket, and TLS on a port of the loopback where it is asked for. Ends with its test.
+
+Needs PostgreSQL 15 (apt postgresql-15) and psycopg2 (.ci/setup test has it in .build/python-central)."""
+import glob, os, pwd, shutil, socket, subprocess, sys, tempfile
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+sys.path.insert(0, os.path.join(ROOT, ".build/python-central"))
+import psycopg2  # noqa: E402
+
+SCHEMA = sorted(glob.glob(os.path.join(ROOT, "Plugins/Central/Schema/*.sql")))
+BIN = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/bin")
+
+
+def owner():
+    """Whom the server runs as: PostgreSQL refuses to be root."""
+    return pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+
+
+class Server:
+    """`with Server() as s: s.connect("hub_1")`. Who logs in by the socket is believed; `hba` are lines for those who come by TLS."""
+
+    def __init__(self, settings=(), hba=(), migrated=True):
+        self.folder = tempfile.mkdtemp(prefix="hub-central-")
+        who = owner()
+        os.chown(self.folder, who.pw_uid, who.pw_gid)
+        self.data, self.port = os.path.join(self.folder, "pg"), 5432
+        self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale", "C.UTF-8", "--no-sync")
+        lines = [f"unix_socket_directories = '{self.folder}'", "listen_addresses = ''", "log_error_verbosity = terse", "max_connections = 40",
+                 "log_checkpoints = off", "password_encryption = 'scram-sha-256'", *settings]
+        if hba:
+            with socket.socket() as s:
+                s.bind(("127.0.0.1", 0))
+                self.port = s.getsockname()[1]
+            lines += ["listen_addresses = '127.0.0.1'", f"port = {self.port}"]
+            with open(os.path.join(self.data, "pg_hba.conf"), "w") as f:
+                f.write("local all all trust\n" + "\n".join(hba) + "\n")
+        with open(os.path.join(self.data, "postgresql.conf"), "a") as f:
+            f.write("\n".join(lines) + "\n")
+        self.log = os.path.join(self.folder, "log")
+        self.start()
+        if migrated:
+            self.migrate()
+
+    def run(self, program, *arguments):
+        who = owner()
+        change = dict(user=who.pw_uid, group=who.pw_gid, extra_groups=[]) if os.geteuid() == 0 else {}
+        done = subprocess.run([os.path.join(BIN, program), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, cwd=self.folder, env={**os.environ, "LC_ALL": "C", "HOME": self.folder}, **change)
+        if done.returncode:
+            raise RuntimeError(f"{program} ended with {done.returncode}: {done.stdout[-2000:]}")
+        return done.stdout
+
+    def start(self):
+        self.run("pg_ctl", "-D", self.data, "-l", self.log, "-w", "start")
+
+    def stop(self, how="fast"):
+        self.run("pg_ctl", "-D", self.data, "-m", how, "-w", "stop")
+
+    def connect(self, user="postgres", database="central", **more):
+        return psycopg2.connect(host=self.folder, port=self.port, user=user, dbname=database, **more)
+
+    def do(self, text, values=None, user="postgres"):
+        """One statement in a transaction of its own; its rows, if it has any."""
+        c = self.connect(user)
+        try:
+            c.autocommit = True
+            with c.cursor() as k:
+                k.execute(text, values)
+                return k.fetchall() if k.description else None
+        finally:
+            c.close()
+
+    def call(self, user, text, *values):
+        """What a hub's function answers."""
+        return self.do("SELECT central." + text, values, user)[0][0]
+
+    def migrate(self):
+        c = self.connect(database="postgres")
+        c.autocommit = True
+        c.cursor().execute("CREATE DATABASE central")
+        c.close()
+        c = self.connect()
+        for no, path in enumerate(SCHEMA, 1):
+            with open(path) as f, c, c.cursor() as k:
+                k.execute(f.read())
+                k.execute("RESET ROLE; INSERT INTO central.migration (no, name) VALUES (%s, %s)", (no, os.path.basename(path)))
+        c.close()
+
+    def study(self, name, types, *hubs, group=2, rows=True, ends=None):
+        """A study and its reader, `study_NAME`, offered to these hubs. Types are made where there are none."""
+        self.do(f"CREATE ROLE study_{name} LOGIN IN ROLE staff")
+        for t in types:
+            self.do("INSERT INTO central.type (id, unit) VALUES (%s, 'kg') ON CONFLICT DO NOTHING", (t,))
+        self.do("INSERT INTO central.study (name, title, reader, types, min_group, rows, ends) SELECT %s, %s, %s, array_agg(type_no), %s, %s, %s FROM central.type WHERE id = ANY (%s)",
+                (name, name, "study_" + name, group, rows, ends, list(types)))
+        for h in hubs:
+            self.do("INSERT INTO central.offer SELECT hub_no, study_no FROM central.hub, central.study WHERE login = %s AND name = %s", (h, name))
+
+    def hub(self, login):
+        self.do(f"CREATE ROLE {login} LOGIN IN ROLE hub")
+        self.do("INSERT INTO central.hub (login) VALUES (%s)", (login,))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.stop("immediate")
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)

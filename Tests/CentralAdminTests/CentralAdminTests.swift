@@ -1,0 +1,33 @@
+import Foundation
+import HubProcess
+import Testing
+
+@testable import hub_central_admin
+
+/// The centre, against servers of its own: what Tests/Central tries without three hosts.
+///
+/// `make test-central` has those.
+@Suite(
+    .enabled(if: Need.postgresql.isMet, "\(Need.postgresql.reason)"),
+    .enabled(if: Need.psycopg.isMet, "\(Need.psycopg.reason)"))
+struct CentralAdminTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Central")
+        .standardizedFileURL.path
+
+    @Test(arguments: ["functions", "attack", "erasure", "admin"])
+    func `the centre answers as its document says`(_ script: String) async throws {
+        let program = ["erasure", "admin"].contains(script) ? [Programs.path("hub-central-admin")] : []
+        let result = try await ChildProcess("/usr/bin/python3", ["\(Self.folder)/\(script).py"] + program).result()
+        #expect(result.code == 0, "\(result.output)\n\(result.errors)")
+    }
+
+    @Test func `the program has all migrations that there are`() throws {
+        let schema = URL(filePath: Self.folder).appending(path: "../../Plugins/Central/Schema").standardizedFileURL
+        let names = try FileManager.default.contentsOfDirectory(atPath: schema.path).sorted()
+        #expect(names == Migrations.all.map { "\($0.name).sql" })
+        for migration in Migrations.all {
+            let text = try Data(contentsOf: schema.appending(path: "\(migration.name).sql"))
+            #expect(Array(text) == migration.text)
+        }
+    }
+}

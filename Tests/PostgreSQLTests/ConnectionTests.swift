@@ -1,0 +1,200 @@
+import Foundation
+import HubProcess
+import PostgreSQL
+import Testing
+
+/// A connection to a real server.
+@Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason)))
+struct ConnectionTests {
+    private let limit = Duration.seconds(60)
+
+    private func local(_ server: PostgreSQLServer, as user: String = "postgres") -> ConnectionOptions {
+        var options = ConnectionOptions(
+            hosts: [.init(server.socket, port: server.port)], database: "postgres", user: user, security: .none)
+        options.patience = limit
+        return options
+    }
+
+    private func failure(_ body: () async throws -> Void) async throws -> PostgreSQLError {
+        do { try await body() } catch let error as PostgreSQLError { return error }
+        throw NothingFailed()
+    }
+
+    private struct NothingFailed: Error {}
+
+    @Test func `rows come back as texts under their columns, null as null, and every double as it was`() async throws {
+        let server = try await PostgreSQLServer()
+        let connection = try await Connection.open(local(server))
+        let values = ["72.3", "-0", "5e-324", "1.7976931348623157e+308", "0.1", nil]
+        let answer = try await connection.query(
+            "SELECT $1::text AS word, v::float8 AS value FROM unnest($2::float8[]) v",
+            ["ä \" \n", "{\(values.map { $0 ?? "NULL" }.joined(separator: ","))}"],
+            within: limit)
+        #expect(answer.columns == ["word", "value"])
+        #expect(answer.rows.map { $0[0] } == Array(repeating: "ä \" \n", count: 6))
+        #expect(answer.rows.map { $0[1].flatMap { Double($0) } } == values.map { $0.flatMap { Double($0) } })
+        #expect(answer["word"] == "ä \" \n" && answer["none"] == nil && answer.tag == "SELECT 6")
+    }
+
+    @Test func `an error says host, code and the server's sentence, and no value, and the connection goes on`()
+        async throws
+    {
+        let server = try await PostgreSQLServer()
+        let connection = try await Connection.open(local(server))
+        let wrong = try await failure {
+            try await connection.query("SELECT $1::float8", ["72.3 secret"], doing: "reading a weight", within: limit)
+        }
+        #expect(wrong.kind == .statement && wrong.code == "22P02")
+        #expect(
+            wrong.description
+                == "\(connection.host): reading a weight: 22P02 invalid input syntax for type double precision: \"…\"")
+        let missing = try await failure { try await connection.query("SELECT * FROM nothing", within: limit) }
+        #expect(missing.code == "42P01" && missing.description.contains("relation \"nothing\" does not exist"))
+        #expect(try await connection.query("SELECT 1 AS one", within: limit)["one"] == "1")
+    }
+
+    @Test func `a COMMIT after a statement that failed says that it was rolled back`() async throws {
+        let server = try await PostgreSQLServer()
+        let connection = try await Connection.open(local(server))
+        try await connection.query("BEGIN", within: limit)
+        _ = try await failure { try await connection.query("SELECT 1/0", within: limit) }
+        #expect(try await connection.commit(within: limit) == .rolledBack)
+        try await connection.query("BEGIN", within: limit)
+        #expect(try await connection.commit(within: limit) == .done)
+    }
+
+    @Test func `a COMMIT whose wait for a replica was cancelled is doubtful`() async throws {
+        let server = try await PostgreSQLServer(settings: ["synchronous_standby_names = 'nowhere'"])
+        let options = local(server)
+        // Its own commits wait for nothing.
+        func other(_ text: String) async throws -> [String] {
+            try await server.sql("SET synchronous_commit = local; \(text)")
+        }
+        _ = try await other("CREATE TABLE t (i int)")
+        let connection = try await Connection.open(options)
+        try await connection.query("BEGIN", within: limit)
+        try await connection.query("INSERT INTO t VALUES (1)", within: limit)
+        async let commit = connection.commit(within: limit)
+        var cancelled: [String] = []
+        while cancelled.isEmpty {
+            cancelled = try await other(
+                "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+        }
+        guard case .doubtful(let notices) = try await commit else {
+            Issue.record("it was taken for a receipt")
+            return
+        }
+        #expect(notices.map(\.code) == ["01000"])
+        #expect(notices[0].message.contains("canceling wait for synchronous replication"))
+    }
+
+    @Test func `the host that takes writes is found among several, and what the others said is told`() async throws {
+        let server = try await PostgreSQLServer()
+        let free = try FreePort.next()
+        var options = local(server)
+        options.hosts.insert(.init("127.0.0.1", port: free), at: 0)
+        #expect(try await Connection.open(options).host == options.hosts[1])
+        try await server.sql("CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on")
+        options.user = "reader"
+        let error = try await failure { _ = try await Connection.open(options) }
+        #expect(error.kind == .host && error.host == nil)
+        #expect(error.description.contains("127.0.0.1:\(free): connecting: Connection refused"))
+        #expect(error.description.contains("session is read-only"))
+        options.mustWrite = false
+        #expect(try await Connection.open(options).host == options.hosts[1])
+    }
+
+    @Test func `a server that does not answer in time is given up, and the next call says so`() async throws {
+        let server = try await PostgreSQLServer()
+        let connection = try await Connection.open(local(server))
+        server.freeze(true)
+        let late = try await failure { try await connection.query("SELECT 1", within: .milliseconds(200)) }
+        #expect(late.kind == .deadline && late.description.contains("no answer in time"))
+        server.freeze(false)
+        let after = try await failure { try await connection.query("SELECT 1", within: limit) }
+        #expect(after.kind == .host && after.description.contains("was given up before"))
+    }
+
+    @Test func `a call whose task is cancelled ends with its connection`() async throws {
+        let server = try await PostgreSQLServer()
+        let connection = try await Connection.open(local(server))
+        let call = Task { try await connection.query("SELECT pg_sleep(100000)", within: .seconds(100_000)) }
+        while try await server.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'").isEmpty {}
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        let after = try await failure { try await connection.query("SELECT 1", within: limit) }
+        #expect(after.kind == .host)
+    }
+
+    @Test func `a server that is killed is a host's fault, and another connection finds it again`() async throws {
+        let server = try await PostgreSQLServer()
+        let connection = try await Connection.open(local(server))
+        server.kill()
+        let lost = try await failure { try await connection.query("SELECT 1", within: limit) }
+        #expect(lost.kind == .host)
+        try await server.start()
+        #expect(try await Connection.open(local(server)).query("SELECT 1 AS one", within: limit)["one"] == "1")
+    }
+
+    // MARK: - Who is who
+
+    private func secured(
+        _ server: PostgreSQLServer, as user: String, _ security: ConnectionOptions.Security,
+        at name: String = "127.0.0.1"
+    ) -> ConnectionOptions {
+        var options = local(server, as: user)
+        (options.hosts, options.security) = ([.init(name, port: server.port)], security)
+        return options
+    }
+
+    @Test func `a certificate lets in the role that it names, and no other`() async throws {
+        let server = try await PostgreSQLServer()
+        try await server.sql("CREATE ROLE hub; CREATE ROLE anna LOGIN IN ROLE hub; CREATE ROLE ben LOGIN IN ROLE hub")
+        let anna = try await server.certificate("anna")
+        let security = ConnectionOptions.Security.certificate(
+            authority: server.authority, own: anna.certificate, key: anna.key)
+        let connection = try await Connection.open(secured(server, as: "anna", security))
+        #expect(try await connection.query("SELECT session_user AS me", within: limit)["me"] == "anna")
+        let other = try await failure { _ = try await Connection.open(secured(server, as: "ben", security)) }
+        #expect(other.kind == .identity && other.code == "28000")
+
+        // One of another authority, and a server of another.
+        let stranger = try await PostgreSQLServer()
+        let foreign = try await stranger.certificate("anna")
+        let refused = try await failure {
+            _ = try await Connection.open(
+                secured(
+                    server, as: "anna",
+                    .certificate(authority: server.authority, own: foreign.certificate, key: foreign.key)))
+        }
+        #expect(refused.kind == .identity, "\(refused)")
+        let pretender = try await failure {
+            _ = try await Connection.open(
+                secured(
+                    server, as: "anna",
+                    .certificate(authority: stranger.authority, own: anna.certificate, key: anna.key)))
+        }
+        #expect(pretender.kind == .identity && pretender.description.contains("certificate verify failed"))
+        let name = try await failure {
+            _ = try await Connection.open(secured(server, as: "anna", security, at: "127.0.0.2"))
+        }
+        #expect(name.kind == .host || name.kind == .identity)
+        let keyless = try await failure {
+            _ = try await Connection.open(
+                secured(server, as: "anna", .certificate(authority: server.authority, own: "/none", key: "/none")))
+        }
+        #expect(keyless.kind == .identity, "\(keyless)")
+    }
+
+    @Test func `a password lets in by SCRAM with channel binding, and is in no error`() async throws {
+        let server = try await PostgreSQLServer()
+        try await server.sql("CREATE ROLE invited; CREATE ROLE guest LOGIN PASSWORD 'open sesame' IN ROLE invited")
+        let connection = try await Connection.open(secured(server, as: "guest", .password("open sesame")))
+        #expect(try await connection.query("SELECT session_user AS me", within: limit)["me"] == "guest")
+        let wrong = try await failure {
+            _ = try await Connection.open(secured(server, as: "guest", .password("close sesame")))
+        }
+        #expect(wrong.kind == .identity && wrong.code == "28P01")
+        #expect(!wrong.description.contains("sesame"))
+    }
+}

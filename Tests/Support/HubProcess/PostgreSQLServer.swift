@@ -1,0 +1,178 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A real PostgreSQL of a test's own: at 127.0.0.1 with TLS, and at a Unix socket where it trusts everyone; killed and started again on the
+/// same files, which are gone with it.
+///
+/// Roles of the group `hub` log in with a certificate of its authority, those of `invited` with a password; `postgres` owns it.
+public final class PostgreSQLServer: Sendable {
+    private let folder: TemporaryFolder
+    public let port: Int
+    private let process = Mutex<ChildProcess?>(nil)
+
+    /// Where the programs of the newest version are that is installed; `nil` where none is.
+    static let programs: String? = {
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+        return versions.compactMap(Int.init).sorted(by: >).map { "/usr/lib/postgresql/\($0)/bin" }
+            .first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
+    }()
+
+    /// PostgreSQL does not run as root.
+    private static let owner: (user: uid_t, group: gid_t)? =
+        geteuid() == 0 ? getpwnam("postgres").map { ($0.pointee.pw_uid, $0.pointee.pw_gid) } : nil
+
+    public static let isInstalled = programs != nil && (geteuid() != 0 || owner != nil)
+
+    /// Makes a cluster and starts it.
+    ///
+    /// - Parameter settings: lines of `postgresql.conf` beside the usual ones.
+    public init(settings: [String] = []) async throws {
+        folder = try TemporaryFolder()
+        port = try FreePort.next()
+        try own(folder.path)
+        try await run(
+            "initdb", ["--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "-D", data])
+        try await Self.openssl([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+            "-subj", "/CN=An authority", "-keyout", authorityKey, "-out", authority,
+        ])
+        let own = try await certificate("localhost", alternative: "DNS:localhost,IP:127.0.0.1")
+        for file in [authority, own.certificate, own.key] { try self.own(file) }
+        try append(
+            [
+                "listen_addresses = '127.0.0.1'", "port = \(port)", "unix_socket_directories = '\(folder.path)'",
+                "max_connections = 30", "shared_buffers = '32MB'", "ssl = on", "ssl_ca_file = '\(authority)'",
+                "ssl_cert_file = '\(own.certificate)'", "ssl_key_file = '\(own.key)'",
+            ] + settings, to: "\(data)/postgresql.conf")
+        try await setAccess()
+        try await start()
+    }
+
+    deinit { kill() }
+
+    private var data: String { folder.path + "/data" }
+    /// The folder of the Unix socket.
+    public var socket: String { folder.path }
+    /// The certificate of who signs the others.
+    public var authority: String { folder.path + "/authority.pem" }
+    public var authorityKey: String { folder.path + "/authority.key" }
+
+    private func own(_ path: String) throws {
+        guard let owner = Self.owner else { return }
+        guard chown(path, owner.user, owner.group) == 0 else { throw Tool.Missing(description: "chown \(path) failed") }
+    }
+
+    private func append(_ lines: [String], to path: String) throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(lines.map { "\($0)\n" }.joined().utf8))
+        try file.close()
+    }
+
+    /// Who is let in, and how; a running server learns it by `SELECT pg_reload_conf()`.
+    private func setAccess() async throws {
+        let lines = ["local all all trust", "hostssl all +hub all cert", "hostssl all +invited all scram-sha-256"]
+        try (lines.joined(separator: "\n") + "\n").write(
+            toFile: "\(data)/pg_hba.conf", atomically: false, encoding: .utf8)
+    }
+
+    private func words(_ program: String, _ arguments: [String]) -> [String] {
+        let words = ["\(Self.programs ?? "")/\(program)"] + arguments
+        guard let owner = Self.owner else { return words }
+        return ["/usr/bin/setpriv", "--reuid=\(owner.user)", "--regid=\(owner.group)", "--clear-groups"] + words
+    }
+
+    private func child(_ program: String, _ arguments: [String]) throws -> ChildProcess {
+        let words = words(program, arguments)
+        // Not where the tests are: its user may not look there.
+        return try ChildProcess("/usr/bin/env", ["--chdir=/", "--"] + words)
+    }
+
+    @discardableResult
+    private func run(_ program: String, _ arguments: [String]) async throws -> String {
+        let result = try await child(program, arguments).result()
+        guard result.code == 0 else {
+            throw Tool.Missing(description: "\(program) ended with \(result.code): \(result.errors)")
+        }
+        return result.output
+    }
+
+    private static func openssl(_ arguments: [String]) async throws {
+        let result = try await ChildProcess("/usr/bin/env", ["openssl"] + arguments).result()
+        guard result.code == 0 else { throw Tool.Missing(description: "openssl: \(result.errors)") }
+    }
+
+    // MARK: - Life
+
+    /// Starts it, and returns when it takes connections.
+    public func start() async throws {
+        while true {
+            let child = try child("postgres", ["-D", data])
+            if await !child.errorLines(count: 1, where: { $0.contains("ready to accept connections") }).isEmpty {
+                return process.withLock { $0 = child }
+            }
+            // What was killed may still hold its memory for a moment.
+            let said = child.errorLines.joined(separator: "\n")
+            guard said.contains("pre-existing shared memory") || said.contains("lock file \"postmaster.pid\"") else {
+                throw Tool.Missing(description: "PostgreSQL did not start:\n\(said)")
+            }
+        }
+    }
+
+    /// Ends it at once, every process of it, as a power cut would.
+    public func kill() {
+        guard let child = process.withLock({ $0.take() }) else { return }
+        let all = [child.pid] + Self.children(of: child.pid)
+        for pid in all { Glibc.kill(pid, SIGKILL) }
+    }
+
+    /// Stops every process of it where it is, or has them go on.
+    public func freeze(_ isFrozen: Bool) {
+        guard let pid = process.withLock({ $0?.pid }) else { return }
+        for pid in [pid] + Self.children(of: pid) { Glibc.kill(pid, isFrozen ? SIGSTOP : SIGCONT) }
+    }
+
+    private static func children(of parent: pid_t) -> [pid_t] {
+        let path = "/proc/\(parent)/task/\(parent)/children"
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        return text.split(separator: " ").compactMap { pid_t($0) }
+    }
+
+    // MARK: - What a test does with it
+
+    /// Runs statements, or commands of psql, as `postgres` or another role at the Unix socket; returns rows with `|` between columns.
+    ///
+    /// - Throws: with what psql said, when one fails.
+    @discardableResult
+    public func sql(_ text: String, database: String = "postgres", as user: String = "postgres") async throws
+        -> [String]
+    {
+        let file = try folder.write(text, to: "\(UInt64.random(in: 0 ... .max)).sql")
+        defer { unlink(file) }
+        try own(file)
+        let output = try await run(
+            "psql",
+            [
+                "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", socket, "-p", "\(port)", "-U", user, "-d",
+                database,
+                "-f", file,
+            ])
+        return output.split(separator: "\n").map(String.init)
+    }
+
+    /// Makes a key, and a certificate of the authority for a role of this name: files that their owner alone reads.
+    public func certificate(
+        _ name: String, alternative: String? = nil
+    ) async throws -> (certificate: String, key: String) {
+        let files = (certificate: "\(folder.path)/\(name).pem", key: "\(folder.path)/\(name).key")
+        try await Self.openssl(
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                "-CA", authority, "-CAkey", authorityKey, "-subj", "/CN=\(name)", "-addext",
+                "basicConstraints=critical,CA:FALSE", "-keyout", files.key, "-out", files.certificate,
+            ] + (alternative.map { ["-addext", "subjectAltName=\($0)"] } ?? []))
+        chmod(files.key, 0o600)
+        return files
+    }
+}
