@@ -56,6 +56,27 @@ import Testing
         #expect(try String(contentsOfFile: script + ".asked", encoding: .utf8) == #"{"count":3}"#)
     }
 
+    @Test func `a program that ends before it has read what it is asked gives no answer, and harms no other`()
+        async throws
+    {
+        let folder = try Folder()
+        let script = try folder.script("hub-hasty", "exit 3")
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    let question = PluginQuestion(
+                        path: script, arguments: ["--check-settings"], reach: .unconfined,
+                        input: String(repeating: "x", count: 1_000_000), patience: .seconds(60))
+                    guard case .failure(let failure) = await question.ask({ .success($0.count) }) else {
+                        Issue.record("a program that says nothing has answered")
+                        return
+                    }
+                    #expect(failure.hasEnded && failure.reason.contains("exit code 3"), "\(failure.reason)")
+                }
+            }
+        }
+    }
+
     @Test func `a program that is not enabled need not be there`() async throws {
         let folder = try Folder()
         let text = "[plugin.gone]\nenabled = false\n[plugin.lost]\nenabled = true\n"

@@ -59,7 +59,12 @@ struct PluginQuestion: Sendable {
                     let result = try await run(
                         .path(FilePath(command.program)), arguments: Arguments(command.words),
                         environment: .custom(Dictionary(variables, uniquingKeysWith: { $1 })), platformOptions: options,
-                        input: .string(input), output: .bytes(limit: Self.longest), error: .bytes(limit: Self.longest))
+                        input: .inputWriter, output: .bytes(limit: Self.longest), error: .bytes(limit: Self.longest)
+                    ) { execution in
+                        // A program that ends before it has read this breaks the pipe; how it ended tells the story. (An input that the
+                        // library writes by itself is not closed then, for which the library ends this process.)
+                        if !input.isEmpty { _ = try? await execution.standardInputWriter.write(input) }
+                    }
                     guard result.terminationStatus.isSuccess else {
                         let words = PrintedAnswer.lastWords(withoutLauncher(result.standardError))
                         let hasEnded = if case .exited = result.terminationStatus { true } else { false }
