@@ -72,8 +72,15 @@ import Testing
 
     @Test func `at the end of stdin BYE is said, for a hub that ends this plugin alone still hears it`() async throws {
         let scene = try await Scene()
-        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
-        await scene.hub.hellos(1)
+        let isOpen = Gate()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.untilSession(beyond: 0)
+                await isOpen.open()
+                await hub.untilStopped()
+            }, at: scene.place)
+        // Before it has been welcomed there is nothing to end.
+        await isOpen.wait()
         run.loseHub()
         await scene.hub.byes(1)
         #expect(await run.end() == .done)
