@@ -69,11 +69,12 @@ import Testing
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// All of this project, with the settings and the stand-in of their folders.
+    /// All of this project, with the settings and the stand-in of their folders, but Central, which delivers nothing before a person has
+    /// agreed to it.
     private static let bundled: [String] = {
         let plugins = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Plugins")
         let names = (try? FileManager.default.contentsOfDirectory(atPath: plugins.standardizedFileURL.path)) ?? []
-        return names.filter { $0 != "README.md" }.sorted()
+        return names.filter { !["README.md", "Central"].contains($0) }.sorted()
     }()
 
     /// All beside each other: most of the time they wait.
