@@ -59,6 +59,8 @@ import Testing
     @Test func `a program that ends before it has read what it is asked gives no answer, and harms no other`()
         async throws
     {
+        // As the hub does.
+        signal(SIGPIPE, SIG_IGN)
         let folder = try Folder()
         let script = try folder.script("hub-hasty", "exit 3")
         await withTaskGroup(of: Void.self) { group in
