@@ -26,7 +26,12 @@ public enum CSVColumn: String, CaseIterable, Sendable {
 
     /// A record's line, with its line feed.
     public static func line(_ record: StoredRecord, _ columns: [CSVColumn]) -> String {
-        columns.map { quoted(spreadsheetSafe($0.text(of: record) ?? "")) }.joined(separator: ",") + "\n"
+        line(of: columns.map { $0.text(of: record) ?? "" }) + "\n"
+    }
+
+    /// A line of any fields, without its line feed.
+    public static func line(of fields: [String]) -> String {
+        fields.map { quoted(spreadsheetSafe($0)) }.joined(separator: ",")
     }
 
     /// The field, so that no spreadsheet takes text for a formula.

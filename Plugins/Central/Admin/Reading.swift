@@ -73,7 +73,7 @@ struct ExportCommand: AsyncParsableCommand {
             var output: [UInt8] = []
             for row in page {
                 switch format {
-                case .csv: output += (row.map { Self.field($0 ?? "") }.joined(separator: ",") + "\n").utf8
+                case .csv: output += (CSVColumn.line(of: row.map { $0 ?? "" }) + "\n").utf8
                 case .fhir:
                     if let record = Self.stored(row) {
                         fhir.write(ExportItem(record, json: []), to: &output)
@@ -98,13 +98,6 @@ struct ExportCommand: AsyncParsableCommand {
         } else {
             complain("\(written) records\(told.isEmpty ? "" : "; left out: \(told)")")
         }
-    }
-
-    /// RFC 4180, and no spreadsheet takes a text for a formula.
-    private static func field(_ text: String) -> String {
-        var text = text
-        if let first = text.first, "=+-@\t\r".contains(first), Double(text) == nil { text = "'" + text }
-        return text.contains { ",\"\n\r".contains($0) } ? "\"\(text.replacing("\"", with: "\"\""))\"" : text
     }
 
     /// The row as the hub's own records are written out; nil where it is not a quantity.

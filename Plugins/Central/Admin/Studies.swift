@@ -148,7 +148,7 @@ struct StudyCommand: AsyncParsableCommand {
             abstract: "End a study: no consent holds from then on, and nothing more is taken for it.",
             discussion: """
                 Without --erase its records stay where another study needs them, and where not,
-                as long as nobody asks for their erasure; its readers see nothing any more.
+                until someone asks for their erasure; its readers see nothing any more.
                 With --erase what no other consent covers is erased by the next run of erase.
 
                 Examples:

@@ -14,7 +14,7 @@ GRANT hub, invited, staff TO central_desk WITH ADMIN OPTION;
 CREATE SCHEMA central AUTHORIZATION central_owner;
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
--- What is not granted, nobody has: functions are everyone's by default.
+-- Functions are everyone's by default; here each is granted by name.
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 
 CREATE TABLE migration (no int PRIMARY KEY, name text NOT NULL, applied timestamptz NOT NULL DEFAULT now());

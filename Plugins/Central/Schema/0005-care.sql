@@ -2,7 +2,7 @@
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
 
--- The next months exist; those that ended more than `keep` months ago go, whole. What came into the rest, because nobody called this, is divided.
+-- The next months exist; those that ended more than `keep` months ago go, whole. What came into the rest while this was not called is divided.
 CREATE PROCEDURE months_v1(keep int) LANGUAGE plpgsql SET search_path = central, pg_temp AS $$ DECLARE m date; p text; BEGIN
     IF keep < 1 THEN RAISE 'keep at least 1 month of history, not %', keep USING ERRCODE = 'invalid_parameter_value'; END IF;
     FOR m IN SELECT generate_series(date_trunc('month', least(now(), (SELECT min(superseded) FROM history_rest)) AT TIME ZONE 'UTC'),

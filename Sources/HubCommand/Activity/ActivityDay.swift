@@ -1,3 +1,4 @@
+import HealthExports
 import HealthText
 import HubWire
 import JSON
@@ -30,15 +31,15 @@ struct ActivityDay {
         let header =
             ["date", "person", "source", "computed"]
             + ActivityFigures.all.flatMap { [$0.name, "\($0.name)Goal", "\($0.name)Unit"] }
-        return [CSVLine.text(header)]
+        return [CSVColumn.line(of: header)]
             + days.map { day in
                 let cells = ActivityFigures.all.flatMap { _, _, figure in
                     figure(day.summary).map { figure in
                         [NumberWriter.text(figure.value), figure.goal.map(NumberWriter.text) ?? "", figure.unit]
                     } ?? ["", "", ""]
                 }
-                return CSVLine.text(
-                    [day.date.text, person, day.record?.source.words ?? "", day.record == nil ? "true" : "false"]
+                return CSVColumn.line(
+                    of: [day.date.text, person, day.record?.source.words ?? "", day.record == nil ? "true" : "false"]
                         + cells)
             }
     }

@@ -1,3 +1,4 @@
+import HealthExports
 import HealthText
 import HubClient
 import HubWire
@@ -77,24 +78,15 @@ extension StatisticsPage {
             ["\(row.count)"] + figures.map { row[$0].map(NumberText.shortest) ?? "" }
         }
         let header = ["from", "to", "type", "person", "unit"] + (hasSources ? ["source"] : []) + ["count"]
-        var lines = [CSVLine.text(header + figures.map(\.rawValue))]
+        var lines = [CSVColumn.line(of: header + figures.map(\.rawValue))]
         for interval in intervals {
             let begin = [interval.from, interval.to, type, person, unit]
-            lines.append(CSVLine.text(begin + (hasSources ? [""] : []) + numbers(interval.figures)))
+            lines.append(CSVColumn.line(of: begin + (hasSources ? [""] : []) + numbers(interval.figures)))
             for part in interval.sources ?? [] {
-                lines.append(CSVLine.text(begin + [part.source.words] + numbers(part.figures)))
+                lines.append(CSVColumn.line(of: begin + [part.source.words] + numbers(part.figures)))
             }
         }
         return lines
-    }
-}
-
-/// A line for spreadsheets (RFC 4180).
-enum CSVLine {
-    static func text(_ cells: [String]) -> String {
-        cells.map { cell in
-            cell.contains { ",\"\r\n".contains($0) } ? "\"\(cell.replacing("\"", with: "\"\""))\"" : cell
-        }.joined(separator: ",")
     }
 }
 
