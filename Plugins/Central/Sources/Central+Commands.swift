@@ -152,8 +152,11 @@ extension CentralParts {
                 "\(name) does not ask for \(others.joined(separator: ", ")); it asks for \(study.types.joined(separator: ", "))"
             )
         }
-        let today = hub.clock.time.text
-        let since = call.arguments["since"]?.string ?? String(today.prefix(10))
+        let now = hub.clock.time
+        // Their own day, as are all days of a consent.
+        let zone = hub.persons.first { $0.name == person.name }?.zone ?? "UTC"
+        let today = LocalDay.of(now, sampleZone: nil, personZone: zone)?.text ?? String(now.text.prefix(10))
+        let since = call.arguments["since"]?.string ?? today
         let until = call.arguments["until"]?.string
         guard until.map({ $0 >= since }) ?? true else { throw CommandFailure("until", "until is before since") }
         let before = try await book.find(name, person.uid)
@@ -165,7 +168,7 @@ extension CentralParts {
         try await book.put(
             Consent(
                 study: name, person: person.uid, name: person.name, types: types, since: since, until: until,
-                wordsDigest: Digests.sha256(study.words.utf8), ordinal: (before?.ordinal ?? 0) + 1, given: today))
+                wordsDigest: Digests.sha256(study.words.utf8), ordinal: (before?.ordinal ?? 0) + 1, given: now.text))
         // What was taken back between the two subscriptions is known to neither.
         if before != nil { try await hub.state.set(BackgroundWork.compareKey, to: .integer(1)) }
         try await hub.renewWants()

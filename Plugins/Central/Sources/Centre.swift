@@ -54,13 +54,38 @@ actor Centre {
         try await inTurn { try await self.ask(try await self.open(), name, statement, parameters) }
     }
 
-    /// Gives records, and returns what the centre has of them for good.
+    /// What became of one record for good.
+    enum Outcome: Sendable {
+        case answered(Taken.Letter, receipt: String)
+        /// The centre has no form for it.
+        case impossible(CentreFailure)
+    }
+
+    /// Gives records at the centre's pace, and returns what became of each.
     ///
+    /// Where the centre cannot take what is among them they are halved, until it stands alone.
     /// - Parameters:
     ///   - epoch: of the records.
     ///   - backlog: about how many wait behind them.
-    ///   - isWanted: asked when it is this batch's turn.
-    func take(
+    ///   - isWanted: asked when it is a batch's turn.
+    func give(
+        _ records: [WireRecord], epoch: String, backlog: Int64?, isWanted: @escaping @Sendable () async throws -> Bool
+    ) async throws -> [Outcome] {
+        do {
+            let taken = try await take(records, epoch: epoch, backlog: backlog, isWanted: isWanted)
+            // The records are there: who stops now has a receipt all the same.
+            if taken.pause > 0 { try? await Task.sleep(for: .milliseconds(min(taken.pause, 60_000))) }
+            return taken.letters.map { .answered($0, receipt: taken.receipt) }
+        } catch let failure as CentreFailure where failure.kind == .data {
+            guard records.count > 1 else { return [.impossible(failure)] }
+            let middle = records.count / 2
+            let first = try await give(Array(records[..<middle]), epoch: epoch, backlog: backlog, isWanted: isWanted)
+            return first
+                + (try await give(Array(records[middle...]), epoch: epoch, backlog: backlog, isWanted: isWanted))
+        }
+    }
+
+    private func take(
         _ records: [WireRecord], epoch: String, backlog: Int64?, isWanted: @escaping @Sendable () async throws -> Bool
     ) async throws -> Taken {
         let text = "[\(records.map(\.json).joined(separator: ","))]"

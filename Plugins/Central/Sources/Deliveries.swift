@@ -26,33 +26,26 @@ struct Deliveries: Sendable {
         return results
     }
 
-    /// Gives them in one batch; halves it where the centre cannot take it, until what it is about stands alone.
     private func give(_ records: [WireRecord], _ consent: Consent, _ last: Cursor) async throws -> [DeliveryResult] {
         do {
             let (book, want) = (book, consent.want)
-            let taken = try await centre.take(records, epoch: last.epoch, backlog: backlog(behind: last)) {
+            return try await centre.give(records, epoch: last.epoch, backlog: backlog(behind: last)) {
                 try await book.active(want: want) != nil
-            }
-            try await rest(taken.pause)
-            return taken.letters.map { Self.result($0, taken.receipt, consent) }
-        } catch let failure as CentreFailure where failure.kind == .data {
-            guard records.count > 1 else { return [.refused(reason: failure.description)] }
-            let middle = records.count / 2
-            let first = try await give(Array(records[..<middle]), consent, last)
-            return first + (try await give(Array(records[middle...]), consent, last))
+            }.map { Self.result($0, consent) }
         } catch let failure as CentreFailure {
             throw DeliveryFailure.retry(after: Self.pause(after: failure.kind), failure.description)
         }
     }
 
-    private static func result(_ letter: Taken.Letter, _ receipt: String, _ consent: Consent) -> DeliveryResult {
-        switch letter {
-        case .stored, .had: .delivered(receipt: receipt)
-        case .noConsent:
+    private static func result(_ outcome: Centre.Outcome, _ consent: Consent) -> DeliveryResult {
+        switch outcome {
+        case .answered(.stored, let receipt), .answered(.had, let receipt): .delivered(receipt: receipt)
+        case .answered(.noConsent, _):
             .refused(
                 reason:
                     "the centre has no consent for it: \(consent.study) may be over there; consent again to deliver it")
-        case .noType: .refused(reason: "no study of the centre asks for this type")
+        case .answered(.noType, _): .refused(reason: "no study of the centre asks for this type")
+        case .impossible(let failure): .refused(reason: failure.description)
         }
     }
 
@@ -69,12 +62,5 @@ struct Deliveries: Sendable {
     private func backlog(behind last: Cursor) -> Int64? {
         guard let identity = hub.identity, identity.epoch == last.epoch else { return nil }
         return max(0, identity.head - last.sequence)
-    }
-
-    /// The pace that the centre asks for.
-    private func rest(_ milliseconds: Int) async throws {
-        guard milliseconds > 0 else { return }
-        // The records are there: who stops now has a receipt all the same.
-        try? await Task.sleep(for: .milliseconds(min(milliseconds, 60_000)))
     }
 }

@@ -85,28 +85,20 @@ struct Reconciliation: Sendable {
             let records = answer.records.filter { range.contains($0.sequence) }.compactMap { Self.wire($0, consents) }
             if !records.isEmpty {
                 let book = book
-                // Halves until what it is about stands alone: nothing is kept back for what the centre cannot take.
-                try await give(records, epoch) { try await book.active() == consents }
-                sent += records.count
+                let outcomes = try await centre.give(records, epoch: epoch, backlog: nil) {
+                    try await book.active() == consents
+                }
+                for outcome in outcomes {
+                    if case .impossible(let failure) = outcome {
+                        hub.logger.warning("the centre cannot take a record", metadata: ["centre.reason": "\(failure)"])
+                    } else {
+                        sent += 1
+                    }
+                }
             }
             guard let last = answer.records.last?.sequence, last < range.upperBound else { break }
         }
         return sent
-    }
-
-    private func give(
-        _ records: [WireRecord], _ epoch: String, _ isWanted: @escaping @Sendable () async throws -> Bool
-    ) async throws {
-        do {
-            _ = try await centre.take(records, epoch: epoch, backlog: nil, isWanted: isWanted)
-        } catch let failure as CentreFailure where failure.kind == .data {
-            guard records.count > 1 else {
-                return hub.logger.warning("the centre cannot take a record", metadata: ["centre.reason": "\(failure)"])
-            }
-            let middle = records.count / 2
-            try await give(Array(records[..<middle]), epoch, isWanted)
-            try await give(Array(records[middle...]), epoch, isWanted)
-        }
     }
 
     /// What the centre must have of a record by any consent; `nil`: nothing.

@@ -44,14 +44,14 @@ final class CentralScene: Sendable {
     ///   - server: a centre; one of its own if not given.
     ///   - login: whose certificate the hub has; `nil`: none.
     ///   - settings: more of the plugin's section.
-    ///   - persons: others than `me`.
+    ///   - persons: others than `me`, each with a zone.
     init(
         at server: PostgreSQLServer? = nil, login: String? = "hub_house", hosts: [String]? = nil, settings: String = "",
-        persons: [String] = []
+        persons: [(name: String, zone: String)] = []
     ) async throws {
         files = try TemporaryFolder()
         self.server = if let server { server } else { try await Self.centre() }
-        var lines = persons.map { "[person.\($0)]\n" }
+        var lines = persons.map { "[person.\($0.name)]\nzone = \"\($0.zone)\"\n" }
         lines += ["[plugin.central]", "enabled = true", "grants = { owner = [\"forget-sink\"] }", settings]
         if let login {
             let made = try await self.server.certificate(login)

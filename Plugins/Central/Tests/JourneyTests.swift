@@ -29,7 +29,7 @@ struct JourneyTests {
     }
 
     @Test func `edits, retractions, another person and erasure follow, each with its receipt`() async throws {
-        let scene = try await CentralScene(persons: ["ben"])
+        let scene = try await CentralScene(persons: [("ben", "Europe/Berlin")])
         try await scene.consent("me")
         try await scene.consent("ben")
         let number = try await scene.log("72.5 kg")
@@ -100,5 +100,22 @@ struct JourneyTests {
         // Agreed again: from the beginning of the new consent, and what was withdrawn stays known.
         try await scene.consent(since: "2026-02-06")
         try await scene.until("SELECT value FROM central.record", is: ["72"])
+    }
+
+    @Test func `a consent without a first day begins with the person's own today`() async throws {
+        // Somewhere it is always another day than here.
+        let zones = [("east", "Pacific/Kiritimati"), ("west", "Etc/GMT+12")]
+        let scene = try await CentralScene(persons: zones.map { (name: $0.0, zone: $0.1) })
+        for (person, zone) in zones {
+            func today() throws -> String {
+                var calendar = Calendar(identifier: .gregorian)
+                calendar.timeZone = try #require(TimeZone(identifier: zone))
+                let parts = calendar.dateComponents([.year, .month, .day], from: Date())
+                return String(format: "%04d-%02d-%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
+            }
+            let before = try today()
+            let look = try await scene.ask("consent", "study=heart", "person=\(person)", "--dry-run")
+            #expect(try [before, today()].contains(look["since"]?.text ?? ""), "\(person)")
+        }
     }
 }
