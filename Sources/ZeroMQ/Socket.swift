@@ -14,6 +14,8 @@ public struct Socket: ~Copyable {
     /// The messaging pattern a socket speaks.
     public enum Kind: Sendable, Hashable, CaseIterable {
         case pair, pub, sub, req, rep, dealer, router, pull, push, xpub, xsub
+        /// The bytes of connections themselves: each message is the name of its connection, and bytes.
+        case stream
 
         var number: CInt {
             switch self {
@@ -28,6 +30,7 @@ public struct Socket: ~Copyable {
             case .push: ZMQ_PUSH
             case .xpub: ZMQ_XPUB
             case .xsub: ZMQ_XSUB
+            case .stream: ZMQ_STREAM
             }
         }
     }

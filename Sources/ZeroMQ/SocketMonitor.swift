@@ -32,6 +32,9 @@ public struct ConnectionEvent: Hashable, Sendable {
         /// The two ends do not speak the same protocol; one of libzmq's `ZMQ_PROTOCOL_ERROR_…` numbers.
         case handshakeProtocolError(number: Int)
         /// The connection broke during the handshake, with its `errno` (0: the peer closed it).
+        ///
+        /// Also instead of ``handshakeMismatched``, where the peer has read this end's greeting before it has sent its own:
+        /// ``PeerGreeting`` finds out.
         case handshakeFailed(CInt)
         /// The socket closed or stopped being monitored; nothing follows.
         case monitorStopped

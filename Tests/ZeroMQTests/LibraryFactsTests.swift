@@ -137,6 +137,31 @@ import ZeroMQ
         }
     }
 
+    @Test func `an endpoint's greeting says which log-in it asks for, also where it closed before it told`() throws {
+        let context = try Context()
+        let directory = try TemporaryDirectory()
+        func kind(_ endpoint: String) throws -> String? {
+            var greeting = try PeerGreeting(of: endpoint, in: context)
+            while try greeting.socket.wait(for: .readable, upTo: .seconds(10)) == .readable {
+                if let kind = try greeting.receive() { return kind }
+            }
+            return nil
+        }
+        try withHandler(context) {
+            for transport in [directory.endpoint("plugin"), "tcp://127.0.0.1:*"] {
+                let open = try Socket(.router, in: context)
+                #expect(try kind(open.bind(transport)) == "NULL")
+                let plain = try Socket(.router, in: context)
+                try plain.set(.plainServer, to: true)
+                #expect(try kind(plain.bind(transport)) == "PLAIN")
+                let curve = try Socket(.router, in: context)
+                try curve.set(.curveServer, to: true)
+                try curve.set(.curveSecretKey, to: CurveKeyPair.generate().secretKey)
+                #expect(try kind(curve.bind(transport)) == "CURVE")
+            }
+        }
+    }
+
     @Test func `CURVE peers are known by their key`() throws {
         let context = try Context()
         try withHandler(context) {

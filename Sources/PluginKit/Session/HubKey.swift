@@ -66,6 +66,15 @@ extension HubAddress {
         }
     }
 
+    /// The kind of log-in this end has, as ZeroMQ names it.
+    var mechanism: String {
+        switch logIn {
+        case .key: "CURVE"
+        case .token: "PLAIN"
+        case nil: "NULL"
+        }
+    }
+
     /// Why there can be no log-in at this door, and what to do.
     var mismatch: String {
         switch logIn {

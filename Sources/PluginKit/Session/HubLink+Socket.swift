@@ -84,10 +84,24 @@ extension HubLink {
                 fail(WireError(.forbidden, address.refusal, closed: true))
             case .handshakeMismatched:
                 fail(WireError(.forbidden, address.mismatch, closed: true))
+            case .handshakeFailed: askForLogIn()
             case .disconnected: disconnected()
             default: break
             }
         }
+    }
+
+    /// The hub may have closed because it asks for a log-in of another kind, and have had no time to say so.
+    private func askForLogIn() {
+        guard let greeting = try? PeerGreeting(of: address.door, in: context) else { return }
+        loop.watch(greeting.socket) { [weak self] _ in self?.assumeIsolated { $0.readGreeting() } }
+        self.greeting = consume greeting
+    }
+
+    private func readGreeting() {
+        guard let kind = try? greeting?.receive() else { return }
+        greeting = nil
+        if kind != address.mechanism { fail(WireError(.forbidden, address.mismatch, closed: true)) }
     }
 
     /// A new connection is a new peer to the hub: a session that the machine takes for open is none, which the answer to

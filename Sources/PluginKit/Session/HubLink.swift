@@ -56,6 +56,8 @@ package actor HubLink {
     var socket: Socket?
     var monitor: SocketMonitor?
     var watch: PollLoop.Registration?
+    /// Asks what kind of log-in there is, after a handshake that ended without a reason.
+    var greeting: PeerGreeting?
     var timer: PollLoop.Timer?
     var incoming = Multipart()
     /// Whether there is a connection.
@@ -189,6 +191,7 @@ package actor HubLink {
         timer?.cancel()
         watch = nil
         monitor = nil
+        greeting = nil
         socket = nil
         signal.finish()
     }
