@@ -135,7 +135,7 @@ struct Exist: SinkPlugin {
         }
         let profile: ExistService.Profile
         do {
-            profile = try await exporter.countingLogIn { [token] in try await service.profile(token) }
+            profile = try await exporter.profile(of: token)
         } catch let error as CloudError {
             throw CommandFailure("service", error.message)
         }

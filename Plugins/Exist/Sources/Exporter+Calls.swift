@@ -71,13 +71,16 @@ extension Exporter {
         try await save(months)
     }
 
-    /// Makes a call of a log-in, which no limit holds up: it counts as every other.
-    func countingLogIn<Value: Sendable>(_ call: @Sendable () async throws -> Value) async throws -> Value {
+    /// Asks who a new token belongs to, which no limit holds up: it counts as every other call, and a 429 to it makes the
+    /// others wait.
+    func profile(of token: OAuthToken) async throws -> ExistService.Profile {
         try await alone { exporter in
             exporter.account.calls.append(exporter.now)
             try await exporter.save()
             defer { exporter.account.answered(at: exporter.now) }
-            return try await call()
+            let answer = try await exporter.service.profileAnswer(token)
+            if answer.status == 429 { _ = try await exporter.refusal(answer) }
+            return try ExistService.profile(in: answer)
         }
     }
 

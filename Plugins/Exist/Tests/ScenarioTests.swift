@@ -199,6 +199,23 @@ import WebFaults
         await scene.end(run)
     }
 
+    @Test func `after 429 to a log-in nothing is called before its time is over`() async throws {
+        let scene = try await ExistScene()
+        let run = try await scene.loggedIn()
+        try await scene.control("faults", #"["too-many=600@profile*1"]"#, method: "PUT")
+        guard case .failed("service", let reason) = try await scene.logIn() else {
+            Issue.record("the log-in was not told of 429")
+            return
+        }
+        #expect(reason.contains("429"), "\(reason)")
+        let known = try await scene.calls().count
+        let results = try await scene.deliver([try ExistScene.day("2024-05-20", 80)])
+        let wait = try #require(results.wait)
+        #expect(wait > 500_000 && wait <= 600_001)
+        #expect(try await scene.calls().count == known)
+        await scene.end(run)
+    }
+
     @Test func `no more calls than the setting allows are made in an hour`() async throws {
         let scene = try await ExistScene(["calls_per_hour": .integer(6)], switches: ["rate_limit": "6"], rate: 3_600)
         let run = try await scene.loggedIn()

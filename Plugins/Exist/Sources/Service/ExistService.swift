@@ -70,7 +70,15 @@ struct ExistService: Sendable {
     /// Who a token belongs to; the way to find out whether it is one.
     /// - Throws: ``LogInRefused`` when it is none.
     func profile(_ token: OAuthToken) async throws -> Profile {
-        let answer = try await client.send(Self.profile.authorized(token.accessToken))
+        try Self.profile(in: await profileAnswer(token))
+    }
+
+    func profileAnswer(_ token: OAuthToken) async throws -> CloudAnswer {
+        try await client.send(Self.profile.authorized(token.accessToken))
+    }
+
+    /// - Throws: ``LogInRefused`` where the answer says that the token is none.
+    static func profile(in answer: CloudAnswer) throws -> Profile {
         if answer.status == 401 || answer.status == 403 { throw LogInRefused("Exist does not know this token") }
         return try answer.successful().json(Profile.self)
     }
