@@ -185,7 +185,7 @@ let package = Package(
         tests(
             "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "HubStore", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
-        module("AppleExport", ["Compression", "Digests", "Files", "JSON", "Samples"]),
+        module("AppleExport", ["Compression", "Digests", "Files", "HubWire", "JSON", "Samples"]),
         tests(
             "AppleExportTests", ["AppleExport", "HubProcess", "HubWire", "JSON", "Samples", "Seeds"],
             resources: [.copy("Exports")]),

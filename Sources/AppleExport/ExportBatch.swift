@@ -1,9 +1,10 @@
+public import HubWire
 import JSON
 import Samples
 
 /// Some records of an export, as text, those that are stored together in groups.
 public struct ExportBatch: Sendable {
-    public var groups: [[[UInt8]]] = []
+    public var groups = GroupedRecords()
     /// For each record of `groups`, in their order, what it is of.
     public var marks: [Mark] = []
     /// How far the XML was read when all of it had been taken: what was given up to there need not be given again.
@@ -18,14 +19,14 @@ public struct ExportBatch: Sendable {
     public var count: Int { marks.count }
 
     mutating func append(_ record: [UInt8], _ mark: Mark) {
-        groups.append([record])
+        groups.append(record)
         marks.append(mark)
     }
 }
 
 extension ExportBatch {
     /// What identifies a record that this module has made, but for its plugin.
-    public static func identity(of record: [UInt8]) -> (device: String?, account: String?, key: String) {
+    public static func identity(of record: ArraySlice<UInt8>) -> (device: String?, account: String?, key: String) {
         // Members in this order, and no text before them that could look like one: quotes within texts are escaped.
         func text(_ mark: StaticString) -> String? {
             record.withUnsafeBufferPointer { bytes in

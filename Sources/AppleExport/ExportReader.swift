@@ -8,28 +8,30 @@ import Samples
 public final class ExportReader {
     let package: ExportPackage
     let options: ExportOptions
-    var tokenizer: XMLTokenizer
-    public internal(set) var account = ExportAccount()
+    // One task reads, and no property is handed on while it is being changed: the check of that at each access would be a twelfth of
+    // the time of an import.
+    @exclusivity(unchecked) var tokenizer: XMLTokenizer
+    @exclusivity(unchecked) public internal(set) var account = ExportAccount()
 
-    var times = ExportTimeReader()
-    var utc = UTCWriter()
-    var keys = ExportKeys()
+    @exclusivity(unchecked) var times = ExportTimeReader()
+    @exclusivity(unchecked) var utc = UTCWriter()
+    @exclusivity(unchecked) var keys = ExportKeys()
     var metadataReader = MetadataReader()
-    var types = ByteCache<TypeEntry>(bound: 1_024)
+    @exclusivity(unchecked) var types = ByteCache<TypeEntry>(bound: 1_024)
     var typesByID: [TypeID: TypeEntry] = [:]
     var typeIndex: [TypeID: Int] = [:]
-    var sources = ByteCache<SourceEntry>()
+    @exclusivity(unchecked) var sources = ByteCache<SourceEntry>()
     var sourceIndex: [String: Int] = [:]
     lazy var noSource = SourceEntry(nil, options) { self.index(ofSource: $0) }
-    var versions = ByteCache<MetadataEntry>()
-    var devices = ByteCache<MetadataEntry>()
+    @exclusivity(unchecked) var versions = ByteCache<MetadataEntry>()
+    @exclusivity(unchecked) var devices = ByteCache<MetadataEntry>()
 
-    var batch = ExportBatch()
-    var draft = Draft()
-    var output: [UInt8] = []
+    @exclusivity(unchecked) var batch = ExportBatch()
+    @exclusivity(unchecked) var draft = Draft()
+    @exclusivity(unchecked) var output: [UInt8] = []
     /// The token that was read has not been used.
-    var isPending = false
-    var token = XMLTokenizer.Token.end
+    @exclusivity(unchecked) var isPending = false
+    @exclusivity(unchecked) var token = XMLTokenizer.Token.end
     var members = MemberRegister()
     let deferred: DeferredRecords
     var namedFiles: Set<String> = []

@@ -105,16 +105,16 @@ package struct ExportImport: Sendable {
     }
 
     /// A call that is refused as a whole is given group by group, so that it costs only the group that it was refused for.
-    private func give(_ groups: [[[UInt8]]], _ link: HubLink) async throws -> [RecordResult] {
+    private func give(_ groups: GroupedRecords, _ link: HubLink) async throws -> [RecordResult] {
         do throws(GiveError) {
             return try await link.store(groups, isBackfill: true)
         } catch {
             guard error.code == .refused || error.code == .invalid else { throw error }
             guard groups.count > 1 else {
-                return groups.joined().map { _ in .rejected(.group, reason: error.message) }
+                return groups.records.map { _ in .rejected(.group, reason: error.message) }
             }
             let middle = groups.count / 2
-            return try await give(Array(groups[..<middle]), link) + give(Array(groups[middle...]), link)
+            return try await give(groups[0..<middle], link) + give(groups[middle..<groups.count], link)
         }
     }
 
@@ -124,7 +124,7 @@ package struct ExportImport: Sendable {
     private func look(_ batch: ExportBatch, _ link: HubLink) async throws -> [RecordResult] {
         var known: Set<String> = []
         var decoder = StoredRecordDecoder()
-        let identities = batch.groups.joined().map { ExportBatch.identity(of: $0) }
+        let identities = batch.groups.records.map { ExportBatch.identity(of: $0) }
         var rest = Set(identities.map(\.key)).sorted()[...]
         while !rest.isEmpty {
             let keys = Array(rest.prefix(900))

@@ -123,7 +123,8 @@ package final class Publisher: Sendable {
     private func results(of groups: [[GivenRecord]], from link: HubLink) async throws(GiveError) -> [JSONTree] {
         guard !groups.isEmpty else { return [] }
         do throws(GiveError) {
-            let results = try await link.store(groups.map { $0.map(\.bytes) }, isBackfill: isBackfill)
+            let results = try await link.store(
+                GroupedRecords(groups.map { $0.map(\.bytes) }), isBackfill: isBackfill)
             note(results)
             return zip(groups.joined(), results).map { Answer.result($1, of: $0) }
         } catch {

@@ -64,7 +64,7 @@ struct Reading {
     private mutating func take(_ reader: ExportReader, _ count: Int) throws {
         var decoder = RecordDecoder(plugin: "apple-health", registry: try Reading.registry())
         while let batch = try reader.next(count) {
-            #expect(batch.marks.count == batch.groups.joined().count)
+            #expect(batch.marks.count == batch.groups.records.count)
             for group in batch.groups {
                 groups.append(group.map { String(decoding: $0, as: UTF8.self) })
                 for bytes in group {

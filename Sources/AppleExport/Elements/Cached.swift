@@ -20,8 +20,9 @@ final class TypeEntry {
     let isEaten: Bool
     /// Whether the hub takes no sample of it without further metadata.
     let required: [String]
-    var units = ByteCache<UnitEntry>(bound: 32, longest: 256)
-    var values = ByteCache<ValueEntry>(bound: 32, longest: 256)
+    // As of the reader that has it, ``ExportReader``.
+    @exclusivity(unchecked) var units = ByteCache<UnitEntry>(bound: 32, longest: 256)
+    @exclusivity(unchecked) var values = ByteCache<ValueEntry>(bound: 32, longest: 256)
 
     init(
         _ id: TypeID, health: HealthType?, kind: SampleKind, index: Int, isWanted: Bool, name: String? = nil

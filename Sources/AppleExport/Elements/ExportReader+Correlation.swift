@@ -1,3 +1,4 @@
+import HubWire
 import JSON
 import Samples
 
@@ -106,7 +107,7 @@ extension ExportReader {
             tally(member.kind.type, member.kind.source, member.start, member.end)
         }
         guard !isSilent else { return }
-        batch.groups.append(records)
+        batch.groups.append(group: records)
         batch.marks += kinds
     }
 

@@ -37,7 +37,7 @@ extension HubLink {
 
     /// Gives groups without the spool, and waits until the hub has answered each record; as ``PluginContext/store(_:isBackfill:)-([Record],_)``.
     package nonisolated func store(
-        _ groups: [[[UInt8]]], isBackfill: Bool = false
+        _ groups: GroupedRecords, isBackfill: Bool = false
     ) async throws(GiveError) -> [RecordResult] {
         try await storeCalls.store(groups, isBackfill: isBackfill)
     }

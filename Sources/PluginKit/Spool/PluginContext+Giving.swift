@@ -37,7 +37,7 @@ extension PluginContext {
     ///   is harmless.
     public func store(_ records: [Record], isBackfill: Bool = false) async throws(GiveError) -> [RecordResult] {
         let groups = try RecordGroups(records)
-        let results = try await link.storeCalls.store(groups.groups, isBackfill: isBackfill)
+        let results = try await link.storeCalls.store(GroupedRecords(groups.groups), isBackfill: isBackfill)
         noteGiven()
         return groups.inOrderGiven(results)
     }

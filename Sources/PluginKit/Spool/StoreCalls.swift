@@ -19,15 +19,17 @@ actor StoreCalls {
     init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
 
     /// Sends groups of records and returns a result per record, in their order.
-    func store(_ groups: [[[UInt8]]], isBackfill: Bool) async throws(GiveError) -> [RecordResult] {
+    func store(_ groups: GroupedRecords, isBackfill: Bool) async throws(GiveError) -> [RecordResult] {
         guard let session = await outlet.firstSession(), !outlet.isStopping else { throw Self.stopped }
         let bounds = BatchBounds(session)
         var tickets: [BatchTicket] = []
         defer { for ticket in tickets { batches[ticket] = nil } }
-        var rest = groups[...]
-        while !rest.isEmpty {
-            let batch = OutgoingBatch(records: Self.take(&rest, bounds), isBackfill: isBackfill)
+        var first = 0
+        while first < groups.count {
+            let end = groups.end(from: first, fitting: bounds.records, bytes: bounds.bytes)
+            let batch = OutgoingBatch(records: groups.records(of: first..<end), isBackfill: isBackfill)
             tickets.append(try await submit(batch))
+            first = end
         }
         var results: [RecordResult] = []
         for ticket in tickets { results += try await answer(to: ticket).get() }
@@ -35,21 +37,6 @@ actor StoreCalls {
     }
 
     private static let stopped = GiveError(.stopping, "the plugin is being stopped before the hub has answered")
-
-    /// As many groups as fit one batch, and at least one.
-    private static func take(_ groups: inout ArraySlice<[[UInt8]]>, _ bounds: BatchBounds) -> RawRecords {
-        var records = RawRecords()
-        var bytes = 0
-        while let group = groups.first {
-            let size = group.reduce(0) { $0 + $1.count }
-            let fits = records.count + group.count <= bounds.records && bytes + size <= bounds.bytes
-            guard records.isEmpty || fits else { break }
-            for record in group { records.append(record) }
-            bytes += size
-            groups.removeFirst()
-        }
-        return records
-    }
 
     /// Hands a batch to the machine as soon as its queue has room.
     private func submit(_ batch: OutgoingBatch) async throws(GiveError) -> BatchTicket {

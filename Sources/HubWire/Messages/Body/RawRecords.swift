@@ -23,6 +23,11 @@ public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
         append { $0.append(contentsOf: record) }
     }
 
+    /// Appends one record, given as JSON.
+    public mutating func append(bytes record: [UInt8]) {
+        append { $0.append(bytes: record) }
+    }
+
     /// Appends the one record that `write` adds to the buffer; an encoder writes it in place.
     public mutating func append(writing write: (inout [UInt8]) -> Void) {
         if !ranges.isEmpty { joined.append(UInt8(ascii: ",")) }
@@ -34,6 +39,22 @@ public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
     public var startIndex: Int { 0 }
     public var endIndex: Int { ranges.count }
     public subscript(position: Int) -> ArraySlice<UInt8> { joined[ranges[position]] }
+
+    /// Some of the records.
+    public subscript(records: Range<Int>) -> RawRecords {
+        var part = RawRecords()
+        guard let last = records.last else { return part }
+        let first = ranges[records.lowerBound].lowerBound
+        part.joined = Array(joined[first..<ranges[last].upperBound])
+        part.ranges = ranges[records].map { $0.lowerBound - first..<$0.upperBound - first }
+        return part
+    }
+
+    /// How many bytes some of the records have, without the commas between them.
+    func size(of records: Range<Int>) -> Int {
+        guard let last = records.last else { return 0 }
+        return ranges[last].upperBound - ranges[records.lowerBound].lowerBound - (records.count - 1)
+    }
 
     /// A record as text.
     public func text(_ position: Int) -> String { String(decoding: self[position], as: UTF8.self) }
