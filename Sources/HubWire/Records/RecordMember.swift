@@ -1,3 +1,5 @@
+import Samples
+
 /// A member that this version of the protocol knows in some kind of record (Protocol §6.1, §6.2).
 enum RecordMember: UInt8, CaseIterable {
     case kind, type, value, unit, raw, original, start, end, zone, person, personId, unassigned, subject, source, key,
@@ -16,7 +18,7 @@ enum RecordMember: UInt8, CaseIterable {
     /// Length and first byte leave one candidate, since this is asked a dozen times per record.
     init?(_ name: UnsafeRawBufferPointer) {
         guard let first = name.first, let (member, text) = RecordMember.candidate(length: name.count, first, name),
-            text.withUTF8Buffer({ $0.elementsEqual(name) })
+            UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).hasSameBytes(as: name)
         else { return nil }
         self = member
     }

@@ -39,7 +39,8 @@ extension RecordScan {
     }
 
     static func isName(_ text: String, maximum: Int = maximumName) -> Bool {
-        !text.isEmpty && text.utf8.count <= maximum && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        !text.isEmpty && text.utf8.count <= maximum
+            && (text.isPrintableASCII || text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F })
     }
 
     /// A member that must be there.

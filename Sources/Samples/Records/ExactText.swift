@@ -13,6 +13,18 @@ extension String {
         }
         return (answer ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
+
+    /// Whether it has nothing but the characters from space to `~`.
+    ///
+    /// Each byte is looked at, without a branch for each, so that several are at a time.
+    package var isPrintableASCII: Bool {
+        func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            var isPlain = true
+            for byte in bytes { isPlain = isPlain && byte &- 0x20 < 0x5F }
+            return isPlain
+        }
+        return utf8.withContiguousStorageIfAvailable(isPlain) ?? utf8.allSatisfy { $0 &- 0x20 < 0x5F }
+    }
 }
 
 extension String? {

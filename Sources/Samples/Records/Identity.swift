@@ -43,13 +43,8 @@ public struct RecordKey: Hashable, Sendable {
     /// `nil` when `text` is empty, longer than 64 bytes, or holds a character that steers a terminal or reorders a line.
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= RecordKey.maximumBytes else { return nil }
-        var isASCII = true
-        for byte in text.utf8 {
-            if byte < 0x20 || byte == 0x7F { return nil }
-            isASCII = isASCII && byte < 0x80
-        }
-        // Nearly every key is ASCII, and needs no second look.
-        guard isASCII || !text.unicodeScalars.contains(where: RecordKey.isForbidden) else { return nil }
+        // Nearly every key is printable ASCII, and needs no second look.
+        guard text.isPrintableASCII || !text.unicodeScalars.contains(where: RecordKey.isForbidden) else { return nil }
         self.text = text
     }
 
