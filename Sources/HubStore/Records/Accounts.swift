@@ -85,6 +85,10 @@ enum AccountCheck {
         for number in try Int64.fetchAll(db, sql: revisions) {
             found.append("record \(number): its count of versions is not that of the versions that are kept")
         }
+        let dangling = #"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check"#
+        for row in try Row.fetchAll(db, sql: dangling) {
+            found.append("\(row[0] as String): has a row that points to one of \(row[1] as String) that is not there")
+        }
         found += try open(in: db)
         for row in try Row.fetchAll(db, sql: streams) {
             found.append("stream \(row[0] as Int64): its last sequence or count is not that of its records")
