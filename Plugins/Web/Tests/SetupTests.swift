@@ -41,7 +41,7 @@ struct SetupTests {
         #expect(plan.body.contains("a section of anna, which only you take out again"))
         #expect(try scene.configuration == before)
         let away = try await Self.save(scene, plan, owner)
-        #expect(away.status == 200 && away.body.contains("the page is away for a moment"), "\(away)")
+        #expect(away.status == 200 && away.body.contains("is away for a moment"), "\(away)")
         var now = Scene.Answer()
         while !now.body.contains("id=\"anna-zone\"") { now = try await scene.get("/setup", cookie: owner) }
         let added = before.replacing("[person.clara]  # third\n", with: "[person.clara]  # third\n\n[person.anna]\n")

@@ -99,6 +99,8 @@ struct ConfigureAnswer: Decodable, Sendable {
     /// What stands in the section of a person or of `[hub]`.
     var settings: [String: SettingValue]?
 
+    init(_ result: RawJSON?) throws { self = try JSONDecoder().decode(Self.self, from: Data(result?.bytes ?? [])) }
+
     /// Whether all is so already.
     var isNothing: Bool { changes.isEmpty && added != true }
 

@@ -1,4 +1,3 @@
-import Foundation
 import HTMLText
 import Hummingbird
 import PluginKit
@@ -25,7 +24,7 @@ struct SectionChanges: Sendable {
         }
         if !change.isEmpty {
             do {
-                let answer = try await configure(change, isDryRun: true)
+                let answer = try await look(at: change)
                 guard answer.applied else {
                     return try await again(told(answer.plan.problems, fields), refusal(answer.plan, fields))
                 }
@@ -39,13 +38,12 @@ struct SectionChanges: Sendable {
 
     /// What stands in the section of a person or of `[hub]`.
     func settings(of section: ChangedSection) async throws -> [String: SettingValue] {
-        try await configure(SectionChange(section), isDryRun: true).settings ?? [:]
+        try await look(at: SectionChange(section)).settings ?? [:]
     }
 
-    private func configure(_ change: SectionChange, isDryRun: Bool) async throws -> ConfigureAnswer {
-        let result = try await hub.command(
-            "configure", try change.arguments(), isDryRun: isDryRun, deadline: .seconds(120))
-        return try JSONDecoder().decode(ConfigureAnswer.self, from: Data(result?.bytes ?? []))
+    private func look(at change: SectionChange) async throws -> ConfigureAnswer {
+        try ConfigureAnswer(
+            try await hub.command("configure", try change.arguments(), isDryRun: true, deadline: .seconds(120)))
     }
 
     /// Each problem of a setting beside it.
@@ -102,17 +100,17 @@ struct SectionChanges: Sendable {
             return told("<p>Nothing was changed: this was shown too long ago, or was done already.</p>")
         }
         do {
-            var planned: ConfigureAnswer?
-            if page == "/setup" { planned = try await configure(change, isDryRun: true) }
-            if let planned, planned.applied,
-                planned.plan.instances.contains(where: { $0.instance == hub.instance && $0.action == "restart" })
-            {
-                return farewell(change, choice)
+            let arguments = try change.arguments()
+            return try await parts.carryOut("configure", arguments, for: choice.viewer) { result, isToCome in
+                if isToCome {
+                    return PageAnswer.away(
+                        "The hub writes what was shown into hub.conf, and ends \(hub.instance)", choice, page)
+                }
+                let answer = try ConfigureAnswer(result)
+                return told(answer.applied ? done(answer, change.section, choice.viewer) : Self.refused(answer))
             }
-            let answer = try await written(change, planned)
-            return told(answer.applied ? done(answer, change.section, choice.viewer) : Self.refused(answer))
         } catch let failure as CommandFailure {
-            return told(Self.refused(failure))
+            return told("<p>\(failure.words("Nothing was changed"))</p>")
         }
     }
 
@@ -120,61 +118,8 @@ struct SectionChanges: Sendable {
         "<p>Nothing was changed: something is wrong.</p>\(PlanText.problems(answer.plan.problems))"
     }
 
-    private static func refused(_ failure: CommandFailure) -> HTML {
-        "<p>\(failure.words("Nothing was changed"))</p>"
-    }
-
     private func button(_ section: ChangedSection, _ id: String, _ label: HTML, isMain: Bool = false) -> ButtonForm {
         ButtonForm(section.page + "/save", label, [("change", id)], isMain: isMain)
-    }
-
-    /// Writes it.
-    ///
-    /// What changes what this plugin is told of persons ends its session, perhaps before the outcome is heard
-    /// (Protocol R8.185): then the next session says whether it was done.
-    private func written(_ change: SectionChange, _ planned: ConfigureAnswer?) async throws -> ConfigureAnswer {
-        let known = hub.sessionCount
-        do {
-            return try await configure(change, isDryRun: false)
-        } catch let error as AskError where error.code == .lost {
-            guard var answer = planned else { throw error }
-            var again = change
-            again.revision = nil
-            let look = again
-            let now = try await Deadline.run(.seconds(20)) { () async throws -> ConfigureAnswer in
-                try await hub.untilSession(beyond: known)
-                while true {
-                    do { return try await configure(look, isDryRun: true) } catch let failure as CommandFailure
-                        where failure.code == "busy"
-                    {
-                        // The hub is still at it, and does not tell when it is done.
-                        try await Task.sleep(for: .milliseconds(50))
-                    }
-                }
-            }
-            guard now.isNothing else { throw CommandFailure("lost", "the hub did not say why; try again") }
-            answer.revision = now.revision
-            return answer
-        }
-    }
-
-    /// With another person the hub starts this page again: it is asked for that when the browser has its answer.
-    private func farewell(_ change: SectionChange, _ choice: Choice) -> Response {
-        let page = Frame(title: "Writing hub.conf", choice: choice, path: change.section.page).html(
-            """
-            <p>The hub writes what was shown, and starts this page again with it: the page is away for a moment.</p>
-            <p><a class="button main" href="\(url: change.section.page)">Go on</a></p>
-            """)
-        return PageAnswer.page(page).followed {
-            do {
-                let answer = try await configure(change, isDryRun: false)
-                if !answer.applied { parts.notices.put(Self.refused(answer), for: choice.viewer) }
-            } catch let failure as CommandFailure {
-                parts.notices.put(Self.refused(failure), for: choice.viewer)
-            } catch {
-                // The session, or this process, is ended because it is done.
-            }
-        }
     }
 
     private func done(_ answer: ConfigureAnswer, _ section: ChangedSection, _ viewer: Viewer) -> HTML {

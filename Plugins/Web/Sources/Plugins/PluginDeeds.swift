@@ -20,22 +20,14 @@ struct PluginDeeds: Sendable {
             try await parts.carryOut("restart", ["instance": .string(call.instance)], for: call.viewer) {
                 result, isToCome in
                 let told = try JSONDecoder().decode(Restarted.self, from: Data(result.bytes))
-                if isToCome { return away("\(call.instance) is being ended and started again", call.choice, back) }
+                if isToCome {
+                    return PageAnswer.away("\(call.instance) is being ended and started again", call.choice, back)
+                }
                 let deed = told.ended ? "ended and started again" : "started"
                 return parts.told(
                     "<p>\(call.instance) was \(told.state) and is being \(deed).</p>", call.viewer, on: back)
             }
         }
-    }
-
-    /// What is seen while this page itself is away.
-    private func away(_ words: HTML, _ choice: Choice, _ back: String) -> Response {
-        PageAnswer.page(
-            Frame(title: "One moment", choice: choice).html(
-                """
-                <p>\(words): it makes this page, which is away for a moment.</p>
-                <p><a class="button" href="\(url: back)">Go on</a></p>
-                """))
     }
 
     func release(_ call: PluginCall) async throws -> Response {
@@ -113,7 +105,9 @@ struct PluginDeeds: Sendable {
         try await deed(.apply, "Reading hub.conf again", choice, "/apply") { back in
             try await parts.carryOut("apply", for: choice.viewer) { result, isToCome in
                 let plan = try Self.plan(result)
-                if isToCome { return away("The hub follows hub.conf, and ends \(hub.instance)", choice, "/plugins") }
+                if isToCome {
+                    return PageAnswer.away("The hub follows hub.conf, and ends \(hub.instance)", choice, "/plugins")
+                }
                 guard plan.applied else {
                     return parts.told("<p>hub.conf has errors, and nothing was changed.</p>", choice.viewer, on: back)
                 }
