@@ -10,11 +10,13 @@ import Testing
 struct APITests {
     /// Addresses that only read, and those that write.
     private static let reading = API.routes.filter { $0.method == .get && $0.path != "/events" }.map {
-        $0.path.replacing("{number}", with: "1").replacing("{name}", with: "web")
-            + ($0.path == "/statistics" ? "?type=weight" : "")
+        filled($0.path) + ($0.path == "/statistics" ? "?type=weight" : "")
     }
-    private static let writing = API.routes.filter { $0.method != .get }.map {
-        $0.path.replacing("{name}", with: "web")
+    private static let writing = API.routes.filter { $0.method != .get }.map { filled($0.path) }
+
+    /// An address with a number and names in it that there are.
+    private static func filled(_ path: String) -> String {
+        path.replacing("{number}", with: "1").replacing("{name}", with: "web").replacing("{person}", with: "me")
     }
 
     @Test func `without a token, with a wrong one, or one that is revoked, no address says anything`() async throws {

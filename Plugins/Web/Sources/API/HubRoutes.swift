@@ -59,20 +59,22 @@ enum HubRoutes {
             method: .post, path: "/plugins/{name}/configure", topic: "Hub",
             summary: "Writes settings of a plugin into hub.conf, such as whether it is enabled, and follows it.",
             scope: .manage, isOwners: true, parameters: [Parameters.plugin, Parameters.dryRun],
-            body: Schemas.object(
-                [
-                    ("enabled", ["type": "boolean"]), ("set", Schemas.list(["type": "string"])),
-                    ("unset", Schemas.list(["type": "string"])), ("revision", ["type": "string"]),
-                ], optional: ["enabled", "set", "unset", "revision"]),
-            answer: .init(
-                help: "What is written and what the hub does then; where applied is false, why nothing was.",
-                schema: Schemas.ref("configure/$defs/result")),
+            body: configuring([("enabled", ["type": "boolean"])]), answer: configured,
             handle: { call in
                 _ = try await call.pluginStatus()
-                var arguments = try await call.arguments()
-                arguments["instance"] = .string(call.text("name") ?? "")
-                return try await call.command("configure", arguments)
+                return try await call.configure(.plugin(call.text("name") ?? ""))
             }),
+        APIRoute(
+            method: .post, path: "/persons/{person}/configure", topic: "Hub",
+            summary: "Writes settings of a person, who is added where there is none, into hub.conf, and follows it.",
+            scope: .manage, isOwners: true, parameters: [Parameters.configuredPerson, Parameters.dryRun],
+            body: configuring(), answer: configured,
+            handle: { call in try await call.configure(.person(call.text("person") ?? "")) }),
+        APIRoute(
+            method: .post, path: "/hub/configure", topic: "Hub",
+            summary: "Writes settings of the house into hub.conf, and follows it.", scope: .manage, isOwners: true,
+            parameters: [Parameters.dryRun], body: configuring(), answer: configured,
+            handle: { call in try await call.configure(.hub) }),
         APIRoute(
             method: .post, path: "/apply", topic: "Hub", summary: "Reads hub.conf again, and follows it.",
             scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
@@ -93,6 +95,17 @@ enum HubRoutes {
             answer: .init(help: "OpenAPI 3.1.", schema: ["type": "object"]),
             handle: { call in .json(OpenAPI.document(isSecure: call.parts.settings.isSecure)) }),
     ]
+
+    /// The arguments of `configure` but for those by which the address says whose section it is.
+    private static func configuring(_ more: [(String, JSONTree)] = []) -> JSONTree {
+        let texts = Schemas.list(["type": "string"])
+        let members = more + [("set", texts), ("unset", texts), ("revision", ["type": "string"])]
+        return Schemas.object(members, optional: Set(members.map(\.0)), isClosed: true)
+    }
+
+    private static let configured = APIRoute.Answer(
+        help: "What is written and what the hub does then; where applied is false, why nothing was.",
+        schema: Schemas.ref("configure/$defs/result"))
 }
 
 extension APICall {
@@ -100,6 +113,18 @@ extension APICall {
     fileprivate func carryOut(_ name: String, _ arguments: [String: SettingValue] = [:]) async throws -> Response {
         if truth("dryRun") { return try await command(name, arguments) }
         return try await parts.carryOut(name, arguments, for: viewer) { result, _ in .json(result.bytes) }
+    }
+
+    /// Has the hub write into the section that the address names.
+    fileprivate func configure(_ section: ChangedSection) async throws -> Response {
+        var arguments = try await arguments()
+        if let other = ["instance", "person", "hub"].first(where: { arguments[$0] != nil }) {
+            throw Refusal(
+                .badRequest, "The body says whose section it is", "\(other): the address says it; leave it out.",
+                member: other)
+        }
+        arguments[section.argument.name] = section.argument.value
+        return try await carryOut("configure", arguments)
     }
 
     /// The entry in status of the plugin that the address names.

@@ -22,9 +22,11 @@ enum Parameters {
     )
     static let dryRun = APIParameter(
         name: "dryRun", form: .truth, help: "true: change nothing, and answer what would be done.")
+    private static let name = APIParameter.Form.text(most: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
     static let plugin = APIParameter(
-        name: "name", form: .text(most: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"),
-        help: "The plugin, as hub.conf names it.", place: .path)
+        name: "name", form: name, help: "The plugin, as hub.conf names it.", place: .path)
+    static let configuredPerson = APIParameter(
+        name: "person", form: name, help: "Who, as hub.conf names them or is to name them.", place: .path)
     static func limit(_ most: Int64, _ help: String) -> APIParameter {
         APIParameter(name: "limit", form: .integer(1...most), help: help)
     }
@@ -38,11 +40,15 @@ enum Schemas {
     /// A file of Docs/Schemas.
     static func ref(_ name: String) -> JSONTree { ["$ref": .text("#/components/schemas/\(name)")] }
 
-    static func object(_ members: [(String, JSONTree)], optional: Set<String> = []) -> JSONTree {
-        [
-            "type": "object", "properties": .object(members.map { .init($0.0, $0.1) }),
-            "required": .list(members.map(\.0).filter { !optional.contains($0) }.map(JSONTree.text)),
+    /// - Parameter isClosed: whether it has no other members.
+    static func object(
+        _ members: [(String, JSONTree)], optional: Set<String> = [], isClosed: Bool = false
+    ) -> JSONTree {
+        let object: [JSONTree.Member] = [
+            .init("type", "object"), .init("properties", .object(members.map { .init($0.0, $0.1) })),
+            .init("required", .list(members.map(\.0).filter { !optional.contains($0) }.map(JSONTree.text))),
         ]
+        return .object(object + (isClosed ? [.init("additionalProperties", false)] : []))
     }
 
     static func list(_ items: JSONTree) -> JSONTree { ["type": "array", "items": items] }

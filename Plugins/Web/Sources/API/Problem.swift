@@ -59,6 +59,9 @@ extension Refusal {
 
     /// The member that a reason of the hub begins with: `QUERY.types[0]: …`, `value: …`.
     private static func member(of reason: String) -> String? {
+        // A body has what for the hub are arguments of a command.
+        let arguments = "COMMAND.args: "
+        let reason = reason.hasPrefix(arguments) ? reason.dropFirst(arguments.count) : reason[...]
         guard let end = reason.firstIndex(of: ":") else { return nil }
         let name = reason[..<end].split(separator: ".").last.map(String.init) ?? ""
         guard !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || "[]_".contains($0) }) else { return nil }
