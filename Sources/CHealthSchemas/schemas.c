@@ -72,6 +72,9 @@ static const unsigned char commands_log[] = {
 static const unsigned char commands_release[] = {
 #embed "../../Docs/Schemas/commands/release.json"
 };
+static const unsigned char commands_replay[] = {
+#embed "../../Docs/Schemas/commands/replay.json"
+};
 static const unsigned char commands_restart[] = {
 #embed "../../Docs/Schemas/commands/restart.json"
 };
@@ -103,6 +106,7 @@ static const struct health_schema schemas[] = {
     {"edit", commands_edit, sizeof commands_edit},
     {"log", commands_log, sizeof commands_log},
     {"release", commands_release, sizeof commands_release},
+    {"replay", commands_replay, sizeof commands_replay},
     {"restart", commands_restart, sizeof commands_restart},
     {"retract", commands_retract, sizeof commands_retract},
 };

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HubProcess
+import JSON
 import Testing
 
 @testable import Web
@@ -16,7 +17,8 @@ struct APITests {
 
     /// An address with a number and names in it that there are.
     private static func filled(_ path: String) -> String {
-        path.replacing("{number}", with: "1").replacing("{name}", with: "web").replacing("{person}", with: "me")
+        path.replacing("{number}", with: "1").replacing("{name}", with: "web").replacing("{command}", with: "sessions")
+            .replacing("{person}", with: "me")
     }
 
     @Test func `without a token, with a wrong one, or one that is revoked, no address says anything`() async throws {
@@ -253,6 +255,36 @@ struct APITests {
         #expect(try await scene.send(path, "{}", manage).status == 422)
         #expect(try await scene.send("/plugins/other/configure", #"{"enabled":true}"#, manage).status == 404)
         #expect(try await scene.send(path, #"{"enabled":false}"#, ben).status == 404)
+    }
+
+    @Test func `a program has a plugin do what it can be asked to do, but nothing of the page's own`() async throws {
+        let scene = try await Scene(owner: ["*"]) { _ in "[plugin.gap-filler]\n" }
+        let (manage, ben) = (try await scene.token("m", "manage"), try await scene.token("b", "write", person: "ben"))
+        var report = Scene.Answer(status: 409)
+        // The plugin may still be starting.
+        while report.status == 409 {
+            try Task.checkCancellation()
+            report = try await scene.send("/plugins/gap-filler/do/report", "{}", manage)
+        }
+        #expect(report.status == 200 && JSONTree(Array(report.body.utf8)) != nil, "\(report)")
+        #expect(try await scene.send("/plugins/gap-filler/do/recompute?dryRun=true", "{}", manage).status == 200)
+        for (path, body, member, status) in [
+            ("/plugins/gap-filler/do/report?dryRun=true", "{}", nil, 422),
+            ("/plugins/gap-filler/do/reprot", "{}", nil, 422),
+            ("/plugins/gap-filler/do/report", #"{"days":7}"#, "days", 422),
+            ("/plugins/gap-filler/do/Report", "{}", "command", 400), ("/plugins/nothing/do/report", "{}", nil, 404),
+            ("/plugins/web/do/token-new", #"{"name":"x","scope":"manage"}"#, "name", 403),
+        ] as [(String, String, String?, Int)] {
+            let answer = try await scene.send(path, body, manage)
+            #expect(answer.status == status, "\(path) \(answer)")
+            if let member { #expect(try Told(answer.body).text("member") == member, "\(path) \(answer)") }
+        }
+        let tokens = try await scene.command("web", "token", "list", "--json").joined()
+        #expect(tokens.contains("\"m\"") && !tokens.contains("\"x\""), "\(tokens)")
+        #expect(try await scene.send("/plugins/gap-filler/do/report", "{}", ben).status == 404)
+        let bare = try await Scene(owner: ["status"]) { _ in "[plugin.gap-filler]\n" }
+        let denied = try await bare.send("/plugins/gap-filler/do/report", "{}", try await bare.token("m", "manage"))
+        #expect(try denied.status == 403 && Told(denied.body).text("code") == "forbidden", "\(denied)")
     }
 
     @Test func `what is wrong with a question is told by name`() async throws {

@@ -62,6 +62,28 @@ struct DeliveriesTests {
         _ = try await Self.waited(scene, name, delivered: 6)
     }
 
+    @Test func `a program sees what a replay would do before it has it done`() async throws {
+        let scene = try await Self.scene()
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        let name = try await Self.name(scene)
+        _ = try await Self.waited(scene, name, delivered: 1)
+        let manage = try await scene.token("m", "manage")
+        let order = "{\"to\":\"\(name)\",\"types\":[\"weight\"],\"from\":\"2020-01-01T00:00:00Z\"}"
+        for query in ["?dryRun=true", ""] {
+            #expect(try await scene.sink(name)?["wanted"] as? Int == 1)
+            let answer = try await scene.send("/replay\(query)", order, manage)
+            #expect(try Told(answer.body).list("sinks").first?["records"] as? Int == 1, "\(answer)")
+        }
+        _ = try await Self.waited(scene, name, delivered: 2)
+        let nowhere = try await scene.send("/replay", #"{"to":"nothing"}"#, manage)
+        #expect(nowhere.status == 422 && nowhere.body.contains("has no sink"), "\(nowhere)")
+        let ben = try await scene.token("b", "write", person: "ben")
+        #expect(try await scene.send("/replay", order, ben).status == 404)
+        let bare = try await Scene(owner: ["status"])
+        let denied = try await bare.send("/replay", order, try await bare.token("m", "manage"))
+        #expect(try denied.status == 403 && Told(denied.body).text("code") == "forbidden", "\(denied)")
+    }
+
     @Test func `the page of a record tells its story as hub trace does, and of other persons no one learns`()
         async throws
     {

@@ -258,6 +258,19 @@ struct PluginsTests {
         while try await !scene.get(login, cookie: other).body.contains(">Begin</button>") {}
     }
 
+    @Test func `a log-in by a program is given up, for it asks a person, and says where it is done`() async throws {
+        let scene = try await Self.scene()
+        let manage = try await scene.token("m", "manage")
+        var answer = Scene.Answer()
+        // The plugin may still be starting.
+        while try answer.status == 0 || Told(answer.body).text("code") == "absent" {
+            try Task.checkCancellation()
+            answer = try await scene.send("/plugins/exist/do/login", "{}", manage)
+        }
+        #expect(try answer.status == 422 && Told(answer.body).text("member") == "command", "\(answer)")
+        #expect(answer.body.contains("hub do exist login") && !answer.body.contains("127.0.0.1:9"), "\(answer)")
+    }
+
     @Test func `of a plugin between its runs nothing is to be done, on either page`() async throws {
         let scene = try await Scene { folder in
             """

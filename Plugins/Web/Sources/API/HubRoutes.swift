@@ -65,6 +65,12 @@ enum HubRoutes {
                 return try await call.configure(.plugin(call.text("name") ?? ""))
             }),
         APIRoute(
+            method: .post, path: "/plugins/{name}/do/{command}", topic: "Hub",
+            summary: "Has a plugin do what it can be asked to do, as its manifest declares it.",
+            scope: .manage, isOwners: true,
+            parameters: [Parameters.plugin, Parameters.command, Parameters.dryRun], body: ["type": "object"],
+            answer: .init(help: "What the plugin answers: any JSON value.", schema: [:]), handle: askPlugin),
+        APIRoute(
             method: .post, path: "/persons/{person}/configure", topic: "Hub",
             summary: "Writes settings of a person, who is added where there is none, into hub.conf, and follows it.",
             scope: .manage, isOwners: true, parameters: [Parameters.configuredPerson, Parameters.dryRun],
@@ -91,6 +97,11 @@ enum HubRoutes {
                 return .json(["sinks": sinks])
             }),
         APIRoute(
+            method: .post, path: "/replay", topic: "Hub", summary: "Delivers records to a sink once more.",
+            scope: .manage, isOwners: true, parameters: [Parameters.dryRun], body: Schemas.ref("replay/$defs/args"),
+            answer: .init(help: "How many to which sink.", schema: Schemas.ref("replay/$defs/result")),
+            handle: { call in try await call.command("replay", try await call.arguments()) }),
+        APIRoute(
             method: .get, path: "/openapi.json", topic: "Hub", summary: "This description.",
             answer: .init(help: "OpenAPI 3.1.", schema: ["type": "object"]),
             handle: { call in .json(OpenAPI.document(isSecure: call.parts.settings.isSecure)) }),
@@ -106,6 +117,27 @@ enum HubRoutes {
     private static let configured = APIRoute.Answer(
         help: "What is written and what the hub does then; where applied is false, why nothing was.",
         schema: Schemas.ref("configure/$defs/result"))
+
+    @Sendable private static func askPlugin(_ call: APICall) async throws -> Response {
+        let (name, command) = (call.text("name") ?? "", call.text("command") ?? "")
+        // A token that makes others would not end when it is revoked.
+        guard name != call.parts.hub.instance else {
+            throw Refusal(
+                .forbidden, "The page's own log-ins and tokens are not made here",
+                "name: hub web makes and ends them, in a terminal.", member: "name")
+        }
+        _ = try await call.pluginStatus()
+        do {
+            return try await call.command(command, of: name, try await call.arguments())
+        } catch let failure as CommandFailure where failure.code == "ask" {
+            var refusal = Refusal(
+                .unprocessableContent, "This asks a person",
+                "command: \(failure.message) Do it on the page of \(name), or with hub do \(name) \(command).",
+                member: "command")
+            refusal.code = failure.code
+            throw refusal
+        }
+    }
 }
 
 extension APICall {

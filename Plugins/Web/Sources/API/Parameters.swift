@@ -25,6 +25,9 @@ enum Parameters {
     private static let name = APIParameter.Form.text(most: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
     static let plugin = APIParameter(
         name: "name", form: name, help: "The plugin, as hub.conf names it.", place: .path)
+    static let command = APIParameter(
+        name: "command", form: .text(most: 64, pattern: "^[a-z][a-z0-9-]{0,63}$"),
+        help: "One of the commands of the plugin's manifest.", place: .path)
     static let configuredPerson = APIParameter(
         name: "person", form: name, help: "Who, as hub.conf names them or is to name them.", place: .path)
     static func limit(_ most: Int64, _ help: String) -> APIParameter {

@@ -140,9 +140,13 @@ extension APICall {
     }
 
     /// Has the hub do it, and passes on what became of it.
-    func command(_ name: String, _ arguments: [String: SettingValue] = [:]) async throws -> Response {
+    ///
+    /// - Parameter instance: the plugin that is to do it; `nil`: the hub itself.
+    func command(
+        _ name: String, of instance: String? = nil, _ arguments: [String: SettingValue] = [:]
+    ) async throws -> Response {
         let result = try await parts.hub.command(
-            name, arguments, isDryRun: truth("dryRun"), deadline: .seconds(60))
+            name, of: instance, arguments, isDryRun: truth("dryRun"), deadline: .seconds(60))
         return .json(result?.bytes ?? Array("{}".utf8))
     }
 }
