@@ -44,7 +44,7 @@ package struct ExportImport: Sendable {
     package static let kind = "apple-health"
 
     private static let batchRecords = 2_000
-    private static let batchesAtOnce = 4
+    private static let batchesAtOnce = 6
 
     /// One call to the hub that is under way.
     private struct Sent: Sendable {

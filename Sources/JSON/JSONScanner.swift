@@ -1,3 +1,5 @@
+import Glibc
+
 /// Reads JSON (RFC 8259) where it lies: finds where each value begins and ends and checks its grammar, without a tree.
 ///
 /// The one reader of JSON on the path of records. The bytes belong to the caller and must outlive the scanner. Nesting
@@ -72,6 +74,22 @@ package struct JSONScanner {
         case UInt8(ascii: "{"), UInt8(ascii: "["): try container()
         default: try scalar()
         }
+    }
+
+    /// Passes the value that begins here where it is written as one that was scanned before; nil where it is not.
+    ///
+    /// - Parameters:
+    ///   - text: an object, an array or a string, which end themselves: what begins with it is it.
+    ///   - value: what was noticed of it.
+    package mutating func value(again text: [UInt8], _ value: JSONValue) -> JSONValue? {
+        guard value.endsItself, value.isCompact, text.count <= end - position,
+            text.withUnsafeBytes({ known in
+                guard let there = bytes.baseAddress, let known = known.baseAddress else { return false }
+                return memcmp(there + position, known, text.count) == 0
+            })
+        else { return nil }
+        defer { position += text.count }
+        return value.moved(to: position)
     }
 
     /// Makes sure that nothing but white space follows.

@@ -42,6 +42,16 @@ package struct JSONValue {
         self.hasEscapes = hasEscapes
         self.hasLoneSurrogate = hasLoneSurrogate
     }
+
+    /// Whether its last byte says that it is over, as that of a number does not.
+    var endsItself: Bool { kind == .object || kind == .array || kind == .string }
+
+    /// The same value at another place.
+    func moved(to place: Int) -> JSONValue {
+        JSONValue(
+            kind, place, place + end - start, depth: depth, isCompact: isCompact, hasEscapes: hasEscapes,
+            hasLoneSurrogate: hasLoneSurrogate)
+    }
 }
 
 /// Why bytes are not JSON, and where.

@@ -55,6 +55,34 @@ import Testing
         #expect(try message.records.map { try $0.get() } == records)
     }
 
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `what the record before said of itself changes nothing, however alike it is written`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let metadata = [
+            #"{"note":"a"}"#, #"{"note":"a" }"#, #"{"note":"a"}x"#, #"{"note":"a","more":{"b":[1,2]}}"#,
+            #"{"note":"a"}}"#,
+            #"{"note":"\ud800"}"#, #""{""#, #"{"note":"a"#, "[]", "7", "77",
+        ]
+        let sources = [#"{"device":"a"}"#, #"{"device":"a","account":"b"}"#, #"{"device":"a"},"source":{}"#, "null"]
+        let types = [#""weight""#, #""weight" "#, #""weightx""#, #""weight"#, #""we\u0069ght""#]
+        var decoder = RecordDecoder(plugin: RecordLawTests.plugin)
+        var refused = 0
+        for _ in 0..<300 {
+            let pieces = (metadata.randomElement(using: &random)!, sources.randomElement(using: &random)!)
+            let text =
+                #"{"type":\#(types.randomElement(using: &random)!),"value":80,"unit":"kg","start":"2026-01-01T00:00:00Z","#
+                + #""key":"k","metadata":\#(pieces.0),"source":\#(pieces.1)}"#
+            let bytes = Array(text.utf8)
+            let again = Result { try bytes.withUnsafeBytes { try decoder.record($0) } }
+            var fresh = RecordDecoder(plugin: RecordLawTests.plugin)
+            let alone = Result { try bytes.withUnsafeBytes { try fresh.record($0) } }
+            #expect("\(again)" == "\(alone)", "\(text)")
+            if case .success(.success) = alone { continue }
+            refused += 1
+        }
+        #expect(refused > 50 && refused < 290)
+    }
+
     /// The members of a compact object, each as text.
     private func membersOf(_ object: String) -> [String] {
         var members: [String] = []

@@ -8,7 +8,7 @@ extension RecordDecoder {
     mutating func record(
         _ scanner: inout JSONScanner, payloadFrames: Int, payload: inout Int?
     ) throws(JSONSyntaxError) -> Result<Record, RecordRejection> {
-        try scan.fill(from: &scanner)
+        try scan.fill(from: &scanner, memory)
         do throws(RecordRejection) {
             guard scan.size <= RecordDecoder.maximumRecordBytes else {
                 throw RecordRejection(
@@ -130,10 +130,11 @@ extension RecordDecoder {
 
     /// Whatever is wrong with it, the reason names the unit that is expected (R6.12).
     private func unit(of type: HealthType?) throws(RecordRejection) -> String {
-        let expected = type?.unit.map { "\"\($0)\" or a unit of the same dimension" } ?? "a unit"
+        var expected: String { type?.unit.map { "\"\($0)\" or a unit of the same dimension" } ?? "a unit" }
         do throws(RecordRejection) {
             return try scan.required(try scan.name(.unit, .unit), .unit, .unit, expected: expected)
         } catch {
+            let expected = expected
             guard !error.reason.contains(expected) else { throw error }
             throw RecordRejection(.unit, "\(error.reason); expected \(expected)", group: error.group)
         }
@@ -210,7 +211,7 @@ extension RecordDecoder {
                 .source, "source.plugin: expected \"\(plugin)\", which is this session's; or leave it out")
         }
         let source = Source(plugin: plugin, device: sent.device, account: sent.account)
-        memory.source.remember(source, of: text)
+        memory.source.remember(source, at: value, in: scan.bytes)
         return source
     }
 
@@ -219,7 +220,7 @@ extension RecordDecoder {
         let text = UnsafeRawBufferPointer(rebasing: scan.bytes[value.start..<value.end])
         if let known = memory.metadata.value(of: text) { return known }
         let metadata = try scan.metadata()
-        if let metadata { memory.metadata.remember(metadata, of: text) }
+        if let metadata { memory.metadata.remember(metadata, at: value, in: scan.bytes) }
         return metadata
     }
 
@@ -245,7 +246,7 @@ extension RecordDecoder {
                         + (nearest.map { "; did you mean \"\($0)\"?" } ?? ""))
             }
         }
-        memory.type.remember(found, of: text)
+        memory.type.remember(found, at: value, in: scan.bytes)
         return found
     }
 }

@@ -95,6 +95,8 @@ struct DecoderMemory {
     /// What was last made of a member, and the member as it was written.
     struct Last<Value> {
         private var text: [UInt8] = []
+        /// The member as it was found, wherever that was.
+        private var found: JSONValue?
         private var value: Value?
         /// A longer text is not kept.
         private let most: Int
@@ -105,11 +107,17 @@ struct DecoderMemory {
             text.withUnsafeBytes { $0.hasSameBytes(as: bytes) } ? value : nil
         }
 
-        mutating func remember(_ value: Value, of bytes: UnsafeRawBufferPointer) {
-            guard bytes.count <= most else { return }
-            text.removeAll(keepingCapacity: true)
-            text.append(contentsOf: bytes)
-            self.value = value
+        /// Passes the value at which `scanner` stands, where it is the one that is remembered.
+        func again(_ scanner: inout JSONScanner) -> JSONValue? {
+            found.flatMap { scanner.value(again: text, $0) }
+        }
+
+        /// - Parameter found: where it stands in `text`.
+        mutating func remember(_ value: Value, at found: JSONValue, in text: UnsafeRawBufferPointer) {
+            guard found.end - found.start <= most else { return }
+            self.text.removeAll(keepingCapacity: true)
+            self.text.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[found.start..<found.end]))
+            (self.value, self.found) = (value, found)
         }
     }
 
@@ -123,6 +131,17 @@ struct DecoderMemory {
     /// Looking for one takes about a millisecond, so that a session gets only a few.
     private var suggestions: [String: TypeID?] = [:]
     private static let maximumSuggestions = 16
+
+    /// Passes the value of a member at which `scanner` stands, where it is the one that is remembered: a record's metadata are half of it,
+    /// and those of the record before are the same.
+    func again(_ member: RecordMember, _ scanner: inout JSONScanner) -> JSONValue? {
+        switch member {
+        case .metadata: metadata.again(&scanner)
+        case .source: source.again(&scanner)
+        case .type: type.again(&scanner)
+        default: nil
+        }
+    }
 
     /// Whether these metadata of this type are known to be right, and without an identity.
     func isPlain(_ metadata: JSONObject?, of type: TypeID) -> Bool {

@@ -40,8 +40,9 @@ struct RecordScan {
     }
 
     /// Passes the value at which `scanner` stands and remembers its members.
+    /// - Parameter memory: what is written as it was last is not read again.
     /// - Throws: where the bytes are not JSON; anything else that is wrong becomes a ``fault``.
-    mutating func fill(from scanner: inout JSONScanner) throws(JSONSyntaxError) {
+    mutating func fill(from scanner: inout JSONScanner, _ memory: borrowing DecoderMemory) throws(JSONSyntaxError) {
         bytes = scanner.bytes
         members = []
         fault = nil
@@ -60,7 +61,7 @@ struct RecordScan {
         if !scanner.take(UInt8(ascii: "}")) {
             repeat {
                 scanner.skipSpace()
-                try member(&scanner)
+                try member(&scanner, memory)
                 scanner.skipSpace()
             } while scanner.take(UInt8(ascii: ","))
             try scanner.expect(UInt8(ascii: "}"))
@@ -68,15 +69,19 @@ struct RecordScan {
         size = scanner.position - start
     }
 
-    private mutating func member(_ scanner: inout JSONScanner) throws(JSONSyntaxError) {
+    private mutating func member(
+        _ scanner: inout JSONScanner, _ memory: borrowing DecoderMemory
+    ) throws(JSONSyntaxError) {
         let name = try scanner.name()
-        let value = try scanner.value()
+        let member = name.hasLoneSurrogate ? nil : known(name)
+        let again = member.flatMap { memory.again($0, &scanner) }
+        let value = if let again { again } else { try scanner.value() }
         if value.depth >= RecordScan.maximumDepth, fault == nil { fault = .tooDeep }
         if name.hasLoneSurrogate || value.hasLoneSurrogate {
             fault = fault ?? .loneSurrogate
             return
         }
-        guard let member = known(name) else { return note(Unknown(name: name, value: value)) }
+        guard let member else { return note(Unknown(name: name, value: value)) }
         if members.contains(member) { fault = fault ?? .repeated(member.name) }
         members.insert(RecordMembers(member))
         values[Int(member.rawValue)] = value

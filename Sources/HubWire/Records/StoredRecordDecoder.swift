@@ -17,7 +17,7 @@ public struct StoredRecordDecoder {
         do throws(JSONSyntaxError) {
             var scanner = try JSONScanner(bytes)
             scanner.skipSpace()
-            try scan.fill(from: &scanner)
+            try scan.fill(from: &scanner, memory)
             try scanner.finish()
         } catch {
             throw RecordRejection(.json, "\(error)")
@@ -28,7 +28,7 @@ public struct StoredRecordDecoder {
     /// Reads the record at which `scanner` stands.
     mutating func record(_ scanner: inout JSONScanner) throws(JSONSyntaxError) -> Result<StoredRecord, RecordRejection>
     {
-        try scan.fill(from: &scanner)
+        try scan.fill(from: &scanner, memory)
         do throws(RecordRejection) { return .success(try build()) } catch { return .failure(error) }
     }
 
@@ -140,7 +140,7 @@ public struct StoredRecordDecoder {
         let sent = try scan.source(value)
         guard let plugin = sent.plugin else { throw RecordRejection(.source, "source.plugin: missing") }
         let source = Source(plugin: plugin, device: sent.device, account: sent.account)
-        memory.source.remember(source, of: text)
+        memory.source.remember(source, at: value, in: scan.bytes)
         return source
     }
 
