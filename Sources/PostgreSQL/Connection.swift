@@ -30,11 +30,11 @@ public final class Connection: Sendable {
         precondition(!options.hosts.isEmpty, "a connection needs a host")
         var failures: [PostgreSQLError] = []
         for host in options.hosts {
-            // Each has its own: an attempt that is given up may still be in the resolver.
+            // Each has its own: one that is left behind may still be in the resolver.
             let thread = try ConnectionThread(for: host)
             do {
-                try await thread.run(until: .now + options.patience) { link, ticket in
-                    link = try Link(options, host, bell: thread.bell, ticket)
+                try await thread.open(host, until: .now + options.patience) { ticket in
+                    try Link(options, host, bell: thread.bell, ticket)
                 }
                 return Connection(thread, host)
             } catch {

@@ -32,8 +32,13 @@ public struct ConnectionOptions: Sendable {
     public var security: Security
     /// Whether only a server that takes writes will do.
     public var mustWrite = true
-    /// For each host: until it has let us in.
+    /// For each host: until its name was looked up and it has let us in.
     public var patience = Duration.seconds(5)
+    /// An answer of more rows, or with more bytes in its values, is an error, and ends the connection.
+    ///
+    /// Rows are counted as they come; of a single one libpq holds all before it can be counted.
+    public var mostRows = 10_000
+    public var mostBytes = 16 << 20
     /// After so many milliseconds without an acknowledgement of what was sent the system ends the connection.
     public var unacknowledgedMilliseconds = 6_000
     /// What the server shows of this client.

@@ -13,6 +13,64 @@ final class Ticket: Sendable {
     func cancel() { hasLeft.store(true, ordering: .releasing) }
 }
 
+/// How many threads are in the resolver although their callers have left.
+final class LeftBehind: Sendable {
+    static let inProcess = LeftBehind()
+    static let most = 8
+
+    private let count = Atomic(0)
+
+    var hasRoom: Bool { count.load(ordering: .relaxed) < Self.most }
+    func add() { count.add(1, ordering: .relaxed) }
+    func remove() { count.subtract(1, ordering: .relaxed) }
+}
+
+/// What a caller gets that several may answer: the first of them does.
+final class FirstAnswer: Sendable {
+    private enum State {
+        case open
+        case waiting(CheckedContinuation<Void, any Error>)
+        /// Before the caller waited.
+        case given(Result<Void, any Error>)
+        case over
+    }
+
+    private let state = Mutex(State.open)
+
+    func wait(_ continuation: CheckedContinuation<Void, any Error>) {
+        let early: Result<Void, any Error>? = state.withLock { state in
+            guard case .given(let result) = state else {
+                state = .waiting(continuation)
+                return nil
+            }
+            state = .over
+            return result
+        }
+        if let early { continuation.resume(with: early) }
+    }
+
+    /// - Parameter onFirst: done before the caller goes on, where this is the first answer.
+    /// - Returns: whether it is.
+    @discardableResult
+    func give(_ result: Result<Void, any Error>, onFirst: () -> Void = {}) -> Bool {
+        let (isFirst, waiting): (Bool, CheckedContinuation<Void, any Error>?) = state.withLock { state in
+            switch state {
+            case .open:
+                state = .given(result)
+                onFirst()
+                return (true, nil)
+            case .waiting(let continuation):
+                state = .over
+                onFirst()
+                return (true, continuation)
+            case .given, .over: return (false, nil)
+            }
+        }
+        waiting?.resume(with: result)
+        return isFirst
+    }
+}
+
 /// The thread of one connection, which waits for its socket, so that no thread of Swift's pool does.
 final class ConnectionThread: Sendable {
     typealias Job = @Sendable (inout Link?) -> Void
@@ -68,6 +126,47 @@ final class ConnectionThread: Sendable {
         } onCancel: {
             ticket.cancel()
             ring()
+        }
+    }
+
+    /// Makes the connection, first of all that is asked for.
+    ///
+    /// The system's resolver cannot be woken: where it takes longer than the deadline, or the task is cancelled, the caller leaves, and the
+    /// thread ends when the resolver has.
+    /// - Throws: what `connect` throws; ``PostgreSQLError``; `CancellationError`.
+    func open(
+        _ host: ConnectionOptions.Host, until deadline: ContinuousClock.Instant,
+        leaving left: LeftBehind = .inProcess, _ connect: @escaping @Sendable (Ticket) throws -> Link
+    ) async throws {
+        guard left.hasRoom else {
+            throw PostgreSQLError(
+                .host, "connecting", at: host,
+                "not tried: this machine's resolver does not answer, and \(LeftBehind.most) questions wait for it")
+        }
+        let (ticket, caller) = (Ticket(until: deadline), FirstAnswer())
+        // Later than what is not in the resolver ends by itself.
+        let timer = Task {
+            try await Task.sleep(until: deadline + .milliseconds(200), clock: .continuous)
+            caller.give(
+                .failure(
+                    PostgreSQLError(
+                        .host, "looking its name up", at: host, "this machine's resolver has not answered in time")),
+                onFirst: left.add)
+        }
+        defer { timer.cancel() }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                caller.wait(continuation)
+                add { link in
+                    let result = Result { try connect(ticket) }
+                    if case .success(let made) = result { link = made }
+                    if !caller.give(result.map { _ in }) { left.remove() }
+                }
+            }
+        } onCancel: {
+            ticket.cancel()
+            ring()
+            caller.give(.failure(CancellationError()), onFirst: left.add)
         }
     }
 

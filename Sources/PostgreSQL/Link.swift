@@ -6,6 +6,7 @@ final class Link {
     private let handle: OpaquePointer
     private let host: ConnectionOptions.Host
     private let bell: CInt
+    private let most: (rows: Int, bytes: Int)
     private var notices: [Notice] = []
 
     /// Connects, and returns when the server has let us in.
@@ -22,6 +23,7 @@ final class Link {
             throw PostgreSQLError(.host, "connecting", at: host, "no memory")
         }
         (self.handle, self.host, self.bell) = (handle, host, bell)
+        most = (options.mostRows, options.mostBytes)
         // Else a code of the server would not be in the message, and there is no other way to it before there is a connection.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         PQsetNoticeReceiver(
@@ -113,6 +115,8 @@ final class Link {
         guard PQsendQueryParams(handle, statement, CInt(values.count), nil, values, nil, nil, 0) == 1 else {
             throw lost(doing)
         }
+        // Row by row, so that what is too much is noticed before all of it is here.
+        PQsetSingleRowMode(handle)
         while true {
             let left = PQflush(handle)
             guard left >= 0 else { throw lost(doing) }
@@ -121,12 +125,24 @@ final class Link {
             try wait(for: POLLIN | POLLOUT, ticket, doing)
             guard PQconsumeInput(handle) == 1 else { throw lost(doing) }
         }
-        var answer = Answer()
+        var (answer, bytes) = (Answer(), 0)
         var failure: PostgreSQLError?
         while let result = try nextResult(ticket, doing) {
             defer { PQclear(result) }
             switch PQresultStatus(result) {
-            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: answer = Self.read(result)
+            case PGRES_SINGLE_TUPLE:
+                let row = Self.row(of: result)
+                bytes += row.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+                guard answer.rows.count < most.rows, bytes <= most.bytes else {
+                    throw PostgreSQLError(
+                        .statement, doing, at: host,
+                        "the answer is larger than this program takes: more than \(most.rows) rows or \(most.bytes) bytes"
+                    )
+                }
+                answer.rows.append(row)
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
+                answer.columns = (0..<PQnfields(result)).map { PQfname(result, $0).map { String(cString: $0) } ?? "" }
+                answer.tag = PQcmdStatus(result).map { String(cString: $0) } ?? ""
             default:
                 let code = Self.field("C", of: result)
                 let text = Self.field("M", of: result) ?? message.split(separator: "\n").joined(separator: " ")
@@ -149,21 +165,13 @@ final class Link {
         return PQgetResult(handle)
     }
 
-    private static func read(_ result: OpaquePointer) -> Answer {
-        let width = PQnfields(result)
-        var answer = Answer()
-        answer.columns = (0..<width).map { PQfname(result, $0).map { String(cString: $0) } ?? "" }
-        answer.rows = (0..<PQntuples(result)).map { row in
-            (0..<width).map { column in
-                guard PQgetisnull(result, row, column) == 0, let bytes = PQgetvalue(result, row, column) else {
-                    return nil
-                }
-                let length = Int(PQgetlength(result, row, column))
-                return String(decoding: UnsafeRawBufferPointer(start: bytes, count: length), as: UTF8.self)
-            }
+    /// The values of the one row of a result.
+    private static func row(of result: OpaquePointer) -> [String?] {
+        (0..<PQnfields(result)).map { column in
+            guard PQgetisnull(result, 0, column) == 0, let bytes = PQgetvalue(result, 0, column) else { return nil }
+            let length = Int(PQgetlength(result, 0, column))
+            return String(decoding: UnsafeRawBufferPointer(start: bytes, count: length), as: UTF8.self)
         }
-        answer.tag = PQcmdStatus(result).map { String(cString: $0) } ?? ""
-        return answer
     }
 
     // MARK: - Waiting

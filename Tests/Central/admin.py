@@ -197,6 +197,18 @@ class Desk(unittest.TestCase):
         self.assertIn("synchronous_mode_strict", self.admin("check", "--patroni", "-", stdin="synchronous_mode: quorum\nttl: 20\n", fails=True))
         self.assertIn("No setting", self.admin("check", "--patroni", "-", stdin="synchronous_mode: quorum\nsynchronous_mode_strict: true\n"))
 
+    @unittest.skipIf(os.geteuid() != 0, "needs root: a network and a resolver of its own")
+    def test_a_resolver_that_does_not_answer_is_not_waited_for(self):
+        with open(f"{self.folder}/resolv.conf", "w") as f:
+            f.write("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")      # ten times as long as the program has
+        silent = ("import socket, subprocess, sys\n"
+                  "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 53))\n"
+                  "r = subprocess.run(sys.argv[1:], capture_output=True, text=True, timeout=100)\n"
+                  "s.setblocking(False); print(r.returncode, r.stderr, len(s.recv(512)) > 0)")
+        words = [sys.executable, "-c", silent, ADMIN, "hubs", "--host", "db1.example", "--authority", "central-ca.crt", "--certificate", "localhost.crt", "--key", "localhost.key"]
+        done = subprocess.run(["unshare", "-m", "-n", "sh", "-c", 'ip link set lo up && mount --bind resolv.conf /etc/resolv.conf && exec "$@"', "sh", *words], cwd=self.folder, capture_output=True, text=True)
+        self.assertRegex(done.stdout, r"(?s)^[1-9].*db1\.example:5432: looking its name up: this machine's resolver has not answered in time.*True", done.stderr)
+
     def test_incarnation_months_and_metrics(self):
         before = len(json.loads(self.admin("incarnation", "--json")))
         self.assertEqual(len(json.loads(self.admin("incarnation", "--why", "a restore", "--json"))), before + 1)

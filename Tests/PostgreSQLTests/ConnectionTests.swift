@@ -1,7 +1,8 @@
 import Foundation
 import HubProcess
-import PostgreSQL
 import Testing
+
+@testable import PostgreSQL
 
 /// A connection to a real server.
 @Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason)))
@@ -113,6 +114,57 @@ struct ConnectionTests {
         server.freeze(false)
         let after = try await failure { try await connection.query("SELECT 1", within: limit) }
         #expect(after.kind == .host && after.description.contains("was given up before"))
+    }
+
+    @Test
+    func
+        `an answer with more rows or bytes than are taken is an error that says so, and the next call does not have its rest`()
+        async throws
+    {
+        let server = try await PostgreSQLServer()
+        var options = local(server)
+        (options.mostRows, options.mostBytes) = (100, 10_000)
+        let statements = ["SELECT generate_series(1, 101)", "SELECT repeat('x', 5001) FROM generate_series(1, 2)"]
+        for statement in statements {
+            let connection = try await Connection.open(options)
+            #expect(try await connection.query("SELECT generate_series(1, 100)", within: limit).rows.count == 100)
+            let large = try await failure { try await connection.query(statement, within: limit) }
+            #expect(large.kind == .statement && large.description.contains("more than 100 rows or 10000 bytes"))
+            let after = try await failure { try await connection.query("SELECT 1", within: limit) }
+            #expect(after.description.contains("was given up before"))
+        }
+    }
+
+    @Test func `a resolver that does not answer keeps no caller, and of its questions only so many wait`() async throws
+    {
+        let (host, answers, left) = (ConnectionOptions.Host("db1.example"), DispatchSemaphore(value: 0), LeftBehind())
+        func attempt() async throws -> PostgreSQLError {
+            let thread = try ConnectionThread(for: host)
+            defer { thread.end() }
+            return try await failure {
+                try await thread.open(host, until: .now, leaving: left) { _ in
+                    answers.wait()
+                    throw CancellationError()
+                }
+            }
+        }
+        for _ in 0..<LeftBehind.most {
+            let late = try await attempt()
+            #expect(late.kind == .host && late.description.contains("resolver has not answered in time"))
+        }
+        #expect(try await attempt().description.contains("8 questions wait for it"))
+        let waiting = Task {
+            let thread = try ConnectionThread(for: host)
+            defer { thread.end() }
+            try await thread.open(host, until: .now + limit, leaving: LeftBehind()) { _ in
+                answers.wait()
+                throw CancellationError()
+            }
+        }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        for _ in 0...LeftBehind.most { answers.signal() }
+        while !left.hasRoom { await Task.yield() }
     }
 
     @Test func `a call whose task is cancelled ends with its connection`() async throws {

@@ -34,9 +34,11 @@ struct Place: ParsableArguments {
         if let authority, let certificate, let key {
             security = .certificate(authority: authority, own: certificate, key: key)
         }
-        let options = ConnectionOptions(
+        var options = ConnectionOptions(
             hosts: hosts.map { .init($0, port: port) }, database: database, user: user, security: security,
             applicationName: "hub-central-admin")
+        // A list of a million hubs, or figures of many studies, for a person or a script of the desk.
+        (options.mostRows, options.mostBytes) = (2_000_000, 1 << 30)
         let desk = Desk(connection: try await Connection.open(options))
         if let role { try await desk.ask("SET ROLE \(role)") }
         return desk
