@@ -14,9 +14,9 @@ struct CentralAdminTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Central")
         .standardizedFileURL.path
 
-    @Test(arguments: ["functions", "attack", "erasure", "admin"])
+    @Test(arguments: ["functions", "attack", "erasure", "admin", "follower"])
     func `the centre answers as its document says`(_ script: String) async throws {
-        let program = ["erasure", "admin"].contains(script) ? [Programs.path("hub-central-admin")] : []
+        let program = ["erasure", "admin", "follower"].contains(script) ? [Programs.path("hub-central-admin")] : []
         let result = try await ChildProcess("/usr/bin/python3", ["\(Self.folder)/\(script).py"] + program).result()
         #expect(result.code == 0, "\(result.output)\n\(result.errors)")
     }

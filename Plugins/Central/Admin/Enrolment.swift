@@ -104,7 +104,7 @@ struct InviteCommand: AsyncParsableCommand {
             .joined(separator: ",")
         let line = "central://\(names)/central?invite=\(id).\(token)"
         try say(line, json: [("line", line), ("hub", login), ("until", until)], if: json)
-        if !json { complain("Good until \(until), once. In the house: hub call central enrol invite='…'") }
+        if !json { complain("Good until \(until), once. In the house: hub do central enrol invite='…'") }
     }
 }
 
@@ -129,25 +129,49 @@ struct SignCommand: AsyncParsableCommand {
     func run() async throws {
         let authority = try Authority(certificate: files.certificate, key: files.key)
         var desk: Desk?
-        var (told, isAway) = ("", false)
+        var isAway = false
+        var hints = Hints()
         repeat {
             do {
                 let open = if let desk { desk } else { try await place.desk() }
                 desk = open
                 try await Signing(desk: open, authority: authority, days: days, json: json).pass()
-                if watch {
-                    // Here, for all hubs: a NOTIFY in each of their transactions would have their commits wait for each other.
-                    let horizon = try await open.ask("SELECT central.horizon_v1() AS h")["h"] ?? ""
-                    if horizon != told { try await open.ask("SELECT pg_notify('central_live', $1)", horizon) }
-                    told = horizon
-                }
+                if watch { try await hints.give(on: open) }
                 isAway = false
             } catch let error where watch && !(error is CancellationError) {
                 if !isAway { complain("\(error); trying again") }
-                (desk, isAway) = (nil, true)
+                (desk, isAway, hints) = (nil, true, Hints())
             }
             if watch { try await Task.sleep(for: .seconds(1)) }
         } while watch
+    }
+}
+
+/// Tells those who follow a study (`LISTEN central_live`) that there is something to ask.
+///
+/// Here, once a second, for all hubs: a NOTIFY in each of their transactions would have their commits wait for each other.
+private struct Hints {
+    /// By what is counted of records, consents and restores: the place moves by each transaction, also by those of who follows.
+    private var known = ""
+    /// The place that a hint must have so that all of it is below; `nil`: nothing is due.
+    private var goal: Int64?
+    private var told: Int64 = 0
+
+    mutating func give(on desk: Desk) async throws {
+        let answer = try await desk.ask(
+            """
+            SELECT pg_snapshot_xmin(s)::text AS horizon, pg_snapshot_xmax(s)::text AS next,
+                concat_ws('/', (SELECT sum(versions) FROM central.hub), (SELECT sum(extract(epoch FROM given)) FROM central.consent), (SELECT sum(extract(epoch FROM withdrawn)) FROM central.consent),
+                    (SELECT sum(extract(epoch FROM reconciled)) FROM central.era), (SELECT max(no) FROM central.incarnation)) AS known FROM pg_current_snapshot() s
+            """)
+        guard let horizon = answer["horizon"].flatMap({ Int64($0) }), let next = answer["next"].flatMap({ Int64($0) })
+        else { return }
+        if let now = answer["known"], now != known { (known, goal) = (now, next) }
+        guard let goal, horizon != told else { return }
+        try await desk.ask("SELECT pg_notify('central_live', $1)", "\(horizon)")
+        told = horizon
+        // A transaction that is still open keeps what came after it above the place: then another hint follows.
+        if horizon >= goal { self.goal = nil }
     }
 }
 

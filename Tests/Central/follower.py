@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""Someone who follows a study as Docs/Central.md says, is cut off again and again, and has every batch once.   python3 follower.py HUB-CENTRAL-ADMIN"""
+import collections, json, os, random, select, shutil, sqlite3, subprocess, sys, tempfile, threading, time, unittest
+from functions import ident, record
+from server import Server, psycopg2
+
+ADMIN = os.path.abspath(sys.argv.pop()) if len(sys.argv) > 1 and os.path.exists(sys.argv[-1]) else "hub-central-admin"
+
+
+class Follower:
+    """A study's own database, in which what was read and the place up to which it was read are one transaction. It looks when it has connected and
+    when it is given a hint, and at no other time. `connect` gives a connection as the reader; `path` is its file."""
+
+    def __init__(self, connect, path):
+        self.connect, self.path, self.c = connect, path, None
+        self.is_over, self.failure, self.looks, self.begun = False, None, collections.Counter(), 0
+        self.interruption = None              # done once, in the midst of what is read
+        with sqlite3.connect(path) as d:
+            # A version that comes twice is an error here, not a repeat that nobody sees.
+            d.executescript("CREATE TABLE IF NOT EXISTS place (incarnation int, horizon int);"
+                            "CREATE TABLE IF NOT EXISTS seen (record text, changed int, gone int, pseudonym text, value real, PRIMARY KEY (record, changed));")
+            if not d.execute("SELECT 1 FROM place").fetchone():
+                d.execute("INSERT INTO place VALUES (0, 0)")
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def start(self):
+        self.thread.start()
+        return self
+
+    def stop(self):
+        self.is_over = True
+        self.thread.join(60)
+        if self.failure:
+            raise self.failure
+
+    def run(self):
+        try:
+            while not self.is_over:
+                try:
+                    self.follow()
+                except psycopg2.Error as e:
+                    # Of the moment: the host is away or ends the session. All else is a fault.
+                    if e.pgcode and e.pgcode[:2] not in ("08", "25", "40", "57"):
+                        raise
+                    self.looks["cut off"] += 1
+                    time.sleep(0.05)
+        except BaseException as e:
+            self.failure = e
+
+    def follow(self):
+        c = self.connect()
+        try:
+            with c, c.cursor() as k:
+                k.execute("LISTEN central_live")      # before the first look: what comes after it is told
+            self.c = c
+            self.look(c, "connected")
+            while not self.is_over:
+                if not select.select([c], [], [], 0.5)[0]:
+                    continue
+                c.poll()
+                hints = len(c.notifies)
+                c.notifies.clear()
+                if hints:
+                    self.look(c, "hint")
+        finally:
+            c.close()
+
+    def look(self, c, why):
+        c.notices.clear()
+        with c.cursor() as k:
+            k.execute("SELECT central.incarnation_v1(), central.horizon_v1()")
+            incarnation, horizon = k.fetchone()
+        c.commit()
+        if c.notices:
+            raise psycopg2.OperationalError("a COMMIT with a warning: nothing was learned")
+        d = sqlite3.connect(self.path)
+        try:
+            with d:
+                known, place = d.execute("SELECT * FROM place").fetchone()
+                if known != incarnation:
+                    d.execute("DELETE FROM seen")
+                    place = 0
+                with c.cursor("page") as k:           # a cursor of the server: it is cut off between pages too
+                    k.itersize = 60
+                    k.execute("SELECT record::text, changed, gone, pseudonym::text, value FROM central.study_change WHERE changed >= %s AND changed < %s ORDER BY changed", (place, horizon))
+                    for row in k:
+                        d.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?)", row)
+                        self.begun += 1
+                        if self.interruption and self.begun % 67 == 0:
+                            interrupt, self.interruption = self.interruption, None
+                            interrupt()
+                c.commit()
+                d.execute("UPDATE place SET incarnation = ?, horizon = ?", (incarnation, horizon))
+        finally:
+            d.close()
+        self.looks[why] += 1
+
+    def has(self, text, *values):
+        d = sqlite3.connect(self.path)
+        try:
+            return d.execute(text, values).fetchall()
+        finally:
+            d.close()
+
+    def newest(self):
+        """What it has of each record: the version that came last, and none of one that is gone."""
+        last = {}
+        for r, changed, gone, pseudonym, value in self.has("SELECT * FROM seen ORDER BY changed"):
+            last[r] = None if gone else (changed, pseudonym, value)
+        return {r: v for r, v in last.items() if v}
+
+
+class Hub:
+    """Gives batches one after the other, each until it is confirmed; some it begins and gives up before."""
+
+    def __init__(self, s, number, size):
+        self.s, self.login, self.size, self.failure = s, f"hub_f{number}", size, None
+        self.chance = random.Random(number)
+
+    def run(self, batches):
+        try:
+            for batch in batches:
+                records = json.dumps([record(f"{self.login}/{batch}/{i}", batch * 1000 + i, 60 + i / 8, person=self.login) for i in range(self.size)])
+                while not self.give(batch, records):
+                    time.sleep(0.05)
+        except Exception as e:
+            self.failure = e
+
+    def give(self, batch, records):
+        c = None
+        try:
+            c = self.s.connect(self.login)
+            with c.cursor() as k:
+                if self.chance.random() < 0.3:
+                    k.execute("SELECT central.take_v1('e1', %s, %s)", (batch, records))
+                    c.rollback()
+                k.execute("SELECT central.take_v1('e1', %s, %s)", (batch, records))
+            c.commit()
+            return True
+        except psycopg2.Error as e:
+            if e.pgcode and e.pgcode[:2] not in ("08", "25", "40", "57"):
+                raise
+            return False
+        finally:
+            if c:
+                c.close()
+
+
+class Following(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="hub-follow-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def centre(self, hubs, **more):
+        s = Server(**more)
+        self.addCleanup(s.__exit__)
+        names = [f"hub_f{n}" for n in range(1, hubs + 1)]
+        for name in names:
+            s.hub(name)
+        s.study("live", ["weight"], *names)
+        for name in names:
+            s.call(name, "hello_v1(%s, 'e1', '', now())", name)
+            s.call(name, "consent_v1('live', %s, '{weight}', '2026-01-01', NULL, NULL)", name)
+        return s
+
+    def watch(self, s):
+        """hub-central-admin sign --watch, which gives the hints."""
+        subprocess.run([ADMIN, "ca", "new"], cwd=self.folder, check=True, capture_output=True)
+        p = subprocess.Popen([ADMIN, "sign", "--watch"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             env={**os.environ, "PGHOST": s.folder, "PGUSER": "postgres", "PGPORT": str(s.port)})
+        self.addCleanup(p.wait)
+        self.addCleanup(p.terminate)
+        return p
+
+    def until(self, what, body):
+        end = time.time() + 120
+        while not body():
+            self.assertLess(time.time(), end, what)
+            time.sleep(0.02)
+
+    def test_a_follower_that_is_cut_off_again_and_again_has_every_batch_once(self):
+        s = self.centre(3)
+        self.watch(s)
+        f = Follower(lambda: s.connect("study_live"), f"{self.folder}/study.sqlite").start()
+        hubs = [Hub(s, n, size=50) for n in (1, 2, 3)]
+
+        def crash():
+            s.stop("immediate")                        # as kill -9: what was not confirmed is gone, and so are its numbers
+            s.start()
+        end_session = lambda: s.do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'study_live'")
+        for part in range(9):
+            f.interruption = (None, end_session, crash)[part % 3]
+            threads = [threading.Thread(target=h.run, args=(range(part * 5 + 1, part * 5 + 6),), daemon=True) for h in hubs]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join(120)
+            self.assertFalse(any(t.is_alive() for t in threads) or any(h.failure for h in hubs), [h.failure for h in hubs])
+            self.until("the follower has all of it", lambda: f.failure or f.has("SELECT count(*) >= ? FROM seen", (part + 1) * 750) == [(1,)])
+            self.assertIsNone(f.interruption)
+        f.stop()
+        here = {r: (changed, pseudonym, value) for r, changed, pseudonym, value in s.do("SELECT record::text, changed, pseudonym::text, value FROM central.study_record", user="study_live")}
+        self.assertEqual(f.newest(), here)
+        self.assertEqual(f.has("SELECT count(*), count(DISTINCT record) FROM seen"), [(6750, 6750)])
+        # A batch is one transaction: one place, at which all of it is.
+        self.assertEqual(f.has("SELECT count(*), min(n), max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY changed)"), [(135, 50, 50)])
+        self.assertGreaterEqual(f.looks["cut off"], 6)
+        self.assertGreaterEqual(f.looks["hint"], 3)
+        self.assertGreater(f.begun, 6750)
+        print(f"looks: {dict(f.looks)}; {f.begun} rows read for 6750", flush=True)
+
+    def test_no_place_is_above_what_a_server_that_comes_back_counts_from(self):
+        """A transaction that was rolled back leaves no trace on the disk by itself, and its number would be given again beneath the place."""
+        s = self.centre(1, settings=["wal_writer_delay = 10s"])
+        for batch in range(1, 6):
+            c = s.connect("hub_f1")
+            for _ in range(3):
+                c.cursor().execute("SELECT central.take_v1('e1', %s, %s)", (batch, json.dumps([record("given up", 9000 + batch, person="hub_f1")])))
+                c.rollback()
+            c.close()
+            place = s.call("study_live", "horizon_v1()")
+            s.stop("immediate")
+            s.start()
+            s.call("hub_f1", "take_v1('e1', %s, %s)", batch, json.dumps([record(str(batch), batch, person="hub_f1")]))
+            self.assertGreaterEqual(s.do("SELECT max(changed) FROM central.study_change", user="study_live")[0][0], place)
+
+    def test_a_version_that_was_taken_back_is_told_and_a_restored_centre_is_read_from_its_beginning(self):
+        s = self.centre(1)
+        f = Follower(lambda: s.connect("study_live"), f"{self.folder}/study.sqlite")
+        look = lambda: f.look(s.connect("study_live"), "asked")
+        take = lambda batch, *r: s.call("hub_f1", "take_v1('e1', %s, %s)", batch, json.dumps(r))
+        take(1, record("a", 1, 70, person="hub_f1"), record("b", 2, 71, person="hub_f1"))
+        look()
+        take(2, record("a", 3, 72, person="hub_f1"), record("b", 4, kind="r"))
+        look()
+        look()
+        self.assertEqual([v[2] for v in f.newest().values()], [72])
+        self.assertEqual(f.has("SELECT count(*) FROM seen"), [(4,)])
+        # Restored to before the second batch: its transactions are counted from there.
+        before = f.has("SELECT horizon FROM place")
+        s.do("INSERT INTO central.incarnation (no, why) VALUES (2, 'a test')")
+        look()
+        self.assertEqual([v[2] for v in f.newest().values()], [72])
+        self.assertEqual(f.has("SELECT count(*) FROM seen"), [(2,)])
+        self.assertGreater(f.has("SELECT horizon FROM place"), before)
+
+    def test_hints_come_with_what_is_new_and_end_with_it(self):
+        s = self.centre(1)
+        self.watch(s)
+        c = s.connect("study_live")
+        c.autocommit = True
+        c.cursor().execute("LISTEN central_live")
+
+        def passes(n):
+            """So many looks of the desk's program, by when it last asked."""
+            seen = set()
+            while len(seen) < n:
+                seen |= set(s.do("SELECT query_start FROM pg_stat_activity WHERE application_name = 'hub-central-admin' AND query LIKE '%%snapshot%%'"))
+                time.sleep(0.1)
+
+        passes(4)
+        for n in (1, 2):
+            c.poll()
+            c.notifies.clear()
+            s.call("hub_f1", "take_v1('e1', %s, %s)", n, json.dumps([record(str(n), n, person="hub_f1")]))
+            passes(6)
+            c.poll()
+            self.assertIn(len(c.notifies), (1, 2), "one for the batch, and one where another transaction came between")
+
+
+if __name__ == "__main__":
+    unittest.main()
