@@ -18,6 +18,7 @@ class Follower:
         with sqlite3.connect(path) as d:
             # A version that comes twice is an error here, not a repeat that nobody sees.
             d.executescript("CREATE TABLE IF NOT EXISTS place (incarnation int, horizon int);"
+                            "CREATE TABLE IF NOT EXISTS person (pseudonym text PRIMARY KEY);"
                             "CREATE TABLE IF NOT EXISTS seen (record text, changed int, gone int, pseudonym text, value real, PRIMARY KEY (record, changed));")
             if not d.execute("SELECT 1 FROM place").fetchone():
                 d.execute("INSERT INTO place VALUES (0, 0)")
@@ -79,21 +80,36 @@ class Follower:
                 known, place = d.execute("SELECT * FROM place").fetchone()
                 if known != incarnation:
                     d.execute("DELETE FROM seen")
+                    d.execute("DELETE FROM person")
                     place = 0
-                with c.cursor("page") as k:           # a cursor of the server: it is cut off between pages too
-                    k.itersize = 60
-                    k.execute("SELECT record::text, changed, gone, pseudonym::text, value FROM central.study_change WHERE changed >= %s AND changed < %s ORDER BY changed", (place, horizon))
-                    for row in k:
-                        d.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?)", row)
-                        self.begun += 1
-                        if self.interruption and self.begun % 67 == 0:
-                            interrupt, self.interruption = self.interruption, None
-                            interrupt()
+                with c.cursor() as k:
+                    k.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")      # persons and records of one moment
+                    k.execute("SELECT pseudonym::text FROM central.study_person")
+                    there = {r[0] for r in k.fetchall()}
+                known = {r[0] for r in d.execute("SELECT pseudonym FROM person")}
+                for pseudonym in known - there:
+                    d.execute("DELETE FROM seen WHERE pseudonym = ?", (pseudonym,))
+                    d.execute("DELETE FROM person WHERE pseudonym = ?", (pseudonym,))
+                for pseudonym in there - known:
+                    d.execute("INSERT INTO person VALUES (?)", (pseudonym,))
+                    self.read(c, d, "changed < %s AND pseudonym = %s", place, pseudonym)
+                self.read(c, d, "changed >= %s AND changed < %s", place, horizon)
                 c.commit()
                 d.execute("UPDATE place SET incarnation = ?, horizon = ?", (incarnation, horizon))
         finally:
             d.close()
         self.looks[why] += 1
+
+    def read(self, c, d, where, *values):
+        with c.cursor("page") as k:                   # a cursor of the server: it is cut off between pages too
+            k.itersize = 60
+            k.execute(f"SELECT record::text, changed, gone, pseudonym::text, value FROM central.study_change WHERE {where} ORDER BY changed", values)
+            for row in k:
+                d.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?)", row)
+                self.begun += 1
+                if self.interruption and self.begun % 67 == 0:
+                    interrupt, self.interruption = self.interruption, None
+                    interrupt()
 
     def has(self, text, *values):
         d = sqlite3.connect(self.path)
@@ -243,6 +259,23 @@ class Following(unittest.TestCase):
         self.assertEqual([v[2] for v in f.newest().values()], [72])
         self.assertEqual(f.has("SELECT count(*) FROM seen"), [(2,)])
         self.assertGreater(f.has("SELECT horizon FROM place"), before)
+
+    def test_who_withdraws_is_dropped_and_who_agrees_anew_is_read_from_the_beginning(self):
+        s = self.centre(2)
+        f = Follower(lambda: s.connect("study_live"), f"{self.folder}/study.sqlite")
+        look = lambda: f.look(s.connect("study_live"), "asked")
+        for hub, value in (("hub_f1", 70), ("hub_f2", 80)):
+            s.call(hub, "take_v1('e1', 1, %s)", json.dumps([record("a", 1, value, person=hub)]))
+        look()
+        first = {pseudonym for _, pseudonym, _ in f.newest().values()}
+        s.call("hub_f1", "withdraw_v1('live', 'hub_f1', false)")
+        look()
+        self.assertEqual([v[2] for v in f.newest().values()], [80])
+        s.call("hub_f1", "consent_v1('live', 'hub_f1', '{weight}', '2026-02-01', NULL, NULL)")
+        look()
+        look()
+        self.assertEqual(sorted(v[2] for v in f.newest().values()), [70, 80])
+        self.assertEqual(len({pseudonym for _, pseudonym, _ in f.newest().values()} - first), 1)
 
     def test_hints_come_with_what_is_new_and_end_with_it(self):
         s = self.centre(1)

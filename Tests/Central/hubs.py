@@ -97,12 +97,13 @@ class House:
             self.say("do", "central", "consent", "study=heart", "person=anna", "types=weight", "since=2000-01-01")
             open(f"{self.folder}/joined", "w").close()
 
-    def give(self):
+    def give(self, start=args.first, count=args.records):
         """Weights in batches; of every fourth batch some come again with another value, and one is taken back."""
+        self.is_over = False
         try:
             with Hub("scale", door=self.door) as hub:
-                last, final = args.first, args.first + args.records
-                for first in range(args.first, final, args.batch):
+                last, final = start, start + count
+                for first in range(start, final, args.batch):
                     keys = range(first, min(first + args.batch, final))
                     records = [self.weight(k, 60 + k % 400 / 10) for k in keys]
                     hub.give(records, timeout=args.limit)
@@ -161,8 +162,10 @@ def ident(record):
     return str(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16]))
 
 
-def judge(house):
-    """What of the hub's store the centre has not, or has otherwise; what it has beside; receipts that are not true."""
+def judge(house, incarnation=1):
+    """What of the hub's store the centre has not, or has otherwise; what it has beside; receipts that are not true.
+
+    incarnation: of the centre; a batch of an earlier one need not be known there any more, as its records need not have come by it."""
     have = eventually("the hub's records", lambda: records(house))
     there, hub_no, batch = eventually("the centre's records", lambda: centre(house))
     lost = wrong = untrue = 0
@@ -181,7 +184,7 @@ def judge(house):
         said = [d for d in story["deliveries"] if d["sink"].startswith("central/")]
         receipt = (said[0].get("confirmed") or {}).get("receipt", "") if said else ""
         parts = receipt[1:].split("/") if receipt.startswith("c") else []
-        untrue += not (len(parts) == 3 and parts[0] == "1" and int(parts[1]) == hub_no and int(parts[2]) <= batch and said[0]["state"] == "delivered")
+        untrue += not (len(parts) == 3 and 1 <= int(parts[0]) <= incarnation and int(parts[1]) == hub_no and (int(parts[0]) < incarnation or int(parts[2]) <= batch) and said[0]["state"] == "delivered")
     refused = sum(s.get("refused", 0) for s in (house.status() or {}).get("sinks", []))
     print(f"{house.login}: {len(have)} records in the house, {lost} lost, {len(there)} that the house does not have, {wrong} wrong, {untrue} untrue receipts of 20, {refused} refused"
           f"{', NOT DONE: ' + house.failure if house.failure else ''}", flush=True)
@@ -209,27 +212,28 @@ def records(house):
 os.environ["TZ"] = "UTC"
 time.tzset()
 random.seed(args.seed)
-houses = [House(n) for n in range(1, args.hubs + 1)]
-bad = 1
-try:
-    for h in houses:
-        h.join()
-    begin, chance = time.time(), random.Random(args.seed)
-    threads = [threading.Thread(target=h.give, daemon=True) for h in houses]
-    for t in threads:
-        t.start()
-    harmed = time.time()
-    while not all(h.is_over for h in houses) and time.time() - begin < args.limit:
-        time.sleep(0.5)
-        if args.kill and time.time() - harmed > args.kill:
-            chance.choice(houses).harm(chance)
-            harmed = time.time()
-    given = time.time() - begin
-    for h in houses:
-        eventually(f"{h.login} has delivered all", h.settled, args.limit)
-    print(f"given in {given:.0f} s, all delivered after {time.time() - begin:.0f} s: {sum(h.given for h in houses) / (time.time() - begin):.0f} records/s", flush=True)
-    bad = sum(judge(h) for h in houses)
-finally:
-    for h in houses:
-        h.stop()
-sys.exit(1 if bad else 0)
+if __name__ == "__main__":
+    houses = [House(n) for n in range(1, args.hubs + 1)]
+    bad = 1
+    try:
+        for h in houses:
+            h.join()
+        begin, chance = time.time(), random.Random(args.seed)
+        threads = [threading.Thread(target=h.give, daemon=True) for h in houses]
+        for t in threads:
+            t.start()
+        harmed = time.time()
+        while not all(h.is_over for h in houses) and time.time() - begin < args.limit:
+            time.sleep(0.5)
+            if args.kill and time.time() - harmed > args.kill:
+                chance.choice(houses).harm(chance)
+                harmed = time.time()
+        given = time.time() - begin
+        for h in houses:
+            eventually(f"{h.login} has delivered all", h.settled, args.limit)
+        print(f"given in {given:.0f} s, all delivered after {time.time() - begin:.0f} s: {sum(h.given for h in houses) / (time.time() - begin):.0f} records/s", flush=True)
+        bad = sum(judge(h) for h in houses)
+    finally:
+        for h in houses:
+            h.stop()
+    sys.exit(1 if bad else 0)

@@ -31,8 +31,9 @@ struct Reconciliation: Sendable {
             if part.count == 1 {
                 sent += try await send(range, epoch)
             } else {
+                // The newer half first: what is sent of it takes the place of older versions, and the older half then agrees.
                 let middle = (first + last + 1) / 2
-                open += [middle..<part.endIndex, first..<middle]
+                open += [first..<middle, middle..<part.endIndex]
             }
         }
         return sent
