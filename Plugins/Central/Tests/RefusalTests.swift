@@ -48,11 +48,13 @@ struct RefusalTests {
         #expect(try await scene.rows("value") == ["70"])
     }
 
-    @Test func `settings that make receipts lie are named, by check and where it works, and nothing is delivered`()
+    @Test func `settings that make receipts lie are named by check, doctor and the plugin, and nothing is delivered`()
         async throws
     {
         let scene = try await CentralScene(at: try await CentralScene.centre(settings: ["full_page_writes = off"]))
         _ = try await scene.fault(with: "full_page_writes is off")
+        let doctor = try await scene.host.command(["doctor"]).lines
+        #expect(doctor.contains { $0.contains("central says:") && $0.contains("full_page_writes is off") }, "\(doctor)")
         let (code, text) = try await check(scene)
         #expect(
             code == 1 && text.contains("receipts would be untrue") && text.contains("full_page_writes is off"),
