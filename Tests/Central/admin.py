@@ -126,6 +126,30 @@ class Desk(unittest.TestCase):
         self.assertEqual(self.answer(connect(), "hello_v1('id-seven', 'e1', 'test', now())"), {"refused": "another hub"})
         self.assertIn('"hub":"hub_seven"', self.admin("hubs", "--json"))
 
+    def test_a_person_of_the_desk_works_from_a_machine_of_their_own(self):
+        self.s.do("CREATE ROLE desk_maria LOGIN IN ROLE central_desk")
+        self.admin("ca", "host", "desk_maria")
+        place = ["--host", "127.0.0.1", "--port", str(self.s.port), "--user", "desk_maria", "--authority", "central-ca.crt", "--certificate", "desk_maria.crt", "--key", "desk_maria.key"]
+        made = json.loads(self.admin("study", "new", "away", "--title", "Away", "--type", "weight", "--json", *place))
+        line = self.admin("invite", "far", "--study", "away", *place)
+        invitation, csr = self.invited(line), self.request("far")
+        self.assertEqual(self.answer(self.tls(**invitation), "enrol_v1(%s, 'id-far')", csr), {"state": "waiting"})
+        self.assertIn("signed hub_far", self.admin("sign", *place))
+        self.assertIn("hub_far", self.admin("hubs", *place))
+        self.assertIn("stopped", self.admin("stop", "far", *place))
+        self.assertIn("active", self.admin("resume", "far", *place))
+        self.assertIn("No setting", self.admin("check", *place))
+        self.admin("stats", "away", *place)
+        self.admin("export", "away", *place)
+        self.assertIn("central_up 1", self.admin("metrics", *place))
+        self.admin("months", *place)
+        self.admin("study", "end", "away", "--erase", *place)
+        self.admin("erase", *place)
+        self.admin("incarnation", *place)
+        self.refused(lambda: self.tls(made["reader"], password=made["password"], sslmode="require"))
+        # What makes the database is the superuser's, on the leader.
+        self.assertIn("pg_hba.conf rejects", self.admin("migrate", *place, fails=True))
+
     def test_a_request_that_proves_nothing_is_refused(self):
         line = self.admin("invite", "liar", "--hosts", "127.0.0.1")
         csr = self.request("liar").splitlines()
