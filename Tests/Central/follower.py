@@ -4,7 +4,7 @@ import collections, json, os, random, select, shutil, sqlite3, subprocess, sys, 
 from functions import ident, record
 from server import Server, psycopg2
 
-ADMIN = os.path.abspath(sys.argv.pop()) if len(sys.argv) > 1 and os.path.exists(sys.argv[-1]) else "hub-central-admin"
+ADMIN = os.path.abspath(sys.argv.pop()) if __name__ == "__main__" and len(sys.argv) > 1 and os.path.exists(sys.argv[-1]) else "hub-central-admin"
 
 
 class Follower:
@@ -117,6 +117,10 @@ class Follower:
             return d.execute(text, values).fetchall()
         finally:
             d.close()
+
+    def has_all(self, rows):
+        """Whether it has what the study has: rows of record, changed, pseudonym, value."""
+        return not self.failure and self.newest() == {r: tuple(rest) for r, *rest in rows}
 
     def newest(self):
         """What it has of each record: the version that came last, and none of one that is gone."""

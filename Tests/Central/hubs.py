@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Real hubs with the real plugin: they are enrolled, agree, are given weights, corrections and retractions, and are killed with their plugins
-while hosts of the centre end. Then an oracle reads the hubs' stores and the centre. Started by `ordeal` with DELIVER=hubs.py, on the client host.
+while hosts of the centre end, and someone follows the study. Then an oracle reads the hubs' stores and the centre. Started by `ordeal` with DELIVER=hubs.py, on the client host.
 
     cluster on W python3 hubs.py --hubs 3 --records 100000
 
-Exit code 0: nothing lost, nothing doubled, no wrong version, every receipt of the ledgers true. The hubs go on with what they have when called again."""
+Exit code 0: nothing lost, nothing doubled, no wrong version, every receipt of the ledgers true, the follower has what the study has. All go on with what they have when called again."""
 import argparse, hashlib, json, os, random, subprocess, sys, threading, time, uuid
+from follower import Follower
 from server import ROOT, psycopg2
 sys.path.insert(0, os.path.join(ROOT, "Clients/Python"))
 from health_hub import Hub  # noqa: E402
@@ -209,15 +210,54 @@ def records(house):
         return list(hub.records(types=["weight"], since=f"{hub.welcome['epoch']}-0"))
 
 
+class Study:
+    """Someone who follows the study on whichever host leads, with one place through all that happens, and the desk's program, which gives the hints."""
+
+    def __init__(self):
+        self.watch = subprocess.Popen([f"{args.build}/hub-central-admin", "sign", "--watch", *CA], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                      env={**os.environ, "PGHOST": ",".join(f"{args.folder}/n{n}" for n in "123"), "PGUSER": "postgres"})
+        self.follower = Follower(self.connect, f"{args.folder}/hubs/study.sqlite").start()
+
+    def connect(self):
+        return psycopg2.connect(host=args.hosts, port=5432, dbname="central", user="study_heart", password="only-for-tests", target_session_attrs="read-write", sslmode="verify-ca",
+                                sslrootcert=f"{args.folder}/tls/ca.crt", connect_timeout=2, keepalives_idle=3, keepalives_interval=2, keepalives_count=2, tcp_user_timeout=6000)
+
+    def has_all(self):
+        c = self.connect()
+        try:
+            with c, c.cursor() as k:
+                k.execute("SELECT record::text, changed, pseudonym::text, value FROM central.study_record")
+                return bool(self.follower.failure) or self.follower.has_all(k.fetchall())
+        finally:
+            c.close()
+
+    def judge(self):
+        """0 where the follower has, sooner or later, what the study has."""
+        try:
+            eventually("the follower has what the study has", self.has_all)
+            self.follower.stop()
+        except Exception as e:
+            print(f"the follower: {type(e).__name__}: {e}", flush=True)
+            return 1
+        print(f"the follower has all {len(self.follower.newest())} records of the study; looks: {dict(self.follower.looks)}", flush=True)
+        return 0
+
+    def stop(self):
+        self.follower.is_over = True
+        self.watch.terminate()
+        self.watch.wait()
+
+
 os.environ["TZ"] = "UTC"
 time.tzset()
 random.seed(args.seed)
 if __name__ == "__main__":
     houses = [House(n) for n in range(1, args.hubs + 1)]
-    bad = 1
+    bad, study = 1, None
     try:
         for h in houses:
             h.join()
+        study = Study()
         begin, chance = time.time(), random.Random(args.seed)
         threads = [threading.Thread(target=h.give, daemon=True) for h in houses]
         for t in threads:
@@ -232,8 +272,10 @@ if __name__ == "__main__":
         for h in houses:
             eventually(f"{h.login} has delivered all", h.settled, args.limit)
         print(f"given in {given:.0f} s, all delivered after {time.time() - begin:.0f} s: {sum(h.given for h in houses) / (time.time() - begin):.0f} records/s", flush=True)
-        bad = sum(judge(h) for h in houses)
+        bad = sum(judge(h) for h in houses) + study.judge()
     finally:
         for h in houses:
             h.stop()
+        if study:
+            study.stop()
     sys.exit(1 if bad else 0)

@@ -4,9 +4,8 @@ encrypted; records, corrections and a withdrawal with erasure after that moment;
 hubs have to send again what was lost and nothing else.   cluster on W python3 restore.py --hubs 3 --records 3000
 
 The cluster must be up and prepared. Exit code 0: nothing lost, nothing doubled, no wrong version, the number that was sent again within its bound."""
-import json, os, re, subprocess, sys, tempfile, threading
-from hubs import CA, HERE, Hub, House, args, centre, eventually, judge, psycopg2
-from follower import Follower
+import os, re, subprocess, sys, threading
+from hubs import HERE, Hub, House, Study, args, eventually, judge, psycopg2
 
 BACKUP = f"{args.folder}/backup"
 FIRST = args.first + 2_000_000           # others than those of the ordeals
@@ -113,17 +112,11 @@ def restore(host, moment):
 
 def main():
     houses = [House(n + 100) for n in range(1, args.hubs + 1)]
-    folder = tempfile.mkdtemp(prefix="hub-follow-")
-    follower = Follower(lambda: psycopg2.connect(host=args.hosts, port=5432, dbname="central", user="study_heart", password="only-for-tests", target_session_attrs="read-write",
-                                                 sslmode="verify-ca", sslrootcert=f"{args.folder}/tls/ca.crt", connect_timeout=2, keepalives_idle=3, keepalives_interval=2, keepalives_count=2, tcp_user_timeout=6000),
-                        f"{folder}/study.sqlite")
-    watch = None
+    study = None
     try:
         for h in houses:
             h.join()
-        watch = subprocess.Popen([f"{args.build}/hub-central-admin", "sign", "--watch", *CA], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                 env={**os.environ, "PGHOST": ",".join(f"{args.folder}/n{n}" for n in "123"), "PGUSER": "postgres"})
-        follower.start()
+        study = Study()
         stays, leaves = houses[:-1], houses[-1]
         part = args.records // 3
         give(houses, FIRST, part)
@@ -189,17 +182,10 @@ def main():
             expect(f"{h.login}: {sent} were sent again: at most a page more than were lost", lost <= sent <= lost + len(new) + PAGE)
         bad = sum(judge(h, incarnation=2) for h in stays)
         expect("the houses and the centre have the same", bad == 0)
-
-        def has_followed():
-            here = at(replica, "SET SESSION AUTHORIZATION study_heart; SELECT record::text, changed, pseudonym::text, value FROM central.study_record")
-            return follower.newest() == {r: tuple(rest) for r, *rest in here}
-        expect("the follower has what the study has", eventually("the follower has read anew", has_followed))
-        follower.stop()
-        print(f"follower: {dict(follower.looks)}", flush=True)
+        expect("the follower has read the restored study from its beginning", study.judge() == 0)
     finally:
-        if watch:
-            watch.terminate()
-        follower.is_over = True
+        if study:
+            study.stop()
         for h in houses:
             h.stop()
     return 1 if faults else 0
