@@ -11,7 +11,7 @@ import Testing
 struct APITests {
     /// Addresses that only read, and those that write.
     private static let reading = API.routes.filter { $0.method == .get && $0.path != "/events" }.map {
-        filled($0.path) + ($0.path == "/statistics" ? "?type=weight" : "")
+        filled($0.path) + (["/statistics", "/trend"].contains($0.path) ? "?type=weight" : "")
     }
     private static let writing = API.routes.filter { $0.method != .get }.map { filled($0.path) }
 
@@ -221,6 +221,48 @@ struct APITests {
             #expect(
                 answer.status == 422 && problem.text("detail") != nil && problem.text("code") != nil, "\(answer.body)")
         }
+    }
+
+    @Test func `a program is told what Today says: the days, the rate, and when the goal is reached`() async throws {
+        let scene = try await Scene(owner: ["*"], settings: "goals = [\"me=75kg\"]")
+        try await ReadingTests.fill(scene, ReadingTests.weighings([600: 70, 100: 82, 20: 78, 10: 77, 1: 76]))
+        let token = try await scene.token("r")
+        let told = try Told(try await scene.api("/trend?type=weight&person=me", token).body)
+        let days = told.list("days")
+        #expect(days.compactMap { $0["value"] as? Double } == [78, 77, 76] && days.allSatisfy { $0["trend"] != nil })
+        #expect(told.text("unit") == "kg" && (told["latest"] as? [String: Any])?["value"] as? Double == 76)
+        let goal = try #require(told["goal"] as? [String: Any], "\(told.object)")
+        let date = try #require(goal["date"] as? String)
+        #expect(goal["state"] as? String == "reachedOn" && goal["value"] as? Double == 75)
+        #expect(try await scene.get("/", cookie: try await scene.logIn()).body.contains("it is reached on \(date)"))
+        let all = try Told(try await scene.api("/trend?type=weight&person=me&from=2020-01-01", token).body)
+        #expect(all.list("days").count == 5)
+        #expect(try Told(try await scene.api("/trend?type=weight&person=ben", token).body)["goal"] == nil)
+        let words = try await scene.api("/trend?type=sleepAnalysis&person=me", token)
+        #expect(try words.status == 422 && Told(words.body).text("member") == "type")
+        #expect(
+            try await scene.api("/trend?type=weight&person=me", try await scene.token("b", person: "ben")).status == 404
+        )
+    }
+
+    @Test func `a program that knows an older version of a record changes nothing`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        try await ReadingTests.fill(scene, ReadingTests.weighings([1: 80.4]))
+        let (token, record) = (
+            try await scene.token("w", "write"), { try Told(try await scene.api("/records/1", $0).body) }
+        )
+        let first = try #require(try await record(token).number("seq"))
+        let edit = { (value: String, version: Int) in
+            try await scene.send("/edit?version=\(version)", #"{"number":1,"value":\#(value),"unit":"kg"}"#, token)
+        }
+        #expect(try await edit("81", first).status == 200)
+        let late = try await edit("82", first)
+        #expect(try late.status == 409 && Told(late.body).text("member") == "version")
+        #expect(try await record(token)["value"] as? Double == 81)
+        let now = try #require(try await record(token).number("seq"))
+        #expect(try await scene.send("/retract?version=\(first)", #"{"numbers":[1]}"#, token).status == 409)
+        #expect(try await scene.send("/retract?version=\(now)", #"{"numbers":[1,2]}"#, token).status == 409)
+        #expect(try await scene.send("/retract?version=\(now)", #"{"numbers":[1]}"#, token).status == 200)
     }
 
     @Test func `a program chooses units of its person, and enables a plugin after it has seen what would be done`()

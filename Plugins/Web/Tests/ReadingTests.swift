@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3)))
 struct ReadingTests {
     /// Weighings of so many days ago, at seven in the morning in Berlin, as lines of JSON.
-    private static func weighings(_ values: [Int: Double], of person: String = "me") -> String {
+    static func weighings(_ values: [Int: Double], of person: String = "me") -> String {
         values.sorted { $0.key > $1.key }.map { ago, value in
             line("weight", person, ago: ago, #""value":\#(value),"unit":"kg""#)
         }.joined()
@@ -30,7 +30,7 @@ struct ReadingTests {
             + #""source":{"plugin":"kitchen","device":"Scale"},\#(members)}"# + "\n"
     }
 
-    private static func fill(_ scene: Scene, _ lines: String) async throws {
+    static func fill(_ scene: Scene, _ lines: String) async throws {
         _ = try await scene.command("import", try scene.write(lines, to: "all.jsonl"))
     }
 

@@ -1,3 +1,5 @@
+import DaySeries
+import HealthText
 import Hummingbird
 import JSON
 import PluginKit
@@ -45,6 +47,17 @@ enum FigureRoutes {
                 APIParameter(name: "to", form: date, help: "Up to this day, which is included."),
                 Parameters.limit(1_000, "Days of all pages together; not given: all."), Parameters.next,
             ], answer: .init(help: "Days, as hub days --json prints them.", schema: Schemas.records), handle: days),
+        APIRoute(
+            method: .get, path: "/trend", topic: "Figures",
+            summary:
+                "How a type's values of one person change, and when their goal is reached, as the page Today says.",
+            parameters: [
+                APIParameter(name: "type", form: .text(), help: "A type of numbers.", isRequired: true),
+                APIParameter(
+                    name: "person", form: .text(),
+                    help: "Whose; may be left out where the viewer sees one person alone."),
+                APIParameter(name: "from", form: date, help: "Days from then on; not given: those of a month."),
+            ], answer: .init(help: "In the type's own unit.", schema: trendForm), handle: trend),
     ]
 
     @Sendable private static func statistics(_ call: APICall) async throws -> Response {
@@ -66,12 +79,7 @@ enum FigureRoutes {
         var filter = QueryRequest.Filter()
         (filter.persons, filter.types, filter.kinds) = (try call.person().map { [$0] }, try call.types(), [.day])
         func midnight(_ name: String, _ days: Int) throws -> Timestamp? {
-            guard let text = call.text(name) else { return nil }
-            guard let date = LocalDate(text) else {
-                throw Refusal(
-                    .unprocessableContent, "There is no such day", "\(name): it is to be a day such as 2026-03-15.",
-                    member: name)
-            }
+            guard let date = try call.text(name).map({ try call.date(name, $0) }) else { return nil }
             return Timestamp(microseconds: Int64(date.daysSinceEpoch + days) * 86_400_000_000)
         }
         (filter.from, filter.to) = (try midnight("from", 0), try midnight("to", 1))
@@ -81,5 +89,106 @@ enum FigureRoutes {
         }
         return try await call.records(
             QueryRequest(id: 0, filter: filter, order: .time, limit: call.integer("limit"), next: call.text("next")))
+    }
+
+    // MARK: - Trend
+
+    private static let number: JSONTree = ["type": "number"]
+    private static let day: JSONTree = ["type": "string", "format": "date"]
+    private static let trendForm = Schemas.object(
+        [
+            ("person", ["type": "string"]), ("type", Schemas.ref("common/$defs/typeID")), ("unit", ["type": "string"]),
+            ("today", day), ("latest", Schemas.object([("value", number), ("number", ["type": "integer"])])),
+            (
+                "days",
+                Schemas.list(
+                    Schemas.object(
+                        [("date", day), ("value", number), ("observedOn", day), ("trend", number)],
+                        optional: ["observedOn", "trend"]))
+            ),
+            ("rate", Schemas.object([("perDay", number), ("today", number)])),
+            (
+                "goal",
+                Schemas.object(
+                    [
+                        ("value", number), ("state", ["enum": .list(GoalForecast.states.map(JSONTree.text))]),
+                        ("date", day),
+                    ],
+                    optional: ["state", "date"])
+            ),
+        ], optional: ["latest", "rate", "goal"])
+
+    private static func json(_ number: Double) -> JSONTree {
+        var digits: [UInt8] = []
+        NumberWriter.append(number, to: &digits)
+        return .number(String(decoding: digits, as: UTF8.self))
+    }
+
+    @Sendable private static func trend(_ call: APICall) async throws -> Response {
+        let (name, parts) = (try call.onePerson(), call.parts)
+        guard let person = parts.hub.persons.first(where: { $0.name == name }) else { throw NoSuchPage() }
+        let subject = try Subject(person, parts.hub.clock)
+        guard let id = try call.types()?.first, let type = TypeRegistry.standard.resolve(id), let unit = type.unit
+        else {
+            throw Refusal(
+                .unprocessableContent, "Its values are no numbers", "type: a trend is of a type that has a unit.",
+                member: "type")
+        }
+        let from = try call.text("from").map { try call.date("from", $0) } ?? subject.today.adding(months: -1)
+        let line = try await DayLine(parts.reader, type.id, of: subject, from: from)
+        let trend = Dictionary(line.trend.map { (Int($0.day), $0.value) }) { first, _ in first }
+        let days = line.days.filter { $0.date >= from }.map { day -> JSONTree in
+            var members: [JSONTree.Member] = [.init("date", .text(day.date.text)), .init("value", json(day.value))]
+            if let observed = day.observedOn { members.append(.init("observedOn", .text(observed.text))) }
+            if let point = trend[day.date.daysSinceEpoch] { members.append(.init("trend", json(point))) }
+            return .object(members)
+        }
+        var members: [JSONTree.Member] = [
+            .init("person", .text(name)), .init("type", .text(type.id.rawValue)), .init("unit", .text(unit)),
+            .init("today", .text(subject.today.text)), .init("days", .list(days)),
+        ]
+        let latest = try await parts.reader.newest(type.id, of: name, limit: 1).first
+        let value = latest.flatMap { ValueText.quantity($0)?.value }
+        if let latest, let value {
+            members.append(.init("latest", ["value": json(value), "number": .number("\(latest.number)")]))
+        }
+        if !line.isSum, let rate = line.rate(until: subject.today) {
+            members.append(.init("rate", ["perDay": json(rate.perDay), "today": json(rate.today)]))
+        }
+        if let goal = parts.settings.goals.value(of: type.id, for: name) {
+            var aim: [JSONTree.Member] = [.init("value", json(goal))]
+            if let value, !line.isSum {
+                let forecast = GoalForecast(goal: goal, latest: value, line, today: subject.today)
+                aim.append(.init("state", .text(forecast.state)))
+                if case .on(let date) = forecast { aim.append(.init("date", .text(date.text))) }
+            }
+            members.append(.init("goal", .object(aim)))
+        }
+        return .json(.object(members))
+    }
+}
+
+extension APICall {
+    /// A day that a parameter names.
+    fileprivate func date(_ name: String, _ text: String) throws -> LocalDate {
+        if let date = LocalDate(text) { return date }
+        throw Refusal(
+            .unprocessableContent, "There is no such day", "\(name): it is to be a day such as 2026-03-15.",
+            member: name)
+    }
+}
+
+extension GoalForecast {
+    static let states = ["reached", "reachedOn", "farAway", "movesAway", "tooFewDays"]
+
+    /// As the API calls it.
+    fileprivate var state: String {
+        switch self {
+        case .reached: "reached"
+        case .on: "reachedOn"
+        case .farAway: "farAway"
+        case .movesAway: "movesAway"
+        case .tooFewDays: "tooFewDays"
+        }
     }
 }

@@ -20,6 +20,9 @@ enum Parameters {
     static let number = APIParameter(
         name: "number", form: .integer(1...9_007_199_254_740_991), help: "The hub's number of the record.", place: .path
     )
+    static let version = APIParameter(
+        name: "version", form: .integer(1...9_007_199_254_740_991),
+        help: "Only if it is still the seq of the one record that the body names.")
     static let dryRun = APIParameter(
         name: "dryRun", form: .truth, help: "true: change nothing, and answer what would be done.")
     private static let name = APIParameter.Form.text(most: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")

@@ -24,24 +24,25 @@ enum WriteRoutes {
         APIRoute(
             method: .post, path: "/edit", topic: "By hand",
             summary: "Corrects a sample, or with undo takes its edits away.", scope: .write,
-            parameters: [Parameters.dryRun], body: Schemas.ref("edit/$defs/args"),
+            parameters: [Parameters.version, Parameters.dryRun], body: Schemas.ref("edit/$defs/args"),
             answer: .init(help: "What became of it.", schema: Schemas.ref("edit/$defs/result")),
             handle: { call in
-                try await call.byHand(.edit, try await call.arguments())
+                try await call.byHand(.edit, try await call.argumentsOfVersion())
             }),
         APIRoute(
             method: .post, path: "/retract", topic: "By hand",
             summary: "Takes records back, or with undo takes that back.", scope: .write,
-            parameters: [Parameters.dryRun], body: Schemas.ref("retract/$defs/args"),
+            parameters: [Parameters.version, Parameters.dryRun], body: Schemas.ref("retract/$defs/args"),
             answer: .init(help: "What became of each.", schema: Schemas.ref("retract/$defs/result")),
             handle: { call in
-                try await call.byHand(.retract, try await call.arguments())
+                try await call.byHand(.retract, try await call.argumentsOfVersion())
             }),
         APIRoute(
             method: .post, path: "/assign", topic: "By hand", summary: "Says whose samples are.", scope: .manage,
-            isOwners: true, parameters: [Parameters.dryRun], body: Schemas.ref("assign/$defs/args"),
+            isOwners: true, parameters: [Parameters.version, Parameters.dryRun],
+            body: Schemas.ref("assign/$defs/args"),
             answer: .init(help: "What became of each.", schema: Schemas.ref("assign/$defs/result")),
-            handle: { call in try await call.command("assign", try await call.arguments()) }),
+            handle: { call in try await call.command("assign", try await call.argumentsOfVersion()) }),
         APIRoute(
             method: .get, path: "/inbox", topic: "By hand",
             summary: "What has no person, and what is hardly true: the newest of both.", isOwners: true,
@@ -101,6 +102,26 @@ extension APICall {
         }
         var arguments: [String: SettingValue] = [:]
         for member in members { arguments[member.name] = try Self.value(member.value, member.name) }
+        return arguments
+    }
+
+    /// As ``arguments()``, where the one record that they name still is as the request knows it.
+    func argumentsOfVersion() async throws -> [String: SettingValue] {
+        let arguments = try await arguments()
+        guard let version = integer("version") else { return arguments }
+        let named = ["number", "numbers"].flatMap { arguments[$0].map { $0.list ?? [$0] } ?? [] }
+        guard named.count == 1, let number = named[0].integer else {
+            throw Refusal(
+                .conflict, "Of which record?", "version: it goes with a body that names one record.", member: "version")
+        }
+        guard
+            try await parts.reader.records([number])[number].map({ viewer.maySee($0) && $0.sequence == version })
+                ?? false
+        else {
+            throw Refusal(
+                .conflict, "The record has changed",
+                "version: record \(number) is not at \(version) any more; read it again.", member: "version")
+        }
         return arguments
     }
 

@@ -68,6 +68,16 @@ enum GoalForecast: Equatable {
     case movesAway
     case tooFewDays
 
+    /// Of the same days whatever a chart shows.
+    ///
+    /// - Parameter latest: the last value, in the type's unit.
+    init(goal: Double, latest: Double, _ line: DayLine, today: LocalDate) {
+        let start = today.adding(days: -DayLine.before)
+        self.init(
+            goal: goal, first: line.measured.first { $0.date >= start }?.value, latest: latest,
+            rate: line.rate(until: today), today: today)
+    }
+
     /// - Parameter first: where the person comes from: the first value of the last year.
     init(goal: Double, first: Double?, latest: Double, rate: DayLine.Rate?, today: LocalDate) {
         let side = (first ?? latest) - goal

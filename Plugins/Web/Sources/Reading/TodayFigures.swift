@@ -144,11 +144,7 @@ struct TodayFigures: Sendable {
     private var advice: HTML {
         var advice = HTML()
         if let goal, let (latest, _) = ValueText.quantity(record), !line.isSum {
-            // Of the same days whichever the chart shows.
-            let start = subject.today.adding(days: -DayLine.before)
-            let forecast = GoalForecast(
-                goal: goal, first: line.measured.first { $0.date >= start }?.value, latest: latest,
-                rate: line.rate(until: subject.today), today: subject.today)
+            let forecast = GoalForecast(goal: goal, latest: latest, line, today: subject.today)
             advice += "<p class=\"goal-words\">Goal \(format.text(goal)). \(forecast.words(subject.reader))</p>"
         }
         if line.series == nil, !line.isSum, TypeRegistry.standard.type(record.type)?.kind == .quantity {
