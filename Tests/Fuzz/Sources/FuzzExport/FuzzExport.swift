@@ -30,7 +30,7 @@ private func read(_ bytes: [UInt8], _ size: Int) -> [[UInt8]] {
     var records: [[UInt8]] = []
     guard let reader = try? ExportReader(xml: bytes, scratch: "/dev/shm") else { return [] }
     while let batch = try? reader.next(size) {
-        let all = batch.groups.records.map(Array.init)
+        let all = batch.groups.records.map { Array($0) }
         precondition(all.count == batch.marks.count, "a record has no mark")
         records += all
     }
