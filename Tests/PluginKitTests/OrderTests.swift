@@ -28,7 +28,7 @@ import Testing
         await scene.hub.batches(2)
 
         // The third is read from a slow disk, and has been read before there is a session again.
-        try await hub.state.spool(RecordGroups([.sample(hub.sample(2))]).groups)
+        try await hub.state.spool(GivenGroups([.sample(hub.sample(2))]).groups)
         let (isHeld, mayGo) = (Gate(), DispatchSemaphore(value: 0))
         let disk = Task.detached {
             try await hub.state.transaction { _ in

@@ -5,6 +5,7 @@ import PluginState
 import PluginTesting
 import Samples
 import Testing
+import ZeroMQ
 
 /// The example source as a process of its own.
 struct ExampleProcess {
@@ -213,6 +214,38 @@ struct ExampleProcess {
         #expect(errors.contains("asks for a log-in: name the owner's door with --door"), "\(errors)")
         #expect(await hub.hellos.isEmpty)
         await hub.vanish()
+    }
+
+    @Test func `it is told so also by a hub that closes before it has said which log-in it asks for`() async throws {
+        let (place, context) = (try TestPlace(), try Context())
+        defer { context.shutdown() }
+        Thread.detachNewThread { try? Self.closeEarly(at: place.door, in: context) }
+        let file = "\(place.directory)/my.conf"
+        try "given = \"given.jsonl\"\ncount = 1\n".write(toFile: file, atomically: false, encoding: .utf8)
+        let (status, _, errors) = try await ExampleProcess(
+            ["--run", "--settings", file, "--door", place.door, "--state", place.state]
+        ).result()
+        #expect(status == 77 && errors.contains("asks for a log-in"), "\(errors)")
+    }
+
+    /// The door of launched plugins as a busy machine makes it: the connection ends when the first bytes of a greeting are there, unless
+    /// they are all that its sender sends before it has heard which log-in is asked for.
+    private static func closeEarly(at door: String, in context: Context) throws {
+        let socket = try Socket(.stream, in: context)
+        try socket.bind(door)
+        var frames = Multipart()
+        while true {
+            _ = try socket.wait(for: .readable, upTo: nil)
+            guard case .complete = try socket.receiveMultipart(into: &frames), frames.count == 2 else { continue }
+            let (connection, bytes) = (frames.bytes(of: 0), frames.bytes(of: 1))
+            guard !bytes.isEmpty else { continue }
+            var answer = Multipart()
+            answer.append(connection)
+            let greeting =
+                [0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 3, 1] + Array("PLAIN".utf8) + Array(repeating: 0, count: 47)
+            answer.append(bytes.count == 11 ? greeting : [])
+            _ = try socket.sendMultipart(answer)
+        }
     }
 
     @Test func `what a device, a service or a file says cannot steer a terminal`() async throws {

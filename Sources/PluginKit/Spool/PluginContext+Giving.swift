@@ -20,7 +20,7 @@ extension PluginContext {
 
     /// Takes records of any kind for the hub, as ``give(_:saving:)-([Sample],_)`` does.
     public func give(_ records: [Record], saving changes: [String: StateValue?] = [:]) async throws(GiveError) {
-        try await link.give(try RecordGroups(records).groups, saving: changes, in: state)
+        try await link.give(try GivenGroups(records).groups, saving: changes, in: state)
         noteGiven()
     }
 
@@ -36,7 +36,7 @@ extension PluginContext {
     /// - Throws: ``GiveError`` `invalid`, `refused` or `stopping`; the hub may hold some of the records then, and a repeat
     ///   is harmless.
     public func store(_ records: [Record], isBackfill: Bool = false) async throws(GiveError) -> [RecordResult] {
-        let groups = try RecordGroups(records)
+        let groups = try GivenGroups(records)
         let results = try await link.storeCalls.store(GroupedRecords(groups.groups), isBackfill: isBackfill)
         noteGiven()
         return groups.inOrderGiven(results)
@@ -65,8 +65,8 @@ extension PluginContext {
     }
 }
 
-/// Records as JSON, those of one group together.
-struct RecordGroups {
+/// The records of one call as JSON, those of one group together, and where each stood in the call.
+struct GivenGroups {
     /// In the order in which the groups begin.
     private(set) var groups: [[[UInt8]]] = []
     /// For each record, in the order of `groups`, its place in the call.

@@ -56,7 +56,8 @@ enum FigureRoutes {
                 APIParameter(
                     name: "person", form: .text(),
                     help: "Whose; may be left out where the viewer sees one person alone."),
-                APIParameter(name: "from", form: date, help: "Days from then on; not given: those of a month."),
+                APIParameter(
+                    name: "from", form: date, help: "Days from then on, at most 4,000; not given: those of a month."),
             ], answer: .init(help: "In the type's own unit.", schema: trendForm), handle: trend),
     ]
 
@@ -111,7 +112,8 @@ enum FigureRoutes {
                 "goal",
                 Schemas.object(
                     [
-                        ("value", number), ("state", ["enum": .list(GoalForecast.states.map(JSONTree.text))]),
+                        ("value", number),
+                        ("state", ["enum": .list(GoalForecast.State.allCases.map { .text($0.rawValue) })]),
                         ("date", day),
                     ],
                     optional: ["state", "date"])
@@ -159,7 +161,7 @@ enum FigureRoutes {
             var aim: [JSONTree.Member] = [.init("value", json(goal))]
             if let value, !line.isSum {
                 let forecast = GoalForecast(goal: goal, latest: value, line, today: subject.today)
-                aim.append(.init("state", .text(forecast.state)))
+                aim.append(.init("state", .text(forecast.state.rawValue)))
                 if case .on(let date) = forecast { aim.append(.init("date", .text(date.text))) }
             }
             members.append(.init("goal", .object(aim)))
@@ -179,16 +181,16 @@ extension APICall {
 }
 
 extension GoalForecast {
-    static let states = ["reached", "reachedOn", "farAway", "movesAway", "tooFewDays"]
-
     /// As the API calls it.
-    fileprivate var state: String {
+    fileprivate enum State: String, CaseIterable { case reached, reachedOn, farAway, movesAway, tooFewDays }
+
+    fileprivate var state: State {
         switch self {
-        case .reached: "reached"
-        case .on: "reachedOn"
-        case .farAway: "farAway"
-        case .movesAway: "movesAway"
-        case .tooFewDays: "tooFewDays"
+        case .reached: .reached
+        case .on: .reachedOn
+        case .farAway: .farAway
+        case .movesAway: .movesAway
+        case .tooFewDays: .tooFewDays
         }
     }
 }

@@ -16,13 +16,13 @@ public struct GroupedRecords: RandomAccessCollection, Hashable, Sendable {
 
     /// Appends a record that is stored alone, given as JSON.
     public mutating func append(_ record: [UInt8]) {
-        records.append(bytes: record)
+        records.append(record)
         ends.append(records.count)
     }
 
     /// Appends records that are stored together.
     public mutating func append(group: [[UInt8]]) {
-        for record in group { records.append(bytes: record) }
+        for record in group { records.append(record) }
         ends.append(records.count)
     }
 

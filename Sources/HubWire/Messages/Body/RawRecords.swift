@@ -20,12 +20,12 @@ public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
 
     /// Appends one record, given as JSON.
     public mutating func append(_ record: some Sequence<UInt8>) {
-        append { $0.append(contentsOf: record) }
-    }
-
-    /// Appends one record, given as JSON.
-    public mutating func append(bytes record: [UInt8]) {
-        append { $0.append(bytes: record) }
+        append { joined in
+            // A piece at a time: an import has millions of records.
+            if record.withContiguousStorageIfAvailable({ joined.append(contentsOf: $0) }) == nil {
+                joined.append(contentsOf: record)
+            }
+        }
     }
 
     /// Appends the one record that `write` adds to the buffer; an encoder writes it in place.
