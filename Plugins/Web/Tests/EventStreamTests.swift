@@ -10,8 +10,68 @@ import Testing
 struct EventStreamTests {
     private static let viewer = Viewer(token: AccessKey(), person: nil, scope: .read)
 
-    private func stream(close: @escaping @Sendable () -> Void = {}) -> EventStream {
-        EventStream(Self.viewer, person: nil, types: nil, close: close)
+    /// A connection that takes what it is handed when the test says so.
+    private final class Connection: Sendable {
+        private struct State {
+            var handed: [[ByteBuffer]] = []
+            var untaken: [@Sendable (Bool) -> Void] = []
+            var isTaking = false
+            var closings = 0
+        }
+
+        private let state = Mutex(State())
+
+        var closings: Int { state.withLock { $0.closings } }
+
+        /// What it was handed since it was asked last, by calls.
+        func handed() -> [[ByteBuffer]] {
+            state.withLock { state in
+                defer { state.handed = [] }
+                return state.handed
+            }
+        }
+
+        @Sendable func write(_ pieces: [ByteBuffer], _ done: @escaping @Sendable (Bool) -> Void) {
+            let isTaking = state.withLock { state in
+                state.handed.append(pieces)
+                if !state.isTaking { state.untaken.append(done) }
+                return state.isTaking
+            }
+            if isTaking { done(true) }
+        }
+
+        /// Takes what waits, and from now on all at once.
+        func takeAll() {
+            let untaken = state.withLock { state in
+                defer { state.untaken = [] }
+                state.isTaking = true
+                return state.untaken
+            }
+            for done in untaken { done(true) }
+        }
+
+        func stopTaking() { state.withLock { $0.isTaking = false } }
+
+        /// What was not taken never will be.
+        @Sendable func close() {
+            let untaken = state.withLock { state in
+                defer { state.untaken = [] }
+                state.closings += 1
+                return state.untaken
+            }
+            for done in untaken { done(false) }
+        }
+    }
+
+    /// One whose opening was sent, at a connection that takes nothing more.
+    private func stream(_ connection: Connection) async -> EventStream {
+        let stream = EventStream(
+            Self.viewer, person: nil, types: nil, write: connection.write, close: connection.close)
+        connection.takeAll()
+        await stream.write([ByteBuffer(string: "opening")])
+        connection.stopTaking()
+        #expect(connection.handed().count == 1)
+        return stream
     }
 
     private func event(_ sequence: Int64, bytes: Int = 100) -> ByteBuffer {
@@ -21,87 +81,112 @@ struct EventStreamTests {
 
     @Test func `who does not read holds so much and no more, and is told to read on from the hub`() async {
         for bytes in [1, 20_000] {
-            let stream = stream()
-            var taken: Int64 = 0
+            let connection = Connection()
+            let stream = await stream(connection)
+            // The first is under way; those after it wait.
+            #expect(stream.send(event(1, bytes: bytes), 1))
+            var taken: Int64 = 1
             while stream.send(event(taken + 1, bytes: bytes), taken + 1) { taken += 1 }
-            #expect(taken <= Int64(EventStream.mostEvents) && taken * Int64(bytes) <= EventStream.mostBytes)
+            #expect(taken - 1 <= Int64(EventStream.mostEvents) && (taken - 1) * Int64(bytes) <= EventStream.mostBytes)
             #expect(taken >= 12)
-            guard case .behind = await stream.next() else {
-                Issue.record("it is not behind")
-                return
-            }
+            #expect(connection.handed() == [[event(1, bytes: bytes)]])
+            connection.takeAll()
+            // The others were dropped: the hub is asked for all after the first.
+            #expect(await stream.pause() == .behind(after: 1))
             // From where it is then it listens again.
             stream.begin(after: 5_000)
             #expect(stream.send(event(4_999), 4_999) && stream.send(event(5_001), 5_001))
-            guard case .send(let pieces, let sequence) = await stream.next() else {
-                Issue.record("nothing is to be sent")
-                return
-            }
-            #expect(pieces == [event(5_001)] && sequence == 5_001)
+            #expect(connection.handed() == [[event(5_001)]])
         }
     }
 
     @Test func `of a moving value the latest waits, and none takes the place of a record`() async {
-        let stream = stream()
+        let connection = Connection()
+        let stream = await stream(connection)
+        stream.pass(ByteBuffer(string: "first"), topic: "live/weight/0")
         for number in 0..<10_000 {
             stream.pass(ByteBuffer(string: "\(number)"), topic: "live/weight/\(number % 2)")
         }
-        guard case .send(let pieces, let sequence) = await stream.next() else {
-            Issue.record("nothing is to be sent")
-            return
-        }
-        #expect(pieces == [ByteBuffer(string: "9998"), ByteBuffer(string: "9999")] && sequence == nil)
+        #expect(connection.handed() == [[ByteBuffer(string: "first")]])
+        connection.takeAll()
+        #expect(connection.handed() == [[ByteBuffer(string: "9998"), ByteBuffer(string: "9999")]])
+        connection.stopTaking()
+        #expect(stream.send(event(1, bytes: 1), 1))
         for number in 0..<Int64(EventStream.mostEvents) {
-            #expect(stream.send(event(number + 1, bytes: 1), number + 1))
+            #expect(stream.send(event(number + 2, bytes: 1), number + 2))
         }
         stream.pass(ByteBuffer(string: "1"), topic: "live/weight/1")
-        guard case .send(let records, _) = await stream.next() else {
-            Issue.record("nothing is to be sent")
-            return
-        }
-        #expect(records.count == EventStream.mostEvents)
+        connection.takeAll()
+        #expect(connection.handed().map(\.count) == [1, EventStream.mostEvents])
     }
 
     @Test func `a record is sent once, and what was sent before the break is not sent again`() async {
-        let stream = stream()
+        let connection = Connection()
+        let stream = await stream(connection)
         stream.begin(after: 10)
-        for sequence: Int64 in [9, 10, 11, 11, 12] { #expect(stream.send(event(sequence), sequence)) }
-        guard case .send(let pieces, let sequence) = await stream.next() else {
-            Issue.record("nothing is to be sent")
-            return
-        }
-        #expect(pieces == [event(11), event(12)] && sequence == 12)
+        for sequence: Int64 in [9, 10, 11, 11, 12, 13] { #expect(stream.send(event(sequence), sequence)) }
+        connection.takeAll()
+        #expect(connection.handed() == [[event(11)], [event(12), event(13)]])
+    }
+
+    @Test func `nothing comes before the opening`() async {
+        let connection = Connection()
+        let stream = EventStream(
+            Self.viewer, person: nil, types: nil, write: connection.write, close: connection.close)
+        stream.pass(ByteBuffer(string: "80.4"), topic: "live/weight/0")
+        #expect(connection.handed().isEmpty)
+        connection.takeAll()
+        await stream.write([ByteBuffer(string: "opening")])
+        #expect(connection.handed() == [[ByteBuffer(string: "opening")], [ByteBuffer(string: "80.4")]])
     }
 
     @Test func `the connection of one who takes nothing is closed, and of no other`() async {
-        let closed = Mutex(0)
-        let stream = stream { closed.withLock { $0 += 1 } }
+        let connection = Connection()
+        let stream = await stream(connection)
         stream.endIfStuck(since: .now)
-        #expect(closed.withLock { $0 } == 0)
+        #expect(connection.closings == 0)
         #expect(stream.send(event(1), 1))
-        guard case .send = await stream.next() else {
-            Issue.record("nothing is to be sent")
-            return
-        }
         stream.endIfStuck(since: .now - .seconds(30))
-        #expect(closed.withLock { $0 } == 0)
+        #expect(connection.closings == 0)
         stream.endIfStuck(since: .now + .seconds(1))
-        #expect(closed.withLock { $0 } == 1)
-        guard case .over = await stream.next() else {
-            Issue.record("it goes on")
-            return
+        #expect(connection.closings == 1)
+        #expect(await stream.pause() == .over)
+        #expect(!stream.send(event(2), 2))
+    }
+
+    @Test func `who waits is woken by the end, by a connection that ends, and by a cancelled task`() async {
+        for cause in 0..<3 {
+            let (connection, waiting) = (Connection(), Flag())
+            let stream = await stream(connection)
+            if cause == 1 { #expect(stream.send(event(1), 1)) }
+            let task = Task {
+                waiting.raise()
+                return await stream.pause()
+            }
+            while !waiting.isRaised { await Task.yield() }
+            switch cause {
+            case 0: stream.end()
+            case 1: connection.close()
+            default: task.cancel()
+            }
+            #expect(await task.value == .over)
         }
     }
 
-    @Test func `one who waits is woken by the end, and by a cancelled task`() async {
-        let ended = stream()
-        async let turn = ended.next()
-        ended.end()
-        if case .over = await turn {} else { Issue.record("it was not woken") }
-        let cancelled = stream()
-        let task = Task { await cancelled.next() }
+    private final class Flag: Sendable {
+        private let state = Mutex(false)
+        var isRaised: Bool { state.withLock { $0 } }
+        func raise() { state.withLock { $0 = true } }
+    }
+
+    @Test func `a task that is cancelled while its listener takes nothing ends with the connection`() async {
+        let connection = Connection()
+        let stream = await stream(connection)
+        let task = Task { await stream.write([self.event(1)]) }
+        while connection.handed().isEmpty { await Task.yield() }
         task.cancel()
-        if case .over = await task.value {} else { Issue.record("it was not woken") }
+        await task.value
+        #expect(connection.closings == 1 && stream.isOver)
     }
 
     @Test func `there are so many seats, and a seat that is left is free`() throws {

@@ -1,3 +1,4 @@
+import HTTPServing
 import HTTPTypes
 import Hummingbird
 import JSON
@@ -32,16 +33,15 @@ enum EventRoutes {
         ]
         guard call.request.method == .get else { return Response(status: .ok, headers: headers) }
         let seat = try call.parts.seats.take(call.viewer)
-        let (events, channel, request) = (call.parts.events, call.visit.channel, call.request)
-        let stream = EventStream(call.viewer, person: person, types: types.map(Set.init)) {
-            channel.close(promise: nil)
-        }
+        let (events, request, body) = (call.parts.events, call.request, OpenBody(call.visit.channel))
+        let stream = EventStream(
+            call.viewer, person: person, types: types.map(Set.init), write: body.write, close: body.close)
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody { writer in
                 // Who leaves is noticed at once.
                 try await request.body.consumeWithInboundCloseHandler { _ in
-                    try await events.serve(stream, after: place) { try await writer.write(contentsOf: $0) }
+                    try await events.serve(stream, after: place)
                 } onInboundClosed: {
                     stream.end()
                 }

@@ -180,15 +180,11 @@ actor EventFeed {
 
     /// Tells all that is new to a listener, until they leave or ``EventStream/end()``.
     ///
-    /// - Parameters:
-    ///   - start: what they have already; `nil`: what is there now.
-    ///   - write: waits until the connection has taken it.
-    nonisolated func serve(
-        _ stream: EventStream, after start: Cursor?, _ write: ([ByteBuffer]) async throws -> Void
-    ) async throws {
+    /// - Parameter start: what they have already; `nil`: what is there now.
+    nonisolated func serve(_ stream: EventStream, after start: Cursor?) async throws {
         await enter(stream)
         do {
-            try await tell(stream, after: start, write)
+            try await tell(stream, after: start)
         } catch {
             await leave(stream)
             throw error
@@ -196,25 +192,15 @@ actor EventFeed {
         await leave(stream)
     }
 
-    private nonisolated func tell(
-        _ stream: EventStream, after start: Cursor?, _ write: ([ByteBuffer]) async throws -> Void
-    ) async throws {
+    private nonisolated func tell(_ stream: EventStream, after start: Cursor?) async throws {
         var cursor: Cursor
         if let start { cursor = start } else { cursor = try await head() }
-        try await stream.timed { try await write([EventText.opening(at: cursor)]) }
+        await stream.write([EventText.opening(at: cursor)])
         // A place that a listener names may be of another store, which only the hub can tell.
         var isKnown = start == nil
-        while true {
-            guard try await catchUp(stream, &cursor, isKnown: &isKnown, write) else { return }
-            turns: while true {
-                switch await stream.next() {
-                case .over: return
-                case .behind: break turns
-                case .send(let pieces, let sequence):
-                    try await write(pieces)
-                    if let sequence { cursor.sequence = max(cursor.sequence, sequence) }
-                }
-            }
+        while try await catchUp(stream, &cursor, isKnown: &isKnown) {
+            guard case .behind(let sequence) = await stream.pause() else { return }
+            cursor.sequence = max(cursor.sequence, sequence)
         }
     }
 
@@ -223,13 +209,12 @@ actor EventFeed {
     /// - Parameter isKnown: whether the hub has answered a question about their place, so that it is one of this store.
     /// - Returns: false where they are to leave.
     private nonisolated func catchUp(
-        _ stream: EventStream, _ cursor: inout Cursor, isKnown: inout Bool,
-        _ write: ([ByteBuffer]) async throws -> Void
+        _ stream: EventStream, _ cursor: inout Cursor, isKnown: inout Bool
     ) async throws -> Bool {
         // A type of a plugin's own may be one that the hub does not know yet.
         let known = stream.types.flatMap { $0.contains { $0.hasPrefix("x.") } ? nil : $0.sorted() }
         var isLast = false
-        while true {
+        while !stream.isOver {
             if isKnown, await join(stream, at: cursor) { return true }
             // What joins at the end of what there is misses nothing but with another epoch, which the next question tells.
             if isLast, isKnown { try await Task.sleep(for: .milliseconds(50)) }
@@ -239,7 +224,7 @@ actor EventFeed {
                     try await self.page(of: stream.person, types: known, since: since, limit: Self.page)
                 }
                 let told = page.events.filter { stream.types?.contains($0.type) ?? true }
-                if !told.isEmpty { try await stream.timed { try await write(told.map(\.bytes)) } }
+                if !told.isEmpty { await stream.write(told.map(\.bytes)) }
                 let read = max(page.events.last?.sequence ?? 0, page.cursor?.sequence ?? 0)
                 (cursor.sequence, isLast, isKnown) = (max(cursor.sequence, read), page.isLast, true)
             } catch let error as AskError {
@@ -247,11 +232,12 @@ actor EventFeed {
                 case .epoch?:
                     cursor = try await head()
                     let text = Array(#"{"cursor":"\#(cursor)"}"#.utf8)
-                    try await stream.timed { try await write([EventText.event("reset", id: cursor, data: text)]) }
+                    await stream.write([EventText.event("reset", id: cursor, data: text)])
                 case .store?, .busy?, .internal?: try await Task.sleep(for: .seconds(1))
                 default: return false
                 }
             }
         }
+        return false
     }
 }

@@ -10,14 +10,15 @@ final class EventStream: Sendable {
     static let mostEvents = 1_000
     static let mostBytes = 262_144
 
-    /// What is next for a listener.
-    enum Turn {
-        /// To be sent, and up to which record that is.
-        case send([ByteBuffer], sequence: Int64?)
-        /// Records were dropped: the hub has them.
-        case behind
+    /// Why a listener is no longer told with the others.
+    enum Pause: Equatable {
+        /// Records were dropped: the hub has them, after this sequence.
+        case behind(after: Int64)
         case over
     }
+
+    /// Hands bytes to the connection, and says when it has taken them, or has ended.
+    typealias Write = @Sendable ([ByteBuffer], @escaping @Sendable (Bool) -> Void) -> Void
 
     private struct Piece {
         var bytes: ByteBuffer
@@ -29,24 +30,49 @@ final class EventStream: Sendable {
     private struct State {
         var waiting: [Piece] = []
         var size = 0
-        /// Records up to here were sent, or wait.
+        /// Records up to here were handed to the connection, or wait.
         var last: Int64 = 0
+        /// Records up to here were handed to the connection.
+        var handed: Int64 = 0
+        /// What the connection has not taken yet, and since when it takes nothing.
+        var underWay = 0
+        /// The opening was handed over, which comes before all else.
+        var isOpen = false
+        var stuckSince: ContinuousClock.Instant?
         var isBehind = false
         var isOver = false
-        var waiter: CheckedContinuation<Turn, Never>?
-        /// When the connection was given what it has not taken yet.
-        var writing: ContinuousClock.Instant?
+        var waiter: CheckedContinuation<Pause, Never>?
 
-        mutating func take() -> Turn? {
-            if isOver { return .over }
-            if !waiting.isEmpty {
-                let turn = Turn.send(waiting.map(\.bytes), sequence: waiting.last { $0.sequence != nil }?.sequence)
-                (waiting, size, writing) = ([], 0, .now)
-                return turn
+        /// What is to be done now, with the lock given back.
+        enum Step {
+            case write([ByteBuffer])
+            case wake(CheckedContinuation<Pause, Never>, Pause)
+        }
+
+        mutating func step() -> Step? {
+            if isOpen, !isOver, underWay == 0, !waiting.isEmpty {
+                handed = waiting.last { $0.sequence != nil }?.sequence ?? handed
+                let bytes = waiting.map(\.bytes)
+                (waiting, size) = ([], 0)
+                begin()
+                return .write(bytes)
             }
-            guard isBehind else { return nil }
-            isBehind = false
-            return .behind
+            guard let waiter, let pause else { return nil }
+            self.waiter = nil
+            return .wake(waiter, pause)
+        }
+
+        /// Who is behind reads on when the connection has taken what it was given.
+        var pause: Pause? { isOver ? .over : isBehind && underWay == 0 ? .behind(after: handed) : nil }
+
+        mutating func begin() {
+            if underWay == 0 { stuckSince = .now }
+            underWay += 1
+        }
+
+        mutating func end() {
+            underWay -= 1
+            stuckSince = underWay == 0 ? nil : .now
         }
 
         mutating func add(_ piece: Piece) {
@@ -65,34 +91,46 @@ final class EventStream: Sendable {
     /// `nil`: all.
     let types: Set<String>?
     private let state = Mutex(State())
+    private let hand: Write
     private let close: @Sendable () -> Void
 
-    /// - Parameter close: ends the connection, whatever it waits for.
-    init(_ viewer: Viewer, person: String?, types: Set<String>?, close: @escaping @Sendable () -> Void) {
-        (self.viewer, self.person, self.types, self.close) = (viewer, person, types, close)
+    /// - Parameters:
+    ///   - write: hands bytes over, in the order of the calls.
+    ///   - close: ends the connection, whatever it waits for.
+    init(
+        _ viewer: Viewer, person: String?, types: Set<String>?, write: @escaping Write,
+        close: @escaping @Sendable () -> Void
+    ) {
+        (self.viewer, self.person, self.types, hand, self.close) = (viewer, person, types, write, close)
+    }
+
+    @discardableResult
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, step) = state.withLock { state in
+            let result = body(&state)
+            return (result, state.step())
+        }
+        switch step {
+        case .write(let pieces)?: hand(pieces) { self.taken($0) }
+        case .wake(let waiter, let pause)?: waiter.resume(returning: pause)
+        case nil: break
+        }
+        return result
+    }
+
+    /// The connection has taken what it was handed, or has ended.
+    private func taken(_ isTaken: Bool) {
+        change { state in
+            state.end()
+            if !isTaken { state.isOver = true }
+        }
     }
 
     // MARK: - For the feed
 
-    private func change(_ body: (inout State) -> Bool) -> Bool {
-        let (result, waiter, turn) = state.withLock { state in
-            let result = body(&state)
-            guard let waiter = state.waiter, let turn = state.take() else {
-                return (result, CheckedContinuation<Turn, Never>?.none, Turn?.none)
-            }
-            state.waiter = nil
-            return (result, waiter, turn)
-        }
-        if let turn { waiter?.resume(returning: turn) }
-        return result
-    }
-
     /// From which record on ``send(_:_:)`` is told of all.
     func begin(after sequence: Int64) {
-        _ = change { state in
-            (state.last, state.isBehind) = (sequence, false)
-            return true
-        }
+        change { state in (state.last, state.handed, state.isBehind) = (sequence, sequence, false) }
     }
 
     /// A record, unless it was sent already; or a place without one.
@@ -117,7 +155,7 @@ final class EventStream: Sendable {
 
     /// What is true now alone: it takes the place of what waits of the same topic, and is dropped where there is no room.
     func pass(_ bytes: ByteBuffer, topic: String) {
-        _ = change { state in
+        change { state in
             let piece = Piece(bytes: bytes, topic: topic)
             if let index = state.waiting.firstIndex(where: { $0.topic == topic }) {
                 state.size += bytes.readableBytes - state.waiting[index].bytes.readableBytes
@@ -125,48 +163,56 @@ final class EventStream: Sendable {
             } else if state.hasRoom(for: piece) {
                 state.add(piece)
             }
-            return true
         }
     }
 
     /// No more comes.
-    func end() {
-        _ = change { state in
-            state.isOver = true
-            return true
-        }
-    }
+    func end() { change { state in state.isOver = true } }
 
     /// Ends the connection of one who has not taken what was sent for so long.
     func endIfStuck(since limit: ContinuousClock.Instant) {
-        guard state.withLock({ $0.writing.map { $0 < limit } ?? false }) else { return }
+        guard state.withLock({ $0.stuckSince.map { $0 < limit } ?? false }) else { return }
         end()
         close()
     }
 
-    // MARK: - For the connection
+    // MARK: - For the listener's task
 
-    /// Waits for something to send.
-    func next() async -> Turn {
+    /// Hands over the opening, and later what a listener has missed, and waits until the connection has taken it, or has ended.
+    func write(_ pieces: [ByteBuffer]) async {
+        state.withLock { state in
+            state.begin()
+            state.isOpen = true
+        }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let turn = state.withLock { state in
-                    state.writing = nil
-                    let turn = Task.isCancelled ? .over : state.take()
-                    if turn == nil { state.waiter = continuation }
-                    return turn
+                hand(pieces) { isTaken in
+                    self.taken(isTaken)
+                    continuation.resume()
                 }
-                if let turn { continuation.resume(returning: turn) }
+            }
+        } onCancel: {
+            end()
+            close()
+        }
+    }
+
+    /// Whether nothing more is sent.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Waits while the listener is told with the others.
+    func pause() async -> Pause {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let pause = state.withLock { state in
+                    let pause = Task.isCancelled ? .over : state.pause
+                    if pause == nil { state.waiter = continuation }
+                    return pause
+                }
+                if let pause { continuation.resume(returning: pause) }
             }
         } onCancel: {
             end()
         }
-    }
-
-    /// Hands bytes to the connection; what is not taken in time ends it (``endIfStuck(since:)``).
-    func timed(_ body: () async throws -> Void) async rethrows {
-        state.withLock { $0.writing = .now }
-        defer { state.withLock { $0.writing = nil } }
-        try await body()
     }
 }
