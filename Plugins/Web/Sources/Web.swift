@@ -120,6 +120,7 @@ struct WebParts: Sendable {
     let metrics = MetricRegistry(MetricCatalogue.web)
     let events: EventFeed
     let seats = EventSeats()
+    let logIns = LogInTalks()
     var reader: HealthReader { HealthReader(hub: hub) }
     /// By the machine's clock, in microseconds since 1970: log-ins end by it, also where a hub's month passes in a minute.
     var now: Int64 { HubClock.system.now() }

@@ -80,7 +80,7 @@ struct APITests {
             #expect(other.status == 404 && other.body == none.body, "\(path)")
         }
         for path in [
-            "/records/1", "/records/1/trace", "/records/2/trace", "/status", "/plugins", "/inbox", "/deliveries",
+            "/records/1", "/records/1/trace", "/status", "/plugins", "/inbox", "/deliveries", "/sessions",
         ] {
             let answer = try await scene.api(path, ben)
             let none = try await scene.api("/records/99", ben)

@@ -116,7 +116,28 @@ struct DeliveriesTests {
         #expect(try await scene.get("/records/2", cookie: owner).body.contains("says anna"))
         let gone = try await scene.get("/records/2", cookie: ben).body
         #expect(gone.contains("Deleted") && !gone.contains("says anna") && !gone.contains("said by me"))
+        // A program is told the same: of a person's record not what others have written about it.
+        let (all, program) = (try await scene.token("a"), try await scene.token("b", person: "ben"))
+        let place = try #require(try Told(try await scene.api("/records?limit=1", all).body).text("cursor"))
+        let beginning = "\(place.prefix { $0 != "-" })-0"
+        for path in ["/records/2", "/records/2/trace", "/records?since=\(beginning)"] {
+            let (full, cut) = (try await scene.api(path, all).body, try await scene.api(path, program).body)
+            #expect(full.contains("says anna") && !cut.contains("says anna") && !cut.contains("said by me"), "\(cut)")
+            #expect(cut.contains("\"by\":\"person\""), "\(cut)")
+        }
+        let cut = try Told(try await scene.api("/records/2/trace", program).body)
+        #expect(cut.list("versions").count == 3 && cut.list("deliveries").first?["sink"] as? String == name)
+        #expect(cut.list("deliveries").allSatisfy { $0["reason"] == nil && $0["confirmed"] == nil })
         _ = try await scene.command("retract", "2", "--undo")
+        // Of what was another's once its new person has what is theirs.
+        _ = try await scene.command("assign", "1", "--to", "ben")
+        let given = try await scene.api("/records/1/trace", program).body
+        #expect(!given.contains("\"me\"") && !given.contains("ruling"), "\(given)")
+        #expect(
+            try Told(given).list("versions").compactMap { ($0["record"] as? [String: Any])?["person"] as? String } == [
+                "ben"
+            ])
+        _ = try await scene.command("assign", "1", "--to", "me")
         // Older pages are those of the hub, and of no other record.
         for next in ["x", "0", "%3Cscript%3E"] {
             #expect(try await scene.get("/records/2?next=\(next)", cookie: ben).status == 404, "\(next)")

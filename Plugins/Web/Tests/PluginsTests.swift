@@ -237,7 +237,9 @@ struct PluginsTests {
         #expect(body.contains("href=\"http://127.0.0.1:9/") && body.contains("rel=\"noreferrer noopener\""), "\(body)")
         #expect(body.contains("http://127.0.0.1:8737/"), "where it ends: \(body)")
         let seen = try await scene.get(login, cookie: other)
-        #expect(seen.body.contains("Another browser is at it") && !seen.body.contains("Open the page"), "\(seen.body)")
+        #expect(
+            seen.body.contains("Another browser, or a program, is at it") && !seen.body.contains("Open the page"),
+            "\(seen.body)")
         #expect(
             try await Self.send(scene, login + "/answer", "answer=code&question=1", from: "/plugins", other).status
                 == 303)
@@ -253,22 +255,68 @@ struct PluginsTests {
 
         // What has ended while its browser did not look keeps no other from it.
         _ = try await Self.send(scene, login, "", from: "/plugins", owner)
-        #expect(try await scene.get(login, cookie: other).body.contains("Another browser is at it"))
+        #expect(try await scene.get(login, cookie: other).body.contains("Another browser, or a program, is at it"))
         _ = try await scene.command("restart", "exist")
         while try await !scene.get(login, cookie: other).body.contains(">Begin</button>") {}
     }
 
-    @Test func `a log-in by a program is given up, for it asks a person, and says where it is done`() async throws {
+    @Test func `a program leads a log-in for a person, and no other token or browser sees what is asked`() async throws
+    {
         let scene = try await Self.scene()
-        let manage = try await scene.token("m", "manage")
-        var answer = Scene.Answer()
+        let (manage, other) = (try await scene.token("m", "manage"), try await scene.token("o", "manage"))
+        let (read, ben) = (try await scene.token("r"), try await scene.token("b", "write", person: "ben"))
+        let login = "/plugins/exist/login"
+        func state(_ answer: Scene.Answer) throws -> String? { try Told(answer.body).text("state") }
+        var asked = Scene.Answer()
         // The plugin may still be starting.
-        while try answer.status == 0 || Told(answer.body).text("code") == "absent" {
+        repeat {
             try Task.checkCancellation()
-            answer = try await scene.send("/plugins/exist/do/login", "{}", manage)
+            asked = try await scene.send(login, "{}", manage)
+        } while try state(asked) == "failed"
+        let told = try Told(asked.body)
+        #expect(asked.status == 200 && told.text("state") == "asking" && told.number("question") == 1, "\(asked)")
+        #expect(told.text("url")?.hasPrefix("http://127.0.0.1:9/") == true, "\(asked)")
+        #expect(told.text("redirect")?.hasPrefix("http://127.0.0.1:8737/") == true && told["secret"] as? Bool == true)
+        #expect(try await scene.api(login, manage).body == asked.body)
+
+        let browser = try await scene.logIn()
+        #expect(try await scene.api(login, other).body == #"{"state":"another"}"#)
+        #expect(try await scene.get(login, cookie: browser).body.contains("Another browser, or a program, is at it"))
+        #expect(try await scene.send(login, "{}", other).status == 409)
+        let code = #"{"question":1,"answer":"some-code"}"#
+        for (token, status) in [(other, 409), (read, 403), (ben, 404)] {
+            #expect(try await scene.send(login + "/answer", code, token).status == status)
+            #expect(try await scene.send(login, "{}", token).status == status)
         }
-        #expect(try answer.status == 422 && Told(answer.body).text("member") == "command", "\(answer)")
-        #expect(answer.body.contains("hub do exist login") && !answer.body.contains("127.0.0.1:9"), "\(answer)")
+        #expect(try await scene.api(login, ben).status == 404)
+        for (body, member) in [
+            (#"{"answer":"x"}"#, "question"), (#"{"question":"1","answer":"x"}"#, "question"),
+            (#"{"question":1}"#, "answer"), (#"{"question":1,"answer":1}"#, "answer"),
+            (#"{"question":1,"answer":"x","more":1}"#, "more"),
+        ] {
+            let wrong = try await scene.send(login + "/answer", body, manage)
+            #expect(try wrong.status == 400 && Told(wrong.body).text("member") == member, "\(body): \(wrong)")
+        }
+        #expect(try await scene.send(login + "/answer", #"{"question":2,"answer":"x"}"#, manage).status == 409)
+
+        // There is no service at that address.
+        let end = try await scene.send(login + "/answer", code, manage)
+        #expect(try state(end) == "failed" && !end.body.contains("some-code"), "\(end)")
+        #expect(try await scene.api(login, manage).body == end.body)
+        #expect(try await scene.api(login, other).body == #"{"state":"none"}"#)
+        #expect(try await scene.send(login + "/answer", code, manage).status == 409)
+
+        #expect(try state(try await scene.send(login, "{}", manage)) == "asking")
+        #expect(try await scene.send(login + "/cancel", "", other).body == #"{"state":"none"}"#)
+        #expect(try await scene.api(login, manage).body == #"{"state":"none"}"#)
+        #expect(try await scene.api("/plugins/web/login", manage).status == 404)
+        #expect(try await scene.send("/plugins/web/login", "{}", manage).status == 404)
+
+        // As a command without a person it is given up, and says where it is done.
+        let refused = try await scene.send("/plugins/exist/do/login", "{}", manage)
+        #expect(try refused.status == 422 && Told(refused.body).text("member") == "command", "\(refused)")
+        #expect(refused.body.contains("hub do exist login") && refused.body.contains("/plugins/exist/login"))
+        #expect(!refused.body.contains("127.0.0.1:9"), "\(refused)")
     }
 
     @Test func `of a plugin between its runs nothing is to be done, on either page`() async throws {

@@ -2,14 +2,15 @@ import HTTPTypes
 import Hummingbird
 import PluginKit
 
-/// What programs may see and do, below `/api/v1`: Docs/WebAPI.md says what the pages have beyond it.
+/// What programs may see and do, below `/api/v1` (Docs/WebAPI.md).
 struct API: Sendable {
     static let root = "/api/v1"
 
     let parts: WebParts
 
     static let routes: [APIRoute] =
-        RecordRoutes.all + FigureRoutes.all + WriteRoutes.all + PreferenceRoutes.all + HubRoutes.all + EventRoutes.all
+        RecordRoutes.all + FigureRoutes.all + WriteRoutes.all + PreferenceRoutes.all + HubRoutes.all + LogInRoutes.all
+        + EventRoutes.all
 
     /// - Parameters:
     ///   - router: that of the site, where no one is known yet.

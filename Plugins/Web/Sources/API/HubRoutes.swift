@@ -132,7 +132,7 @@ enum HubRoutes {
         } catch let failure as CommandFailure where failure.code == "ask" {
             var refusal = Refusal(
                 .unprocessableContent, "This asks a person",
-                "command: \(failure.message) Do it on the page of \(name), or with hub do \(name) \(command).",
+                "command: \(failure.message) Do it on the page of \(name), with hub do \(name) \(command), or at /plugins/\(name)/login.",
                 member: "command")
             refusal.code = failure.code
             throw refusal

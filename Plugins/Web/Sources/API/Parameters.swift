@@ -81,13 +81,15 @@ extension APICall {
         return filter
     }
 
-    /// Asks the hub, and passes on a page of records as it printed them.
+    /// Asks the hub, and passes on a page of records, for the owner as it printed them.
     func records(_ query: QueryRequest) async throws -> Response {
         guard case .records(let records, let next, let cursor) = try await parts.hub.link.ask(query).content else {
             throw RecordEvent.Unreadable()
         }
         var bytes = Array(#"{"records":["#.utf8)
-        bytes += records.joined
+        bytes += try
+            (viewer.readsReasons ? records : records.reduce(into: RawRecords()) { $0.append(try viewer.cut($1)) })
+            .joined
         bytes.append(UInt8(ascii: "]"))
         if let next { bytes += (#","next":"# + JSONTree.text(next).json).utf8 }
         if let cursor { bytes += #","cursor":"\#(cursor)""#.utf8 }

@@ -51,9 +51,12 @@ enum RecordRoutes {
             handle: { call in Response.json(try await call.record(call.integer("number") ?? 0)) }),
         APIRoute(
             method: .get, path: "/records/{number}/trace", topic: "Records",
-            summary: "The story of a record: its versions, where it was delivered, its days.", isOwners: true,
+            summary: "The story of a record: its versions, where it was delivered, its days.",
             parameters: [Parameters.number, Parameters.limit(1_000, "Versions of the page."), Parameters.next],
-            answer: .init(help: "What hub trace --json prints.", schema: Schemas.ref("trace")), handle: trace),
+            answer: .init(
+                help:
+                    "What hub trace --json prints; for who sees one person without what is another's, and without words of others.",
+                schema: Schemas.ref("trace")), handle: trace),
         APIRoute(
             method: .get, path: "/records.csv", topic: "Records", summary: "Records for spreadsheets, by their start.",
             parameters: Parameters.filter + [
@@ -123,15 +126,12 @@ enum RecordRoutes {
     @Sendable private static func trace(_ call: APICall) async throws -> Response {
         let number = call.integer("number") ?? 0
         _ = try await call.record(number)
-        return .json(
-            try await call.parts.hub.trace(number, limit: call.integer("limit"), next: call.text("next")).bytes)
+        let story = try await call.parts.hub.trace(number, limit: call.integer("limit"), next: call.text("next"))
+        return .json(try call.viewer.cut(story: story).bytes)
     }
 
     @Sendable private static func sources(_ call: APICall) async throws -> Response {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let page = SourcesPage(sources: try await call.parts.hub.sources(try call.filter()), next: nil)
-        return .json(Array(try encoder.encode(page)))
+        try .json(encoding: SourcesPage(sources: try await call.parts.hub.sources(try call.filter()), next: nil))
     }
 
     // MARK: - CSV
@@ -178,7 +178,7 @@ enum RecordRoutes {
 }
 
 extension APICall {
-    /// A record that the viewer may see, as the hub printed it.
+    /// A record that the viewer may see, for the owner as the hub printed it.
     ///
     /// - Throws: `NoSuchPage` where there is none, and in the same words for one that is another's.
     func record(_ number: Int64) async throws -> [UInt8] {
@@ -189,7 +189,7 @@ extension APICall {
         let bytes = Array(record)
         var decoder = StoredRecordDecoder()
         guard viewer.maySee(try bytes.withUnsafeBytes { try decoder.record($0) }) else { throw NoSuchPage() }
-        return bytes
+        return Array(try viewer.cut(bytes[...]))
     }
 }
 
@@ -201,4 +201,10 @@ extension Response {
     }
 
     static func json(_ tree: JSONTree) -> Response { json(tree.bytes) }
+
+    static func json(encoding value: some Encodable) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return json(Array(try encoder.encode(value)))
+    }
 }

@@ -104,7 +104,10 @@ actor EventFeed {
             throw RecordEvent.Unreadable()
         }
         return Page(
-            events: try records.map { try RecordEvent($0, epoch: cursor.epoch) }, cursor: end,
+            // Of one person's records all who listen are told what that person reads.
+            events: try records.map {
+                try RecordEvent(person == nil ? $0 : RecordCut.record($0), epoch: cursor.epoch)
+            }, cursor: end,
             isLast: next == nil && limit.map { records.count < $0 } ?? true)
     }
 

@@ -1,5 +1,4 @@
 import Foundation
-import HTMLText
 import PluginKit
 import Synchronization
 
@@ -12,10 +11,20 @@ actor LogInTalk {
         case ended
     }
 
+    enum Outcome: Sendable {
+        /// As which user of the service, where the plugin has said so.
+        case loggedIn(String?)
+        /// Why not, in words.
+        case failed(String)
+        /// No answer came: the plugin may have its token all the same.
+        case unknown(String)
+        case givenUp
+    }
+
     nonisolated let instance: String
-    /// Whose log-in it is: no other browser sees what is asked, or answers.
+    /// Whose log-in it is: no other browser or token sees what is asked, or answers.
     nonisolated let session: String
-    private nonisolated let outcome = Mutex<HTML?>(nil)
+    private nonisolated let ending = Mutex<Outcome?>(nil)
     private(set) var state = State.working { didSet { tell() } }
     private var work: Task<Void, Never>?
     private var waiter: CheckedContinuation<RawJSON, any Error>?
@@ -28,9 +37,9 @@ actor LogInTalk {
 
     init(instance: String, session: String) { (self.instance, self.session) = (instance, session) }
 
-    /// How it ended, for people; `nil` before.
-    nonisolated var words: HTML? { outcome.withLock { $0 } }
-    nonisolated var isOver: Bool { words != nil }
+    /// How it ended; `nil` before.
+    nonisolated var outcome: Outcome? { ending.withLock { $0 } }
+    nonisolated var isOver: Bool { outcome != nil }
 
     private struct Result: Decodable {
         var account, user: String?
@@ -43,22 +52,19 @@ actor LogInTalk {
                     "login", of: instance, arguments, deadline: Self.time,
                     answering: { try await self.ask($0) })
                 let told = try? JSONDecoder().decode(Result.self, from: Data(result?.bytes ?? []))
-                let who: HTML = (told?.user ?? told?.account).map { " as \($0)" } ?? HTML()
-                end("<p class=\"good\">Logged in to \(instance)\(who).</p>")
+                end(.loggedIn(told?.user ?? told?.account))
             } catch let failure as CommandFailure {
-                end("<p class=\"bad\">\(failure.words("Not logged in to \(instance)"))</p>")
+                end(failure.isUnheard ? .unknown(failure.message) : .failed(failure.message))
             } catch let error as AskError {
-                // Where no answer came, the plugin may have its token all the same.
-                let words: HTML = error.code == .refused ? "Not logged in" : "It is not known whether you are logged in"
-                end("<p class=\"bad\">\(words) to \(instance): \(error.message)</p>")
+                end(error.code == .refused ? .failed(error.message) : .unknown(error.message))
             } catch {
-                end("<p>The log-in to \(instance) was given up.</p>")
+                end(.givenUp)
             }
         }
     }
 
-    private func end(_ words: HTML) {
-        outcome.withLock { $0 = words }
+    private func end(_ outcome: Outcome) {
+        ending.withLock { $0 = outcome }
         state = .ended
     }
 
@@ -120,23 +126,52 @@ actor LogInTalk {
     func cancel() { work?.cancel() }
 }
 
-/// The log-ins under way: one of an instance, and a few in all.
+/// The log-ins under way, whether a page or a program leads them: one of an instance, and a few in all.
 final class LogInTalks: Sendable {
     private let talks = Mutex<[String: LogInTalk]>([:])
     private static let most = 8
+    /// So long a request waits for what comes next.
+    private static let wait = Duration.seconds(15)
 
-    func talk(of instance: String) -> LogInTalk? { talks.withLock { $0[instance] } }
-
-    /// - Returns: false where one of this instance, or as many as there may be, are under way.
-    func add(_ talk: LogInTalk) -> Bool {
-        talks.withLock { talks in
-            talks = talks.filter { !$0.value.isOver }
-            guard talks[talk.instance] == nil, talks.count < Self.most else { return false }
-            talks[talk.instance] = talk
-            return true
-        }
+    /// One of this viewer's, or of another who is at it still: how another's ended, only that viewer is told.
+    func talk(of instance: String, for viewer: Viewer) -> LogInTalk? {
+        talks.withLock { $0[instance] }.flatMap { $0.session == viewer.session.hash || !$0.isOver ? $0 : nil }
     }
 
+    /// Begins one, and waits a while for what it asks.
+    ///
+    /// - Returns: `nil` where one of this instance, or as many as there may be, are under way.
+    func begin(
+        _ instance: String, _ arguments: [String: SettingValue], _ hub: PluginContext, for viewer: Viewer
+    ) async -> LogInTalk? {
+        let talk = LogInTalk(instance: instance, session: viewer.session.hash)
+        let isAdded = talks.withLock { talks in
+            talks = talks.filter { !$0.value.isOver }
+            guard talks[instance] == nil, talks.count < Self.most else { return false }
+            talks[instance] = talk
+            return true
+        }
+        guard isAdded else { return nil }
+        await talk.begin(hub, arguments)
+        await talk.change(within: Self.wait)
+        return talk
+    }
+
+    /// Answers a question of a log-in of this viewer's, and waits a while for what comes next.
+    ///
+    /// - Returns: `nil` where that question is not asked, or not any more.
+    func answer(_ instance: String, _ text: String, to question: Int, for viewer: Viewer) async -> LogInTalk? {
+        guard let talk = talk(of: instance, for: viewer), talk.session == viewer.session.hash,
+            await talk.answer(text, to: question)
+        else { return nil }
+        await talk.change(within: Self.wait)
+        return talk
+    }
+
+    /// Gives up whatever is under way of an instance: an owner may end another's.
+    func cancel(_ instance: String) async { await remove(instance)?.cancel() }
+
+    /// Forgets one that was told how it ended.
     @discardableResult
     func remove(_ instance: String) -> LogInTalk? { talks.withLock { $0.removeValue(forKey: instance) } }
 }

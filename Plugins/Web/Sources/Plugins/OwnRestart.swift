@@ -167,6 +167,9 @@ extension CommandFailure {
     ///
     /// - Parameter undone: what was not done; left out where it may have been, for no one has told how it ended.
     func words(_ undone: String) -> String {
-        ["deadline", "lost"].contains(code) ? "It is not known how it ended: \(message)" : "\(undone): \(message)"
+        isUnheard ? "It is not known how it ended: \(message)" : "\(undone): \(message)"
     }
+
+    /// Whether no answer came, and it may have been done all the same.
+    var isUnheard: Bool { ["deadline", "lost"].contains(code) }
 }

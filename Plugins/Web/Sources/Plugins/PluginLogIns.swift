@@ -6,10 +6,8 @@ import PluginKit
 /// Log-ins at the services of plugins, led from a page: it shows what the plugin asks, and takes what a person pastes.
 struct PluginLogIns: Sendable {
     let parts: WebParts
-    private let talks = LogInTalks()
 
-    init(parts: WebParts) { self.parts = parts }
-
+    private var talks: LogInTalks { parts.logIns }
     private var hub: PluginContext { parts.hub }
 
     /// Where it stands.
@@ -18,14 +16,13 @@ struct PluginLogIns: Sendable {
         guard facts.has("login") else { throw NoSuchPage() }
         let frame = Frame(title: "Log in to \(facts.name)", choice: choice, path: NextPage.of(facts.name, "/login"))
         let way: HTML = "<p><a href=\"\(url: NextPage.of(facts.name))\">\(facts.name)</a></p>"
-        let isMine = { (talk: LogInTalk) in talk.session == choice.viewer.session.hash }
-        // How another browser's ended, that browser is told.
-        guard let talk = talks.talk(of: facts.name), isMine(talk) || !talk.isOver else {
+        guard let talk = talks.talk(of: facts.name, for: choice.viewer) else {
             return PageAnswer.page(frame.html("\(way)\(beginning(facts, choice.viewer))"))
         }
-        guard isMine(talk) else {
+        guard talk.session == choice.viewer.session.hash else {
             return PageAnswer.page(
-                frame.html("\(way)<p>Another browser is at it.</p>\(cancelling(facts.name, choice.viewer))"))
+                frame.html(
+                    "\(way)<p>Another browser, or a program, is at it.</p>\(cancelling(facts.name, choice.viewer))"))
         }
         switch await talk.state {
         case .ended: return end(talk, choice.viewer)
@@ -100,40 +97,50 @@ struct PluginLogIns: Sendable {
         guard grants.have(.commands) else {
             return parts.told("<p>\(grants.advice(.commands, to: "Logging in"))</p>", call.viewer, on: page)
         }
-        let talk = LogInTalk(instance: call.instance, session: call.viewer.session.hash)
-        guard talks.add(talk) else {
+        let arguments = SettingField.arguments(of: declaration, from: call.form)
+        guard let talk = await talks.begin(call.instance, arguments, hub, for: call.viewer) else {
             return parts.told(
                 "<p>Log-ins are under way already; finish or give up one of them first.</p>", call.viewer, on: page)
         }
-        await talk.begin(hub, SettingField.arguments(of: declaration, from: call.form))
         return await next(talk, call)
     }
 
     func answer(_ call: PluginCall) async throws -> Response {
         let page = NextPage.of(call.instance, "/login")
-        guard let talk = talks.talk(of: call.instance), talk.session == call.viewer.session.hash else {
-            return parts.told("<p>This log-in is over; begin another.</p>", call.viewer, on: page)
-        }
+        guard let talk = talks.talk(of: call.instance, for: call.viewer), talk.session == call.viewer.session.hash
+        else { return parts.told("<p>This log-in is over; begin another.</p>", call.viewer, on: page) }
         guard let answer = call.form["answer"], let question = call.form["question"].flatMap({ Int($0) }),
-            await talk.answer(answer, to: question)
-        else { return PageAnswer.redirect(to: page) }
-        return await next(talk, call)
+            let answered = await talks.answer(call.instance, answer, to: question, for: call.viewer)
+        else { return talk.isOver ? end(talk, call.viewer) : PageAnswer.redirect(to: page) }
+        return await next(answered, call)
     }
 
     func cancel(_ call: PluginCall) async throws -> Response {
-        if let talk = talks.remove(call.instance) { await talk.cancel() }
+        await talks.cancel(call.instance)
         return parts.told("<p>The log-in was given up.</p>", call.viewer, on: NextPage.of(call.instance))
     }
 
-    /// Waits a while for what comes next, so that a person seldom sees that nothing has come yet.
     private func next(_ talk: LogInTalk, _ call: PluginCall) async -> Response {
-        await talk.change(within: .seconds(15))
         if case .ended = await talk.state { return end(talk, call.viewer) }
         return PageAnswer.redirect(to: NextPage.of(call.instance, "/login"))
     }
 
     private func end(_ talk: LogInTalk, _ viewer: Viewer) -> Response {
         talks.remove(talk.instance)
-        return parts.told(talk.words ?? HTML(), viewer, on: NextPage.of(talk.instance))
+        return parts.told(Self.words(talk), viewer, on: NextPage.of(talk.instance))
+    }
+
+    /// How it ended, for people.
+    private static func words(_ talk: LogInTalk) -> HTML {
+        switch talk.outcome {
+        case .loggedIn(let user)?:
+            let who: HTML = user.map { " as \($0)" } ?? HTML()
+            return "<p class=\"good\">Logged in to \(talk.instance)\(who).</p>"
+        case .failed(let reason)?: return "<p class=\"bad\">Not logged in to \(talk.instance): \(reason)</p>"
+        case .unknown(let reason)?:
+            return "<p class=\"bad\">It is not known whether you are logged in to \(talk.instance): \(reason)</p>"
+        case .givenUp?: return "<p>The log-in to \(talk.instance) was given up.</p>"
+        case nil: return HTML()
+        }
     }
 }

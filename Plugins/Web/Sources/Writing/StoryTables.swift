@@ -30,7 +30,7 @@ struct StoryTables: Sendable {
         } catch let error as AskError where error.error?.code == .query || error.error?.code == .cursor {
             throw NoSuchPage()
         }
-        do { story = try RecordStory(answer) } catch {
+        do { story = try RecordStory(viewer.cut(story: answer)) } catch let error as RecordStory.Unreadable {
             throw Refusal(.badGateway, "The hub's answer cannot be read", error.reason)
         }
         persons = Dictionary(parts.persons.map { ($0.name, $0.reader) }) { first, _ in first }
@@ -56,21 +56,14 @@ struct StoryTables: Sendable {
     private var versions: HTML {
         var table = HTMLTable(
             caption: "Versions, the oldest first", columns: ["Version", "Stored", "Time", "Value", "Person", "How"])
-        for version in story.versions where viewer.maySee(version.record) {
+        for version in story.versions {
             let text = RecordText(version.record, readers)
             table.rows.append([
                 "\(version.record.sequence)", "\(version.stored ?? "–")", "\(text.time)",
-                "\(value(of: version.record) ?? text.value)", "\(text.person)",
-                "\(viewer.readsReasons ? version.how : version.deed ?? "")",
+                "\(text.value)", "\(text.person)", "\(version.how)",
             ])
         }
         return table.rows.isEmpty ? HTML() : table.html
-    }
-
-    /// `nil`: as everyone sees it.
-    private func value(of stored: StoredRecord) -> String? {
-        guard !viewer.readsReasons, case .retraction(let retraction) = stored.record else { return nil }
-        return retraction.author == .person ? "taken back by hand" : "taken back by its source"
     }
 
     private var deliveries: HTML {
@@ -79,18 +72,17 @@ struct StoryTables: Sendable {
         for delivery in story.deliveries {
             table.rows.append([
                 viewer.isOwner ? DeliveriesPage.link(delivery.sink) : "\(delivery.sink)", state(delivery.state),
-                "\(delivery.seq)", "\(delivery.since ?? "–")", "\(viewer.readsReasons ? delivery.details : "")",
+                "\(delivery.seq)", "\(delivery.since ?? "–")", "\(delivery.details)",
             ])
         }
         return table.html
     }
 
     private var days: HTML {
-        let days = story.days.filter { viewer.isOwner || $0.value.person == viewer.person }
-        guard !days.isEmpty else { return HTML() }
+        guard !story.days.isEmpty else { return HTML() }
         var table = HTMLTable(
             caption: "Days made of it", columns: ["Day", "Series", "Value", "How", "Number", "Where it went"])
-        for day in days {
+        for day in story.days {
             let reader = readers(day.value.person)
             let sinks = day.deliveries.map { "\($0.sink): \($0.state)" }.joined(separator: ", ")
             table.rows.append([

@@ -1,0 +1,156 @@
+import Hummingbird
+import JSON
+import PluginKit
+
+/// Log-ins at the services of plugins, led by a program for a person; and the browsers that are logged in here.
+enum LogInRoutes {
+    static let all: [APIRoute] = [
+        APIRoute(
+            method: .get, path: "/plugins/{name}/login", topic: "Log-ins",
+            summary: "Where the log-in of a plugin at its service stands.", isOwners: true,
+            parameters: [Parameters.plugin],
+            answer: .init(help: "What is asked now, or how it ended.", schema: schema),
+            handle: { call in
+                let name = try await call.pluginWithLogIn()
+                return .json(await state(call.parts.logIns.talk(of: name, for: call.viewer), call.viewer))
+            }),
+        APIRoute(
+            method: .post, path: "/plugins/{name}/login", topic: "Log-ins",
+            summary:
+                "Begins a log-in, which has ten minutes; answers when something is asked, after 15 seconds at most.",
+            scope: .manage, isOwners: true, parameters: [Parameters.plugin],
+            body: ["type": "object", "description": "Arguments of the plugin's command login."],
+            answer: .init(help: "What is asked now, or how it ended.", schema: schema), handle: begin),
+        APIRoute(
+            method: .post, path: "/plugins/{name}/login/answer", topic: "Log-ins",
+            summary: "Answers what is asked, and waits as long for what comes next.", scope: .manage, isOwners: true,
+            parameters: [Parameters.plugin],
+            body: Schemas.object(
+                [("question", ["type": "integer", "minimum": 1]), ("answer", ["type": "string"])], isClosed: true),
+            answer: .init(help: "What is asked now, or how it ended.", schema: schema), handle: answer),
+        APIRoute(
+            method: .post, path: "/plugins/{name}/login/cancel", topic: "Log-ins",
+            summary: "Gives up the log-in that is under way, also another viewer's.", scope: .manage, isOwners: true,
+            parameters: [Parameters.plugin],
+            answer: .init(help: "That there is none.", schema: schema),
+            handle: { call in
+                await call.parts.logIns.cancel(try await call.pluginWithLogIn())
+                return .json(await state(nil, call.viewer))
+            }),
+        APIRoute(
+            method: .get, path: "/sessions", topic: "Log-ins", summary: "The browsers that are logged in to the page.",
+            isOwners: true,
+            answer: .init(
+                help: "Those of hub web sessions.",
+                schema: Schemas.object([
+                    (
+                        "sessions",
+                        Schemas.list(
+                            Schemas.object(
+                                ["session", "person", "since", "until"].map { ($0, ["type": "string"]) },
+                                optional: ["person"]))
+                    )
+                ])),
+            handle: { call in try .json(encoding: ["sessions": try await call.parts.sessions()]) }),
+    ]
+
+    private static let schema = Schemas.object(
+        [
+            (
+                "state",
+                [
+                    "enum": ["none", "another", "working", "asking", "loggedIn", "failed", "unknown", "givenUp"],
+                    "description":
+                        "another: someone else leads one. unknown: no answer came, and the plugin may be logged in.",
+                ]
+            ),
+            ("question", ["type": "integer", "description": "Its number, for the answer."]),
+            ("prompt", ["type": "string", "description": "What the person is to do or to enter."]),
+            ("url", ["type": "string", "description": "A page that the person is to open."]),
+            (
+                "redirect",
+                [
+                    "type": "string",
+                    "description": "Where that page ends; the answer is that address with all that was added.",
+                ]
+            ),
+            ("secret", ["type": "boolean", "description": "Whether the answer is not to be shown."]),
+            ("user", ["type": "string", "description": "As which user of the service."]),
+            ("detail", ["type": "string", "description": "Why not, in words."]),
+        ], optional: ["question", "prompt", "url", "redirect", "secret", "user", "detail"])
+
+    private static func state(_ talk: LogInTalk?, _ viewer: Viewer) async -> JSONTree {
+        func members(_ state: String, _ more: [(String, JSONTree?)] = []) -> JSONTree {
+            .object(([("state", .text(state))] + more).compactMap { name, value in value.map { .init(name, $0) } })
+        }
+        guard let talk else { return members("none") }
+        guard talk.session == viewer.session.hash else { return members("another") }
+        if case .asking(let question, let number) = await talk.state {
+            return members(
+                "asking",
+                [
+                    ("question", JSONTree(number)), ("prompt", .text(question.prompt)),
+                    ("url", question.url.map(JSONTree.text)), ("redirect", question.redirect.map(JSONTree.text)),
+                    ("secret", .truth(question.isSecret)),
+                ])
+        }
+        return switch talk.outcome {
+        case .loggedIn(let user)?: members("loggedIn", [("user", user.map(JSONTree.text))])
+        case .failed(let reason)?: members("failed", [("detail", .text(reason))])
+        case .unknown(let reason)?: members("unknown", [("detail", .text(reason))])
+        case .givenUp?: members("givenUp")
+        case nil: members("working")
+        }
+    }
+
+    @Sendable private static func begin(_ call: APICall) async throws -> Response {
+        let (name, arguments) = (try await call.pluginWithLogIn(), try await call.arguments())
+        guard call.parts.grants.have(.commands) else {
+            var refusal = Refusal(
+                .forbidden, "hub.conf does not grant this",
+                "Write \(call.parts.grants.line(with: .commands)), and type hub apply.")
+            refusal.code = "forbidden"
+            throw refusal
+        }
+        guard let talk = await call.parts.logIns.begin(name, arguments, call.parts.hub, for: call.viewer) else {
+            throw Refusal(
+                .conflict, "Log-ins are under way already",
+                "name: finish or cancel the one of \(name), or one of another plugin.", member: "name")
+        }
+        return .json(await state(talk, call.viewer))
+    }
+
+    @Sendable private static func answer(_ call: APICall) async throws -> Response {
+        let (name, arguments) = (try await call.pluginWithLogIn(), try await call.arguments())
+        guard let question = arguments["question"]?.integer, let number = Int(exactly: question) else {
+            throw Refusal(
+                .badRequest, "question is not what it is to be", "question: it is to be the number that was told.",
+                member: "question")
+        }
+        guard let text = arguments["answer"]?.string else {
+            throw Refusal(
+                .badRequest, "answer is not what it is to be", "answer: it is to be a text.", member: "answer")
+        }
+        if let other = arguments.keys.sorted().first(where: { !["question", "answer"].contains($0) }) {
+            throw Refusal(
+                .badRequest, "There is no member \(other)", "\(other): it takes question and answer.", member: other)
+        }
+        guard let talk = await call.parts.logIns.answer(name, text, to: number, for: call.viewer) else {
+            throw Refusal(
+                .conflict, "This is not asked now", "question: GET /api/v1/plugins/\(name)/login has what is asked.",
+                member: "question")
+        }
+        return .json(await state(talk, call.viewer))
+    }
+}
+
+extension APICall {
+    /// The plugin that the address names.
+    ///
+    /// - Throws: `NoSuchPage` where there is none of this name, or none that logs in.
+    fileprivate func pluginWithLogIn() async throws -> String {
+        let facts = try await parts.hub.pluginFacts(of: text("name"))
+        guard facts.has("login") else { throw NoSuchPage() }
+        return facts.name
+    }
+}
