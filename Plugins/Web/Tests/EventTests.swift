@@ -36,6 +36,34 @@ struct EventTests {
         #expect(result.errors.isEmpty, "\(result.errors.suffix(500))")
     }
 
+    @Test func `who takes nothing for a while holds up no other, and has each record once and in order in the end`()
+        async throws
+    {
+        let scene = try await Scene()
+        let token = try await scene.token("a")
+        let (count, sign) = (4_000, scene.folder + "/go-on")
+        let deaf = try scene.listen(["follow", "--count", "\(count)", "--deaf", sign], tokens: [token])
+        _ = await deaf.lines(count: 1, where: Self.ready)
+        let other = try scene.listen(["follow", "--count", "\(count)"], tokens: [token])
+        _ = await other.lines(count: 1, where: Self.ready)
+        // Eight megabytes: more than sockets and the bounded queue hold.
+        let note = String(repeating: "n", count: 1_500)
+        let lines = (1...count).map { number in
+            #"{"type":"stepCount","value":\#(number),"unit":"count","start":"2026-03-15T06:30:00Z","key":"k\#(number)","metadata":{"note":"\#(note)"},"subject":{"name":"me"}}"#
+        }
+        let file = try scene.write(lines.joined(separator: "\n") + "\n", to: "many.jsonl")
+        _ = try await scene.command("bridge", "publish", "--", "cat", file)
+        #expect(await other.result().code == 0)
+        #expect(deaf.lines.count < count)
+        _ = try scene.write("", to: "go-on")
+        #expect(await deaf.result().code == 0)
+        for follower in [deaf, other] {
+            let events = try Self.events(follower.lines).filter { $0.text("event") == "record" }
+            let values = events.compactMap { ($0["data"] as? [String: Any])?["value"] as? Int }
+            #expect(values == Array(1...count))
+        }
+    }
+
     @Test func `a page or a hub that is killed loses no event of one who comes again`() async throws {
         let port = try FreePort.next()
         let host = try HubHost(plugins: "[plugin.web]\nlisten = \"127.0.0.1:\(port)\"")

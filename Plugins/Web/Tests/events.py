@@ -1,14 +1,15 @@
 """Listens to the events of the page as a browser does, and comes again after each break with the id that it has.
 
-    events.py follow PORT TOKEN_FILE --count N [--breaks SEED] [--after CURSOR] [--query QUERY]
+    events.py follow PORT TOKEN_FILE --count N [--breaks SEED] [--after CURSOR] [--query QUERY] [--deaf FILE]
     events.py crowd PORT TOKEN_FILE… --streams N
 
 follow prints each event as a line of JSON, {"event","id","data"}, until N records and retractions have come; with --breaks it cuts
-its connection now and then. crowd opens streams, says "ready", and prints how long after the first who heard of a record the last did.
+its connection now and then, with --deaf it takes nothing after its first bytes until FILE is there. crowd opens streams, says "ready", and prints how long after the first who heard of a record the last did.
 """
 
 import argparse
 import json
+import os
 import random
 import selectors
 import socket
@@ -16,8 +17,12 @@ import sys
 import time
 
 
-def connect(port, token, last=None, query=""):
-    stream = socket.create_connection(("127.0.0.1", port), timeout=5)
+def connect(port, token, last=None, query="", room=None):
+    stream = socket.socket()
+    stream.settimeout(5)
+    if room:
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+    stream.connect(("127.0.0.1", port))
     head = f"GET /api/v1/events{query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
     if last:
         head += f"Last-Event-ID: {last}\r\n"
@@ -75,7 +80,7 @@ def follow(arguments):
         reader = Reader()
         left = dice.randint(1, 12) if arguments.breaks is not None else None
         try:
-            with connect(arguments.port, token, last, arguments.query) as stream:
+            with connect(arguments.port, token, last, arguments.query, 4096 if arguments.deaf else None) as stream:
                 stream.settimeout(20)
                 while left is None or left > 0:
                     data = stream.recv(dice.choice([1, 40, 4096]) if left is not None else 65536)
@@ -94,6 +99,8 @@ def follow(arguments):
                     if reader.head and not arguments.said and reader.last:
                         arguments.said = True
                         print(json.dumps({"event": "ready", "id": last, "data": None}, separators=(",", ":")), flush=True)
+                        while arguments.deaf and not os.path.exists(arguments.deaf):
+                            time.sleep(0.05)
                 last = reader.last or last
         except (OSError, AssertionError) as error:
             last = reader.last or last
@@ -143,6 +150,7 @@ parser.add_argument("--count", type=int)
 parser.add_argument("--breaks", type=int)
 parser.add_argument("--after")
 parser.add_argument("--query", default="")
+parser.add_argument("--deaf")
 parser.add_argument("--streams", type=int, default=200)
 parser.add_argument("--idle", type=float, default=0)
 arguments = parser.parse_args()
