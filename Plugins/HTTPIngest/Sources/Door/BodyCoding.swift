@@ -79,12 +79,11 @@ final class BodyWriter {
 
 extension IngestAnswer {
     /// The codings that are read, as the header of the answer has them (RFC 9110, 12.5.3).
-    static func unread(_ coding: String) -> IngestAnswer {
-        .error(
-            .unsupportedMediaType,
-            "Content-Encoding \(coding.prefix(32)) is not read here: send the body as gzip, or as it is", isLast: true,
-            more: [(.acceptEncoding, "gzip, identity")])
-    }
+    ///
+    /// What the header has is not said again: a sender may have put its token there.
+    static let unread = IngestAnswer.error(
+        .unsupportedMediaType, "Content-Encoding: this is not read here; send the body as gzip, or as it is",
+        isLast: true, more: [(.acceptEncoding, "gzip, identity")])
 
     /// - Parameter most: bytes that a post may have.
     init(_ fault: BodyWriter.Fault, most: Int) {

@@ -102,7 +102,7 @@ struct Desk: HTTPResponder {
         }
         if let fault = contentFault(request) { return fault }
         let coding = request.headers[.contentEncoding]
-        guard let coding = BodyCoding(coding) else { return .unread(coding ?? "") }
+        guard let coding = BodyCoding(coding) else { return .unread }
         let most = intake.settings.mostBytes
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > most {
             return IngestAnswer(.size, most: most)
@@ -225,8 +225,8 @@ struct Desk: HTTPResponder {
     private func logIn(_ request: Request, _ visit: Visit) async -> IngestAnswer {
         let refused = Self.unauthorized(.forbidden)
         // It is some bytes, which no app packs.
-        if let coding = request.headers[.contentEncoding], BodyCoding(coding) != BodyCoding.none {
-            return .unread(coding)
+        if BodyCoding(request.headers[.contentEncoding]) != BodyCoding.none {
+            return .unread
         }
         guard let buffer = try? await request.body.collect(upTo: 4_096),
             let fields = LogInFields(Array(buffer.readableBytesView)),
