@@ -17,8 +17,6 @@ package struct RecordStory: Sendable {
         ///
         /// Often nothing.
         package let how: String
-        /// The deed alone, without words that someone has written and without odds, which may name others; `nil` where there is none.
-        package let deed: String?
     }
 
     /// A day that is made of the record, and where it went.
@@ -71,8 +69,7 @@ package struct RecordStory: Sendable {
             let record = try Self.record(parts["record"] ?? [], &decoder)
             versions.append(
                 Version(
-                    record: record, recordedAt: Self.text(parts["recordedAt"]), how: StoryWords.how(parts),
-                    deed: StoryWords.deed(parts)))
+                    record: record, recordedAt: Self.text(parts["recordedAt"]), how: StoryWords.how(parts)))
             // What a source sent beneath a person's edit comes later, and is not shown.
             if seq == nil || seq == String(record.sequence) { current = record }
         }

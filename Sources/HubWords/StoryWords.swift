@@ -11,7 +11,7 @@ package enum StoryWords {
         return [done, ruling(version["ruling"])].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "; ")
     }
 
-    static func deed(_ version: [String: ArraySlice<UInt8>]) -> String? {
+    private static func deed(_ version: [String: ArraySlice<UInt8>]) -> String? {
         switch RecordStory.text(version["deed"]) {
         case "editUndone": "edit undone by hand"
         case "retractionUndone": "brought back by hand"

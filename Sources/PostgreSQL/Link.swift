@@ -105,8 +105,7 @@ final class Link {
 
     /// Sends a statement, and returns what came of it when the server is ready for the next.
     ///
-    /// - Throws: ``PostgreSQLError``, after which the connection may be used only where the kind is `statement`, or where it is `host` with a
-    ///   code; `CancellationError`.
+    /// - Throws: ``PostgreSQLError``, after which the connection may be used only where it has a code that the server gave; `CancellationError`.
     func ask(_ statement: String, _ parameters: [String?], _ doing: String, _ ticket: Ticket) throws -> Answer {
         notices = []
         let texts = parameters.map { $0.map { strdup($0) } ?? nil }

@@ -103,6 +103,25 @@ struct APITests {
         #expect(try await scene.command("samples", "weight", "--person", "me").count == 2)
     }
 
+    @Test func `whom a device took someone for, no one else's token and stream are told`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        let (all, ben) = (try await scene.token("a"), try await scene.token("b", person: "ben"))
+        let follower = try scene.listen(["follow", "--count", "1"], tokens: [ben])
+        _ = await follower.lines(count: 1) { $0.contains("\"ready\"") }
+        let fat =
+            #"{"type":"bodyFatPercentage","value":0.21,"unit":"%","start":"2026-03-15T06:30:00Z","key":"f","subject":{"name":"me"}}"#
+        let file = try scene.write(fat + "\n", to: "fat.jsonl")
+        _ = try await scene.command("bridge", "publish", "--", "cat", file)
+        _ = try await scene.command("assign", "1", "--to", "ben")
+        #expect(await follower.result().code == 0)
+        for path in ["/records/1", "/records", "/latest", "/records/1/trace"] {
+            let (full, own) = (try await scene.api(path, all).body, try await scene.api(path, ben).body)
+            #expect(full.contains("\"me\"") && full.contains("profileOf"), "\(full)")
+            #expect(!own.contains("\"me\"") && !own.contains("profileOf") && own.contains("0.21"), "\(own)")
+        }
+        #expect(follower.lines.allSatisfy { !$0.contains("\"me\"") }, "\(follower.lines)")
+    }
+
     @Test func `a person's token changes nothing of another's: not by 1.0 for 1, not with a group, not by their key`()
         async throws
     {
@@ -235,6 +254,10 @@ struct APITests {
         let date = try #require(goal["date"] as? String)
         #expect(goal["state"] as? String == "reachedOn" && goal["value"] as? Double == 75)
         #expect(try await scene.get("/", cookie: try await scene.logIn()).body.contains("it is reached on \(date)"))
+        // However long ago it is to begin, it ends with what is new.
+        let old = try Told(try await scene.api("/trend?type=weight&person=me&from=1990-01-01", token).body)
+        #expect(old.list("days").compactMap { $0["value"] as? Double } == [70, 82, 78, 77, 76])
+        #expect((old["goal"] as? [String: Any])?["date"] as? String == date)
         let all = try Told(try await scene.api("/trend?type=weight&person=me&from=2020-01-01", token).body)
         #expect(all.list("days").count == 5)
         #expect(try Told(try await scene.api("/trend?type=weight&person=ben", token).body)["goal"] == nil)

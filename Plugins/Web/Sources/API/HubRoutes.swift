@@ -120,13 +120,12 @@ enum HubRoutes {
 
     @Sendable private static func askPlugin(_ call: APICall) async throws -> Response {
         let (name, command) = (call.text("name") ?? "", call.text("command") ?? "")
-        // A token that makes others would not end when it is revoked.
-        guard name != call.parts.hub.instance else {
+        // A token that makes others would not end when it is revoked, nor one that makes them at another page of this hub.
+        guard try await call.pluginStatus()["kind"]?.text != Web.manifest.name else {
             throw Refusal(
                 .forbidden, "The page's own log-ins and tokens are not made here",
                 "name: hub web makes and ends them, in a terminal.", member: "name")
         }
-        _ = try await call.pluginStatus()
         do {
             return try await call.command(command, of: name, try await call.arguments())
         } catch let failure as CommandFailure where failure.code == "ask" {

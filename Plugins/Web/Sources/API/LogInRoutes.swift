@@ -32,10 +32,11 @@ enum LogInRoutes {
             method: .post, path: "/plugins/{name}/login/cancel", topic: "Log-ins",
             summary: "Gives up the log-in that is under way, also another viewer's.", scope: .manage, isOwners: true,
             parameters: [Parameters.plugin],
-            answer: .init(help: "That there is none.", schema: schema),
+            answer: .init(help: "That it is given up, or that there is none.", schema: schema),
             handle: { call in
-                await call.parts.logIns.cancel(try await call.pluginWithLogIn())
-                return .json(await state(nil, call.viewer))
+                let name = try await call.pluginWithLogIn()
+                await call.parts.logIns.cancel(name)
+                return .json(await state(call.parts.logIns.talk(of: name, for: call.viewer), call.viewer))
             }),
         APIRoute(
             method: .get, path: "/sessions", topic: "Log-ins", summary: "The browsers that are logged in to the page.",

@@ -63,7 +63,10 @@ extension Refusal {
         let arguments = "COMMAND.args: "
         let reason = reason.hasPrefix(arguments) ? reason.dropFirst(arguments.count) : reason[...]
         guard let end = reason.firstIndex(of: ":") else { return nil }
-        let name = reason[..<end].split(separator: ".").last.map(String.init) ?? ""
+        let path = reason[..<end].split(separator: ".")
+        // A file's name is no member of a message: hub.conf.
+        guard path.count < 2 || path[0].allSatisfy({ $0.isUppercase || $0 == "-" }) else { return nil }
+        let name = path.last.map(String.init) ?? ""
         guard !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || "[]_".contains($0) }) else { return nil }
         return name
     }

@@ -105,7 +105,7 @@ extension APICall {
         return arguments
     }
 
-    /// As ``arguments()``, where the one record that they name still is as the request knows it.
+    /// As ``arguments()``, where the one record that they name was still as the request knows it.
     func argumentsOfVersion() async throws -> [String: SettingValue] {
         let arguments = try await arguments()
         guard let version = integer("version") else { return arguments }
@@ -114,10 +114,11 @@ extension APICall {
             throw Refusal(
                 .conflict, "Of which record?", "version: it goes with a body that names one record.", member: "version")
         }
-        guard
-            try await parts.reader.records([number])[number].map({ viewer.maySee($0) && $0.sequence == version })
-                ?? false
-        else {
+        // What there is not, and what is another's, is answered as it is without a version.
+        guard let record = try await parts.reader.records([number])[number], viewer.maySee(record) else {
+            return arguments
+        }
+        guard record.sequence == version else {
             throw Refusal(
                 .conflict, "The record has changed",
                 "version: record \(number) is not at \(version) any more; read it again.", member: "version")

@@ -1,36 +1,46 @@
 import JSON
 import PluginKit
 
-/// What of the hub's answers a viewer reads: the owner all of it, as the hub printed it; who sees one person not what is written about that
-/// person's records, for it may be about others.
+/// What of the hub's answers a viewer reads: the owner all of it, as the hub printed it; who sees one person not what names others.
 extension Viewer {
-    /// A record without the reason for which a person took it back.
+    /// A record of theirs.
     func cut(_ record: ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
-        readsReasons ? record : try RecordCut.record(record)
+        try person.map { try RecordCut(person: $0).record(record) } ?? record
     }
 
-    /// A page of a record's story: of the versions and days those that are their own, and where it went.
-    func cut(story: RawJSON) throws -> RawJSON {
-        guard let person else { return story }
-        return try RecordCut(person: person).story(story)
-    }
+    /// A page of a record's story.
+    func cut(story: RawJSON) throws -> RawJSON { try person.map { try RecordCut(person: $0).story(story) } ?? story }
 }
 
-/// Takes away what only the owner reads.
+/// Takes from the records of a person, and from their stories, what only the owner reads, for it may be about others: why someone took a record
+/// back or edited it, whom a device took the person for, the versions and days of others, and what sinks have said.
 struct RecordCut {
     let person: String
 
-    static func record(_ bytes: ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
+    func record(_ bytes: ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
         guard let tree = JSONTree(Array(bytes)) else { throw RecordEvent.Unreadable() }
-        return hasWords(tree) ? record(tree).bytes[...] : bytes
+        let cut = record(tree)
+        return cut == tree ? bytes : cut.bytes[...]
     }
 
-    /// Of what a source took back the reason is the source's, and of what has left a question the hub's.
-    private static func hasWords(_ tree: JSONTree) -> Bool {
-        tree["kind"]?.text == "retraction" && tree["by"]?.text == "person" && tree["reason"] != nil
+    private func record(_ tree: JSONTree) -> JSONTree {
+        // Of what a source took back the reason is the source's, and of what has left a question the hub's.
+        let isByHand = tree["kind"]?.text == "retraction" && tree["by"]?.text == "person"
+        return .object(
+            (tree.members ?? []).compactMap { member in
+                switch member.name {
+                case "reason" where isByHand: nil
+                case "subject" where isOther(member.value): nil
+                case "metadata": .init(member.name, Self.without(["profileOf"], member.value))
+                default: member
+                }
+            })
     }
 
-    private static func record(_ tree: JSONTree) -> JSONTree { hasWords(tree) ? without(["reason"], tree) : tree }
+    /// Whether a device took them for someone else.
+    private func isOther(_ subject: JSONTree) -> Bool {
+        subject["account"] != nil || subject["name"].map { $0.text != person } ?? false
+    }
 
     private static func without(_ names: Set<String>, _ tree: JSONTree) -> JSONTree {
         .object((tree.members ?? []).filter { !names.contains($0.name) })
@@ -44,7 +54,7 @@ struct RecordCut {
             case "versions": .init(member.name, .list((member.value.list ?? []).compactMap(version)))
             case "deliveries": .init(member.name, deliveries(member.value))
             case "days": .init(member.name, .list((member.value.list ?? []).compactMap(day)))
-            case "retracted": isOwn(member.value) ? .init(member.name, Self.record(member.value)) : nil
+            case "retracted": isOwn(member.value) ? .init(member.name, record(member.value)) : nil
             default: member
             }
         }
@@ -54,22 +64,18 @@ struct RecordCut {
     private func isOwn(_ record: JSONTree) -> Bool { record["person"]?.text == person }
 
     private func version(_ version: JSONTree) -> JSONTree? {
-        guard let record = version["record"], isOwn(record) else { return nil }
-        return Self.with(Self.record(record), in: Self.without(["reason", "ruling"], version))
+        guard let stored = version["record"], isOwn(stored) else { return nil }
+        let cut = Self.without(["reason", "ruling"], version)
+        return .object((cut.members ?? []).map { $0.name == "record" ? .init($0.name, record(stored)) : $0 })
     }
 
     private func day(_ day: JSONTree) -> JSONTree? {
-        guard let record = day["record"], isOwn(record) else { return nil }
+        guard let stored = day["record"], isOwn(stored) else { return nil }
         return .object(
             (day.members ?? []).map { $0.name == "deliveries" ? .init($0.name, deliveries($0.value)) : $0 })
     }
 
-    /// What a sink has said may name others.
     private func deliveries(_ list: JSONTree) -> JSONTree {
         .list((list.list ?? []).map { Self.without(["reason", "attempts", "due", "confirmed"], $0) })
-    }
-
-    private static func with(_ record: JSONTree, in version: JSONTree) -> JSONTree {
-        .object((version.members ?? []).map { $0.name == "record" ? .init("record", record) : $0 })
     }
 }

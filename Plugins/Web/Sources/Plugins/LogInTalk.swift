@@ -18,6 +18,7 @@ actor LogInTalk {
         case failed(String)
         /// No answer came: the plugin may have its token all the same.
         case unknown(String)
+        /// It was cancelled, or the person has not answered in time.
         case givenUp
     }
 
@@ -29,6 +30,8 @@ actor LogInTalk {
     private var work: Task<Void, Never>?
     private var waiter: CheckedContinuation<RawJSON, any Error>?
     private var questions = 0
+    /// The last question has no answer yet.
+    private var waitsForPerson = false
     /// Those who wait until something is asked, or it is over.
     private var watchers: [CheckedContinuation<Void, Never>] = []
 
@@ -46,6 +49,8 @@ actor LogInTalk {
     }
 
     func begin(_ hub: PluginContext, _ arguments: [String: SettingValue]) {
+        // It may have been cancelled before it began.
+        guard !isOver else { return }
         work = Task {
             do {
                 let result = try await hub.command(
@@ -54,7 +59,8 @@ actor LogInTalk {
                 let told = try? JSONDecoder().decode(Result.self, from: Data(result?.bytes ?? []))
                 end(.loggedIn(told?.user ?? told?.account))
             } catch let failure as CommandFailure {
-                end(failure.isUnheard ? .unknown(failure.message) : .failed(failure.message))
+                let isLate = failure.code == "deadline" && waitsForPerson
+                end(isLate ? .givenUp : failure.isUnheard ? .unknown(failure.message) : .failed(failure.message))
             } catch let error as AskError {
                 end(error.code == .refused ? .failed(error.message) : .unknown(error.message))
             } catch {
@@ -64,6 +70,7 @@ actor LogInTalk {
     }
 
     private func end(_ outcome: Outcome) {
+        guard !isOver else { return }
         ending.withLock { $0 = outcome }
         state = .ended
     }
@@ -73,7 +80,7 @@ actor LogInTalk {
             try await withCheckedThrowingContinuation { continuation in
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
                 waiter = continuation
-                questions += 1
+                (questions, waitsForPerson) = (questions + 1, true)
                 state = .asking(question, questions)
             }
         } onCancel: {
@@ -90,7 +97,7 @@ actor LogInTalk {
     /// - Returns: false where that question is not asked any more.
     func answer(_ text: String, to question: Int) -> Bool {
         guard case .asking(_, question) = state, let waiter else { return false }
-        self.waiter = nil
+        (self.waiter, waitsForPerson) = (nil, false)
         state = .working
         waiter.resume(returning: RawJSON(trusted: Self.json(text)))
         return true
@@ -123,7 +130,10 @@ actor LogInTalk {
         watchers = []
     }
 
-    func cancel() { work?.cancel() }
+    func cancel() {
+        end(.givenUp)
+        work?.cancel()
+    }
 }
 
 /// The log-ins under way, whether a page or a program leads them: one of an instance, and a few in all.
@@ -146,8 +156,10 @@ final class LogInTalks: Sendable {
     ) async -> LogInTalk? {
         let talk = LogInTalk(instance: instance, session: viewer.session.hash)
         let isAdded = talks.withLock { talks in
-            talks = talks.filter { !$0.value.isOver }
-            guard talks[instance] == nil, talks.count < Self.most else { return false }
+            // Those that are over stay until they were told, or the next of their instance begins.
+            guard talks[instance]?.isOver ?? true, talks.values.count(where: { !$0.isOver }) < Self.most else {
+                return false
+            }
             talks[instance] = talk
             return true
         }
@@ -169,9 +181,10 @@ final class LogInTalks: Sendable {
     }
 
     /// Gives up whatever is under way of an instance: an owner may end another's.
-    func cancel(_ instance: String) async { await remove(instance)?.cancel() }
+    func cancel(_ instance: String) async { await talks.withLock { $0[instance] }?.cancel() }
 
     /// Forgets one that was told how it ended.
-    @discardableResult
-    func remove(_ instance: String) -> LogInTalk? { talks.withLock { $0.removeValue(forKey: instance) } }
+    func remove(_ talk: LogInTalk) {
+        talks.withLock { talks in if talks[talk.instance] === talk { talks[talk.instance] = nil } }
+    }
 }

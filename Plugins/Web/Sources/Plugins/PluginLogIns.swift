@@ -117,6 +117,7 @@ struct PluginLogIns: Sendable {
 
     func cancel(_ call: PluginCall) async throws -> Response {
         await talks.cancel(call.instance)
+        if let talk = talks.talk(of: call.instance, for: call.viewer) { return end(talk, call.viewer) }
         return parts.told("<p>The log-in was given up.</p>", call.viewer, on: NextPage.of(call.instance))
     }
 
@@ -126,7 +127,7 @@ struct PluginLogIns: Sendable {
     }
 
     private func end(_ talk: LogInTalk, _ viewer: Viewer) -> Response {
-        talks.remove(talk.instance)
+        talks.remove(talk)
         return parts.told(Self.words(talk), viewer, on: NextPage.of(talk.instance))
     }
 

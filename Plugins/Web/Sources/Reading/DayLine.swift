@@ -35,7 +35,8 @@ struct DayLine: Sendable {
             (series, self.days) = (name, days)
             return
         }
-        let first = from ?? subject.today.adding(days: -Self.most)
+        let oldest = subject.today.adding(days: -Self.most)
+        let first = from.map { max($0, oldest) } ?? oldest
         let rows = try await reader.rows(
             type, of: subject, from: first, through: nil, by: .day, most: Self.most + 2)
         series = nil
