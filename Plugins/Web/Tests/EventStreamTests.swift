@@ -179,6 +179,22 @@ struct EventStreamTests {
         func raise() { state.withLock { $0 = true } }
     }
 
+    @Test func `who is sent away while they take nothing is so only when the connection has taken it, or is closed`()
+        async
+    {
+        for takes in [true, false] {
+            let connection = Connection()
+            let stream = await stream(connection)
+            #expect(stream.send(event(1), 1))
+            stream.end()
+            let task = Task { await stream.pause() }
+            while !stream.isAwaited { await Task.yield() }
+            if takes { connection.takeAll() } else { stream.endIfStuck(since: .now + .seconds(1)) }
+            #expect(await task.value == .over)
+            #expect(connection.closings == (takes ? 0 : 1) && connection.handed() == [[event(1)]])
+        }
+    }
+
     @Test func `a task that is cancelled while its listener takes nothing ends with the connection`() async {
         let connection = Connection()
         let stream = await stream(connection)

@@ -15,6 +15,8 @@ actor EventFeed {
     private static let silence = Duration.seconds(30)
     /// Records of one page of what a listener has missed.
     private static let page: Int64 = 500
+    /// Of these handed over at a time.
+    private static let part = 50
     /// Passing values that wait to be told.
     private static let passing = 256
 
@@ -103,10 +105,11 @@ actor EventFeed {
         guard case .records(let records, let next, let end) = try await hub.link.ask(query).content else {
             throw RecordEvent.Unreadable()
         }
+        let cut = person.map(RecordCut.init)
         return Page(
             // Of one person's records all who listen are told what that person reads.
             events: try records.map {
-                try RecordEvent(person == nil ? $0 : RecordCut.record($0), epoch: cursor.epoch)
+                try RecordEvent(cut?.record($0) ?? $0, epoch: cursor.epoch)
             }, cursor: end,
             isLast: next == nil && limit.map { records.count < $0 } ?? true)
     }
@@ -149,12 +152,12 @@ actor EventFeed {
             let limit = ContinuousClock.now - Self.patience
             for person in Array(channels.keys) { channels[person]?.mark() }
             for stream in streams.values {
+                stream.endIfStuck(since: limit)
                 guard (try? await access.isKnown(stream.viewer, at: HubClock.system.now())) == true else {
                     stream.end()
                     continue
                 }
                 stream.pass(EventText.heartbeat, topic: "heartbeat")
-                stream.endIfStuck(since: limit)
             }
         }
     }
@@ -227,7 +230,10 @@ actor EventFeed {
                     try await self.page(of: stream.person, types: known, since: since, limit: Self.page)
                 }
                 let told = page.events.filter { stream.types?.contains($0.type) ?? true }
-                if !told.isEmpty { await stream.write(told.map(\.bytes)) }
+                // A few at a time: who takes them slowly is not one who takes nothing.
+                for start in stride(from: 0, to: told.count, by: Self.part) where !stream.isOver {
+                    await stream.write(told[start..<min(start + Self.part, told.count)].map(\.bytes))
+                }
                 let read = max(page.events.last?.sequence ?? 0, page.cursor?.sequence ?? 0)
                 (cursor.sequence, isLast, isKnown) = (max(cursor.sequence, read), page.isLast, true)
             } catch let error as AskError {

@@ -62,8 +62,11 @@ final class EventStream: Sendable {
             return .wake(waiter, pause)
         }
 
-        /// Who is behind reads on when the connection has taken what it was given.
-        var pause: Pause? { isOver ? .over : isBehind && underWay == 0 ? .behind(after: handed) : nil }
+        /// First the connection takes what it was given, or ends: nothing comes after the end of an answer.
+        var pause: Pause? {
+            guard underWay == 0 else { return nil }
+            return isOver ? .over : isBehind ? .behind(after: handed) : nil
+        }
 
         mutating func begin() {
             if underWay == 0 { stuckSince = .now }
@@ -166,7 +169,7 @@ final class EventStream: Sendable {
         }
     }
 
-    /// No more comes.
+    /// No more comes but what the connection has to take already.
     func end() { change { state in state.isOver = true } }
 
     /// Ends the connection of one who has not taken what was sent for so long.
@@ -192,10 +195,18 @@ final class EventStream: Sendable {
                 }
             }
         } onCancel: {
-            end()
-            close()
+            abandon()
         }
     }
+
+    /// Ends, with the connection if it still has to take something: no one waits for that any more.
+    private func abandon() {
+        end()
+        if state.withLock({ $0.underWay > 0 }) { close() }
+    }
+
+    /// Whether a task waits in ``pause()``.
+    var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
     /// Whether nothing more is sent.
     var isOver: Bool { state.withLock { $0.isOver } }
@@ -205,14 +216,14 @@ final class EventStream: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let pause = state.withLock { state in
-                    let pause = Task.isCancelled ? .over : state.pause
+                    let pause = state.pause
                     if pause == nil { state.waiter = continuation }
                     return pause
                 }
                 if let pause { continuation.resume(returning: pause) }
             }
         } onCancel: {
-            end()
+            abandon()
         }
     }
 }
