@@ -93,7 +93,10 @@ extension HubLink {
 
     /// The hub may have closed because it asks for a log-in of another kind, and have had no time to say so.
     private func askForLogIn() {
+        // One that waits for an answer is not thrown away for another: where the machine is busy, none would be read.
+        if let greetingBegan, .now - greetingBegan < .seconds(5) { return }
         guard let greeting = try? PeerGreeting(of: address.door, in: context) else { return }
+        greetingBegan = .now
         loop.watch(greeting.socket) { [weak self] _ in self?.assumeIsolated { $0.readGreeting() } }
         self.greeting = consume greeting
     }
@@ -101,6 +104,7 @@ extension HubLink {
     private func readGreeting() {
         guard let kind = try? greeting?.receive() else { return }
         greeting = nil
+        greetingBegan = nil
         if kind != address.mechanism { fail(WireError(.forbidden, address.mismatch, closed: true)) }
     }
 

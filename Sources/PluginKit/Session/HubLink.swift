@@ -58,6 +58,7 @@ package actor HubLink {
     var watch: PollLoop.Registration?
     /// Asks what kind of log-in there is, after a handshake that ended without a reason.
     var greeting: PeerGreeting?
+    var greetingBegan: ContinuousClock.Instant?
     var timer: PollLoop.Timer?
     var incoming = Multipart()
     /// Whether there is a connection.
