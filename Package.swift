@@ -227,7 +227,7 @@ let package = Package(
                 .embedInCode("Schema/0001-tables.sql"), .embedInCode("Schema/0002-hubs.sql"),
                 .embedInCode("Schema/0003-enrolment.sql"), .embedInCode("Schema/0004-studies.sql"),
                 .embedInCode("Schema/0005-care.sql"), .embedInCode("Schema/0006-rights.sql"),
-                .embedInCode("Schema/0007-followers.sql"),
+                .embedInCode("Schema/0007-followers.sql"), .embedInCode("Schema/0008-erased.sql"),
             ], swiftSettings: strict),
         tests("CentralAdminTests", ["HubProcess", "hub-central-admin"]),
         module("PhonePayloads", ["Digests", "HubWire", "JSON", "Samples"]),

@@ -6,7 +6,7 @@ from functions import ANNA, BEN, record
 from server import Server, psycopg2
 
 MAY = {  # what each may call, and read
-    "hub_mallory": ({"hello_v1", "take_v1", "digest_v1", "swept_v1", "studies_v1", "consent_v1", "withdraw_v1", "erasure_v1", "renew_v1", "my_hub"}, {"record"}),
+    "hub_mallory": ({"hello_v1", "take_v1", "digest_v1", "swept_v1", "studies_v1", "consent_v1", "withdraw_v1", "erasure_v1", "renew_v1", "digest_v2", "erased_v1", "my_hub"}, {"record"}),
     "invite_mallory": ({"enrol_v1"}, set()),
     "study_mallory": ({"horizon_v1", "incarnation_v1", "covers", "for_study"}, {"my_study", "study_person", "study_record", "study_change", "study_week"}),
 }

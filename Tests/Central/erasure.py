@@ -42,11 +42,17 @@ class Erasure(unittest.TestCase):
                 self.assertEqual(take(*[record(f"ben{i}", next(seq), 60 + i / 8, person=BEN) for i in range(300)]), "s" * 300)
             self.assertEqual(take(record("house", next(seq), VALUE, person=BEN, **private)), "s")
             self.assertEqual(take(record("house", next(seq), VALUE, person=BEN, **private)), "s")
+            back = next(seq)           # taken back first, and erased later
+            self.assertEqual(take(record("back", back, VALUE, person=BEN, **private)), "s")
+            self.assertEqual(take(record("back", next(seq), VALUE, person=BEN, n=back, **private)), "s")
             s.do("ANALYZE")            # statistics of the planner keep no values
             s.do("CHECKPOINT")
             self.assertTrue(found(s.folder, {"pg_wal"}), "the search finds what is there")
 
             self.assertEqual(take(record("house", next(seq), kind="x")), "s")
+            taken = next(seq)
+            self.assertEqual(take(record("back", taken, kind="r", n=back)), "s")
+            self.assertEqual(s.call("hub_e", "erased_v1('e1', %s, %s)", [back], [taken]), {"rows": 1})
             no = s.call("hub_e", "withdraw_v1('one', %s, true)", ANNA)["erasure"]
             if ADMIN:
                 done = subprocess.run([ADMIN, "erase", "--json"], capture_output=True, text=True, env={**os.environ, "PGHOST": s.folder, "PGUSER": "postgres", "PGPORT": str(s.port)})

@@ -76,7 +76,8 @@ class Functions(unittest.TestCase):
 
     def test_every_answer_has_a_transaction_of_its_own_also_where_nothing_changes(self):
         self.take(1, record("a", 1))
-        for text in ("take_v1('e1', 1, '[]')", "take_v1('e1', 1, '%s')" % json.dumps([record("a", 1)]), "digest_v1(0, 9)", "swept_v1(9)", "studies_v1()", "erasure_v1(1)"):
+        for text in ("take_v1('e1', 1, '[]')", "take_v1('e1', 1, '%s')" % json.dumps([record("a", 1)]), "digest_v1(0, 9)", "swept_v1(9)", "studies_v1()", "erasure_v1(1)",
+                     "digest_v2(0, 9)", "erased_v1('e1', '{}', '{}')"):
             c = self.s.connect(self.hub)
             with c.cursor() as k:
                 k.execute("SELECT central." + text)
@@ -122,6 +123,50 @@ class Functions(unittest.TestCase):
         self.assertEqual(self.s.do("SELECT count(*) FROM central.study_change WHERE gone", user="study_" + self.name), [(1,)])
         self.assertEqual(self.letters(record("a", 4, kind="x")), "h")
         self.assertEqual(self.letters(record("a", 3, 71.25)), "h")
+
+    def erased(self, *pairs, epoch="e1"):
+        return self.s.call(self.hub, "erased_v1(%s, %s, %s)", epoch, [n for n, _ in pairs], [q for _, q in pairs])
+
+    def test_what_was_taken_back_and_then_erased_in_the_house_leaves_its_identity_alone(self):
+        for key, number in (("a", {"n": 1}), ("b", {})):       # with the hub's number, and from a plugin that does not tell it
+            self.letters(record(key, 1, 71.25), record("c" + key, 2, 60))
+            self.letters(record(key, 3, 71.75, **number))
+            self.letters(record(key, 4, kind="r", **number))
+            self.assertEqual(self.history(key), [(71.25,), (71.75,)])
+            self.assertEqual(self.erased((1, 4)), {"rows": 1})
+            self.assertEqual(self.history(key), [])
+            self.assertEqual([r for r in self.rows() if r[1] == 4][-1], ("x", 4, None, None, None, None))
+            self.assertEqual(self.erased((1, 4)), {"rows": 0})
+            self.assertEqual(self.letters(record(key, 3, 71.75)), "h")
+        self.assertEqual([r[0] for r in self.study_rows()], [60, 60])
+        self.assertEqual(self.s.do("SELECT count(*) FROM central.study_change WHERE gone", user="study_" + self.name), [(2,)])
+
+    def test_what_was_erased_in_the_house_before_the_centre_went_back_goes_again(self):
+        self.letters(record("never changed", 1, 71), record("edited", 4, 72, n=2), record("stays", 3, 73), record("another's number", 5, 74))
+        self.assertEqual(self.erased((1, 8), (2, 9), (6, 7)), {"rows": 2})
+        self.assertEqual([r[:3] for r in self.rows()], [("q", 3, 73), ("q", 5, 74), ("x", 8, None), ("x", 9, None)])
+        # Allowed again it is a record of its own, of another number under the same identity.
+        self.assertEqual(self.letters(record("edited", 11, 75, n=10), record("never changed", 12, 76)), "ss")
+        self.assertEqual(self.erased((1, 8), (2, 9)), {"rows": 0})
+        self.assertEqual([r[2] for r in self.rows()], [73, 74, 75, 76])
+
+    def test_what_was_erased_is_told_by_the_newest_epoch_and_after_its_comparison(self):
+        self.letters(record("a", 1), record("lost", 7))
+        self.assertEqual(self.erased(*[(n, n) for n in range(1, 1002)]), {"refused": "limit"})
+        self.hello("e2")
+        for epoch in ("e1", "e2"):
+            self.assertEqual(self.erased((1, 7), epoch=epoch), {"refused": "epoch"})
+        self.s.call(self.hub, "swept_v1(5)")
+        # What the hub has lost is not what has its number now.
+        self.assertEqual(self.erased((7, 8), epoch="e2"), {"rows": 0})
+        self.assertEqual(self.erased((1, 6), epoch="e2"), {"rows": 1})
+
+    def test_the_second_digest_leaves_out_what_was_erased(self):
+        self.letters(record("a", 1), record("b", 2), record("c", 3, kind="r"))
+        self.letters(record("b", 4, kind="x"))
+        ask = lambda version: self.s.call(self.hub, f"digest_v{version}(1, 9)")
+        self.assertEqual(ask(1), {"rows": 3, "digest": digest([(ident("a"), 1), (ident("b"), 4), (ident("c"), 3)])})
+        self.assertEqual(ask(2), {"rows": 2, "digest": digest([(ident("a"), 1), (ident("c"), 3)])})
 
     def test_a_record_that_becomes_anothers_leaves_the_first(self):
         self.letters(record("a", 1))

@@ -21,8 +21,11 @@ actor BackgroundWork {
     /// A clock that is further off makes days and weeks of a study wrong.
     private static let mostSkew = 30.0
     private static let renewBefore: TimeInterval = 60 * 86_400
+    /// From one look for what was erased here to the next: nothing tells of it, and all that was taken back is read.
+    private static let betweenErased = Duration.seconds(86_400)
 
     private var nextHello = ContinuousClock.now
+    private var nextErased = ContinuousClock.now
     private var retry = BackOff(first: .seconds(2), factor: 2, longest: .seconds(60))
     private var retryAt = ContinuousClock.now
     private var renewal = ContinuousClock.now
@@ -72,7 +75,7 @@ actor BackgroundWork {
 
     /// Something is new: looks at it now.
     func hurry() {
-        (nextHello, retryAt, renewal) = (.now, .now, .now)
+        (nextHello, nextErased, retryAt, renewal) = (.now, .now, .now, .now)
         bell.yield()
     }
 
@@ -100,12 +103,19 @@ actor BackgroundWork {
         case .enrolled: break
         }
         if .now >= nextHello {
-            try await welcome(try await centre.greet(), identity)
+            let hello = try await centre.greet()
+            try await welcome(hello, identity)
             nextHello = .now + Self.signOfLife
+            if .now >= nextErased {
+                try await erased.tell(epoch: identity.epoch, incarnation: hello.incarnation)
+                nextErased = .now + Self.betweenErased
+            }
         }
         try await renewCertificate()
         await centre.rest(after: Self.idle)
     }
+
+    private var erased: ErasedRecords { ErasedRecords(hub: hub, centre: centre, book: book) }
 
     // MARK: - What a hello says
 
@@ -120,6 +130,10 @@ actor BackgroundWork {
         let head = hello.mustReconcile ? noted ?? identity.head : nil
         let isOther = known != nil && known != Int64(hello.incarnation)
         if hello.mustReconcile || isOther || isDue {
+            // First, so that no study sees it longer than it must; a hub that was restored has to compare before.
+            if !hello.mustReconcile {
+                try await erased.tell(epoch: identity.epoch, incarnation: hello.incarnation)
+            }
             let why =
                 hello.mustReconcile ? "this hub was restored" : isOther ? "the centre was restored" : "another consent"
             hub.logger.notice(
@@ -128,6 +142,7 @@ actor BackgroundWork {
                 epoch: identity.epoch, upTo: head)
             if let head {
                 _ = try await centre.call("swept", "SELECT central.swept_v1($1) AS answer", ["\(head)"])
+                nextErased = .now
             }
             hub.logger.notice("compared with the centre", metadata: ["records.sent": "\(sent)"])
             await event("compared", .info, "\(why): \(sent) records were sent again")

@@ -29,6 +29,8 @@ actor Centre {
 
     /// Attempts of one call before its caller is told.
     private static let attempts = 4
+    /// What is asked of it beside hello, and was not always served.
+    private static let needed: Set = ["take_v1", "consent_v1", "withdraw_v1", "digest_v2", "erased_v1"]
 
     init(
         _ hub: PluginContext, _ enrolment: Enrolment, _ book: ConsentBook, patience: Duration,
@@ -178,7 +180,7 @@ actor Centre {
                 identity.id, identity.epoch, "hub-central \(Central.manifest.version)",
                 Timestamp(microseconds: hub.clock.now()).text,
             ])
-        guard let hello = Hello(answer), hello.serves.isSuperset(of: ["take_v1", "consent_v1", "withdraw_v1"]) else {
+        guard let hello = Hello(answer), hello.serves.isSuperset(of: Self.needed) else {
             self.session = nil
             throw CentreFailure(
                 .person, "the centre does not serve what this program needs: the desk runs hub-central-admin migrate")

@@ -71,7 +71,7 @@ struct Reconciliation: Sendable {
 
     private func isSame(_ pages: ArraySlice<Page>, _ range: ClosedRange<Int64>) async throws -> Bool {
         let answer = try await centre.call(
-            "digest", "SELECT central.digest_v1($1, $2) AS answer", ["\(range.lowerBound)", "\(range.upperBound)"])
+            "digest", "SELECT central.digest_v2($1, $2) AS answer", ["\(range.lowerBound)", "\(range.upperBound)"])
         return answer["rows"]?.integer == pages.reduce(0) { $0 + $1.rows }
             && answer["digest"]?.integer.map { Int64($0) } == pages.reduce(0) { $0 ^ $1.digest }
     }
@@ -102,8 +102,9 @@ struct Reconciliation: Sendable {
         return sent
     }
 
-    /// What the centre must have of a record by any consent; `nil`: nothing.
+    /// What the centre must have of a record by any consent; `nil`: nothing. What was erased is told apart (``ErasedRecords``).
     private static func wire(_ stored: StoredRecord, _ consents: [Consent]) -> WireRecord? {
+        guard !WireRecord.isErased(stored) else { return nil }
         let fitting = consents.filter { consent in
             consent.person == stored.assignment.person?.uid && consent.types.contains(stored.type.rawValue)
         }

@@ -37,17 +37,28 @@ extension WireRecord {
     static func passage(of stored: StoredRecord, under consent: Consent) -> Passage {
         switch stored.record {
         case .retraction(let retraction):
-            // Of what was erased without a sink that has it the hub keeps a name of its own alone.
-            if case .sample(_, let key) = retraction.identity, key.text.hasPrefix("~erased-") { return .stays(erased) }
-            if case .day(_, _, _, let date) = retraction.identity, date.year < 1_000 { return .stays(erased) }
-            let isErased = retraction.author == .person && retraction.reason == "erased"
-            return .goes(wire(stored, isErased ? "x" : "r", []))
+            if hasNoName(retraction) { return .stays(erased) }
+            return .goes(wire(stored, isErased(stored) ? "x" : "r", []))
         case .sample(let sample):
             guard consent.covers(sample.start.localDate) else { return outside(stored, consent) }
             return .goes(wire(stored, sample))
         case .day(let day):
             guard consent.covers(day.date) else { return outside(stored, consent) }
             return .goes(wire(stored, day))
+        }
+    }
+
+    /// Whether a record is what is left of one that was erased in the house.
+    static func isErased(_ stored: StoredRecord) -> Bool {
+        guard case .retraction(let retraction) = stored.record else { return false }
+        return hasNoName(retraction) || retraction.author == .person && retraction.reason == "erased"
+    }
+
+    /// Of what was erased, and is to be told to no sink, the hub keeps a name of its own alone.
+    private static func hasNoName(_ retraction: Retraction) -> Bool {
+        switch retraction.identity {
+        case .sample(_, let key): key.text.hasPrefix("~erased-")
+        case .day(_, _, _, let date): date.year < 1_000
         }
     }
 
@@ -61,10 +72,12 @@ extension WireRecord {
 
     private static func wire(_ stored: StoredRecord, _ kind: String, _ members: [JSONTree.Member]) -> WireRecord {
         let identity = identity(of: stored)
-        let all: [JSONTree.Member] = [
+        var all: [JSONTree.Member] = [
             .init("i", .text(identity.uuidString.lowercased())), .init("s", .number("\(stored.sequence)")),
             .init("k", .text(kind)),
         ]
+        // By it the hub names the record once it was erased here.
+        if stored.number != stored.sequence { all.append(.init("n", .number("\(stored.number)"))) }
         return WireRecord(
             identity: identity, sequence: stored.sequence, isTakenBack: ["r", "x"].contains(kind),
             json: JSONTree.object(all + members).json)

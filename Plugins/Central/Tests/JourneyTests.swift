@@ -54,6 +54,25 @@ struct JourneyTests {
         #expect(try await scene.sql("SELECT count(*) FROM central.history") == ["0"])
     }
 
+    @Test func `what was taken back first and erased later is erased at the centre, too`() async throws {
+        let scene = try await CentralScene()
+        try await scene.consent()
+        let number = try await scene.log("72.5 kg")
+        _ = try await scene.receipt(number)
+        try await scene.command("edit", "\(number)", "71.5kg", "--yes")
+        try await scene.until("SELECT value FROM central.record", is: ["71.5"])
+        try await scene.command("retract", "\(number)", "--yes")
+        try await scene.until("SELECT kind, number FROM central.record", is: ["r|\(number)"])
+        // Its receipt is noted, so that the erasure is told to no sink.
+        while try await scene.delivery(number)?["state"] as? String != "delivered" {}
+        #expect(try await scene.sql("SELECT value FROM central.history ORDER BY seq") == ["72.5", "71.5"])
+        try await scene.command("erase", "\(number)", "--yes")
+        // It looks for such once a day, and at its start.
+        try await scene.killPlugin()
+        try await scene.until("SELECT kind, value, word, body, start_at FROM central.record", is: ["x||||"])
+        #expect(try await scene.sql("SELECT count(*) FROM central.history") == ["0"])
+    }
+
     @Test func `a day goes as a day`() async throws {
         let scene = try await CentralScene()
         try await scene.consent()

@@ -127,6 +127,43 @@ struct LossTests {
         #expect(new.contains("2|\(next)|q|82|0"), "\(new)")
     }
 
+    @Test
+    func
+        `a centre that went back to before an erasure in the house has it again`()
+        async throws
+    {
+        let scene = try await CentralScene(persons: [("ben", "Europe/Berlin")])
+        try await scene.consent("me")
+        try await scene.consent("ben")
+        let kept = try await scene.log("70 kg")
+        let edited = try await scene.log("71 kg", at: "2026-03-16 07:30")
+        let bens = try await scene.log("90 kg", person: "ben")
+        for number in [kept, edited, bens] { _ = try await scene.receipt(number) }
+        try await scene.command("edit", "\(edited)", "72kg", "--yes")
+        try await scene.until("SELECT value FROM central.record WHERE number = \(edited)", is: ["72"])
+        try await scene.sql("CREATE TABLE r AS TABLE central.record; CREATE TABLE c AS TABLE central.consent")
+        try await scene.command("erase", "\(edited)", "--yes")
+        try await scene.until("SELECT count(*) FROM central.record WHERE kind = 'x'", is: ["1"])
+        _ = try await scene.ask("withdraw", "study=heart", "person=ben")
+        while try await scene.command("trace", "\(edited)", "--json").joined().contains("~erased-") == false {}
+
+        // The centre is restored to before both.
+        scene.server.kill()
+        try await scene.server.start()
+        try await scene.sql(
+            """
+            BEGIN; INSERT INTO central.incarnation VALUES (2, now(), 'a test');
+            DELETE FROM central.record; INSERT INTO central.record SELECT * FROM r;
+            DELETE FROM central.consent; INSERT INTO central.consent SELECT * FROM c; COMMIT
+            """)
+        let next = try await scene.log("73 kg", at: "2026-03-17 07:30")
+        #expect(try await scene.receipt(next).hasPrefix("c2/"))
+        try await scene.until("SELECT count(*) FROM central.record WHERE kind = 'x' AND value IS NULL", is: ["1"])
+        try await scene.until("SELECT value FROM central.study_record ORDER BY 1", is: ["70", "73"])
+        let withdrawn = "SELECT count(*) FROM central.consent WHERE withdrawn IS NOT NULL"
+        #expect(try await scene.sql(withdrawn) == ["1"])
+    }
+
     @Test func `a centre that went back learns again what it lost, and nothing else is sent`() async throws {
         let scene = try await CentralScene()
         try await scene.consent()
