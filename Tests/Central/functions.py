@@ -320,5 +320,48 @@ class Functions(unittest.TestCase):
         self.assertNotIn(71.125, said.values())
 
 
+class Restored(unittest.TestCase):
+    """The centre was restored to an earlier moment: what it has of consents is of then."""
+
+    def test_a_study_sees_of_a_restored_centre_what_each_house_has_said_since(self):
+        with Server() as s:
+            s.hub("hub_one"), s.hub("hub_two")
+            s.study("heart", ["weight"], "hub_one", "hub_two")
+            persons = {"hub_one": (ANNA, BEN), "hub_two": ("c0ffee00c0ffee00",)}
+            hello = lambda hub: s.call(hub, "hello_v1(%s, 'e1', '', now())", hub)
+            consent = lambda hub, person: s.call(hub, "consent_v1('heart', %s, '{weight}', '2026-01-01', NULL, NULL)", person)
+            see = lambda view, what="count(*)": s.do(f"SELECT {what} FROM central.{view}", user="study_heart")
+            for hub in persons:
+                hello(hub)
+                for n, person in enumerate(persons[hub], 1):
+                    consent(hub, person)
+                    s.call(hub, "take_v1('e1', 1, %s)", json.dumps([record(person, n, 70 + n, person=person), record(person + "r", n + 10, person=person)]))
+                    s.call(hub, "take_v1('e1', 2, %s)", json.dumps([record(person + "r", n + 20, kind="r")]))
+            before = see("study_person", "pseudonym")
+            views = ("study_person", "study_record", "study_change", "study_week")
+            self.assertEqual([see(v) for v in views], [[(3,)], [(3,)], [(6,)], [(1,)]])
+
+            s.do("INSERT INTO central.incarnation (no, why) VALUES (2, 'a test')")
+            self.assertEqual([see(v) for v in views], [[(0,)]] * 4)
+            # Not by a hello alone, nor by what is delivered: Ben may have withdrawn since.
+            wants = hello("hub_one")["wants"]
+            self.assertEqual([w["types"] for w in wants], [[], []])
+            self.assertEqual({w["person"] for w in wants}, {ANNA, BEN})
+            self.assertEqual(s.call("hub_one", "take_v1('e1', 3, %s)", json.dumps([record("new", 30, 75)]))["answer"], "s")
+            self.assertEqual([see(v) for v in views], [[(0,)]] * 4)
+            self.assertIsNotNone(s.call("hub_one", "withdraw_v1('heart', %s, true)", BEN)["erasure"])
+            self.assertEqual(consent("hub_one", ANNA), {"consented": True})
+            self.assertEqual(sorted(r[0] for r in see("study_record", "value")), [71, 75])
+            self.assertEqual(see("study_person"), [(1,)])
+            self.assertIn(see("study_person", "pseudonym")[0], before)
+            self.assertEqual([w["types"] for w in hello("hub_one")["wants"]], [["weight"]])
+            # The other house has not been heard: it is not shown, and nothing of it was deleted.
+            s.do("CALL central.erase_v1()")
+            self.assertEqual(s.do("SELECT login, count(*) FROM central.record JOIN central.hub USING (hub_no) WHERE kind = 'q' GROUP BY 1 ORDER BY 1"), [("hub_one", 2), ("hub_two", 1)])
+            hello("hub_two")
+            consent("hub_two", persons["hub_two"][0])
+            self.assertEqual(see("study_person"), [(2,)])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -71,6 +71,11 @@ def erased(house, host):
     return at(host, "SELECT count(*) FROM central.record JOIN central.hub USING (hub_no) WHERE login = %s AND kind = 'x'", house.login)[0][0]
 
 
+def shown(host):
+    """How many of its persons the study has; those of hubs without a house here are of no account."""
+    return at(host, "SELECT count(*) FROM central.study_person JOIN central.consent USING (pseudonym) JOIN central.hub USING (hub_no) WHERE login LIKE 'hub_r1__'")[0][0]
+
+
 def versions(house, host):
     return at(host, "SELECT versions FROM central.hub WHERE login = %s", house.login)[0][0]
 
@@ -155,7 +160,9 @@ def main():
         stop = restore(replica, moment)
         expect(f"the centre is as it was at {moment}", all(rows(h, replica) == kept[h] for h in houses))
         restored = {h: versions(h, replica) for h in houses}
+        expect("the restored study would have all of them", shown(replica) == len(houses))
         admin_of(replica, "incarnation", "--why", f"restored to {moment}")
+        expect("it has none before its house is heard", shown(replica) == 0)
         stop()
         with open(f"{BACKUP}/patroni.yml", "w") as f:
             f.write(cluster("ctl", "show-config", "central"))
@@ -180,6 +187,7 @@ def main():
         eventually("the withdrawal is repeated", lambda: at(replica, "SELECT count(*) FROM central.erasure JOIN central.hub USING (hub_no) WHERE login = %s AND done IS NULL", leaves.login)[0][0] == 1)
         admin_of(replica, "erase", "--keep-files")
         expect("what was withdrawn after the moment is erased again", rows(leaves, replica) == {})
+        expect("the study has who stays", shown(replica) == len(stays))
         expect("what was erased in a house after the moment is erased again, and what was taken back there before", erased(stays[0], replica) == 2)
         expect("of it no version is in the history", at(replica, "SELECT count(*) FROM central.history JOIN central.record x USING (hub_no, ident) WHERE x.kind = 'x'") == [(0,)])
         for h in stays:

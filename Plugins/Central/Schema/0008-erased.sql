@@ -1,4 +1,4 @@
--- What was erased in the house and the centre learns of in no other way.
+-- What was erased in the house and the centre learns of in no other way; and whom a study sees after the centre was restored.
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
 
@@ -107,6 +107,19 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$ DECLA
 END $$;
 GRANT EXECUTE ON FUNCTION digest_v2, erased_v1 TO hub;
 
+-- In which incarnation the house has said this consent, last: a centre that was restored has consents that were withdrawn since, and shows a
+-- study none of them before the house has repeated it.
+ALTER TABLE consent ADD confirmed int NOT NULL DEFAULT incarnation_v1();
+CREATE OR REPLACE VIEW study_person WITH (security_barrier) AS
+    SELECT s.name AS study, c.pseudonym, (SELECT array_agg(t.id ORDER BY t.id) FROM type t WHERE t.type_no = ANY (c.types)) AS types, c.since, c.until
+    FROM my_study s JOIN consent c USING (study_no) WHERE s.rows AND c.withdrawn IS NULL AND c.confirmed = (SELECT max(no) FROM incarnation);
+CREATE OR REPLACE VIEW agreed WITH (security_barrier) AS
+    SELECT s.study_no, s.name AS study, s.rows, s.min_group, md5(c.salt::text || r.ident)::uuid AS record, c.pseudonym, t.id AS type, t.unit, t.cumulative,
+        r.kind, r.start_at, r.end_at, r.offset_min, r.value, r.word, r.flags, r.body, r.changed
+    FROM my_study s JOIN consent c USING (study_no) JOIN record r ON r.hub_no = c.hub_no AND r.person_no = c.person_no AND r.type_no = ANY (c.types)
+        JOIN type t ON t.type_no = r.type_no
+    WHERE c.withdrawn IS NULL AND c.confirmed = (SELECT max(no) FROM incarnation) AND covers(c.since, c.until, r.start_at, r.offset_min);
+
 CREATE OR REPLACE FUNCTION hello_v1(hub_id text, epoch text, software text, at timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$
 DECLARE h hub; refusal jsonb; e era; BEGIN
@@ -129,6 +142,35 @@ DECLARE h hub; refusal jsonb; e era; BEGIN
         'settings', to_jsonb(lies()),
         'serves', '["hello_v1","take_v1","digest_v1","swept_v1","studies_v1","consent_v1","withdraw_v1","erasure_v1","renew_v1","digest_v2","erased_v1"]'::jsonb,
         'wants', (SELECT coalesce(jsonb_agg(jsonb_build_object('study', s.name, 'person', p.person_id, 'since', c.since, 'until', c.until,
-                'types', (SELECT jsonb_agg(t.id ORDER BY t.id) FROM type t WHERE t.type_no = ANY (c.types)))), '[]')
+                -- Of an earlier incarnation: without types it is none that the house has, which therefore repeats what it says now, whatever its age.
+                'types', (SELECT coalesce(jsonb_agg(t.id ORDER BY t.id), '[]') FROM type t WHERE t.type_no = ANY (c.types) AND c.confirmed = incarnation_v1()))), '[]')
             FROM consent c JOIN person p USING (hub_no, person_no) JOIN study s USING (study_no) WHERE c.hub_no = h.hub_no AND c.withdrawn IS NULL));
+END $$;
+
+CREATE OR REPLACE FUNCTION consent_v1(study text, person_id text, types text[], since date, until date, text_hash bytea) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$
+DECLARE h hub; refusal jsonb; s study; p smallint; agreed int[]; last date; BEGIN
+    h := enter(); refusal := refused(h);
+    IF refusal IS NOT NULL THEN RETURN refusal; END IF;
+    SELECT x.* INTO s FROM study x JOIN offer USING (study_no)
+        WHERE x.name = consent_v1.study AND hub_no = h.hub_no AND x.ended IS NULL AND (x.ends IS NULL OR x.ends >= current_date);
+    IF NOT FOUND THEN RETURN '{"refused":"study"}'; END IF;
+    SELECT array_agg(t.type_no ORDER BY t.type_no) INTO agreed FROM type t WHERE t.id = ANY (consent_v1.types) AND t.type_no = ANY (s.types);
+    IF agreed IS NULL OR cardinality(agreed) <> (SELECT count(DISTINCT x) FROM unnest(consent_v1.types) x) THEN RETURN '{"refused":"types"}'; END IF;
+    last := least(consent_v1.until, s.ends);
+    SELECT x.person_no INTO p FROM person x WHERE x.hub_no = h.hub_no AND x.person_id = consent_v1.person_id;
+    IF NOT FOUND THEN
+        SELECT coalesce(max(x.person_no), 0) + 1 INTO p FROM person x WHERE x.hub_no = h.hub_no;
+        IF p > 1000 OR length(consent_v1.person_id) > 64 THEN RETURN '{"refused":"limit"}'; END IF;
+        INSERT INTO person VALUES (h.hub_no, p, consent_v1.person_id);
+    END IF;
+    -- Other types or days: another pseudonym, so that those who follow read the person from the beginning and drop what they had.
+    INSERT INTO consent AS c (study_no, hub_no, person_no, types, since, until, text_hash)
+        VALUES (s.study_no, h.hub_no, p, agreed, consent_v1.since, last, consent_v1.text_hash)
+    ON CONFLICT (study_no, hub_no, person_no) DO UPDATE SET types = EXCLUDED.types, since = EXCLUDED.since, until = EXCLUDED.until, text_hash = EXCLUDED.text_hash,
+        given = now(), withdrawn = NULL, pseudonym = EXCLUDED.pseudonym, salt = EXCLUDED.salt
+        WHERE (c.types, c.since, c.until, c.text_hash, c.withdrawn) IS DISTINCT FROM (EXCLUDED.types, EXCLUDED.since, EXCLUDED.until, EXCLUDED.text_hash, NULL::timestamptz);
+    UPDATE consent c SET confirmed = incarnation_v1()
+        WHERE c.study_no = s.study_no AND c.hub_no = h.hub_no AND c.person_no = p AND c.confirmed <> incarnation_v1();
+    RETURN '{"consented":true}';
 END $$;

@@ -129,7 +129,7 @@ struct LossTests {
 
     @Test
     func
-        `a centre that went back to before an erasure in the house has it again`()
+        `a centre that went back to before an erasure in the house has it again, and shows no study who has withdrawn`()
         async throws
     {
         let scene = try await CentralScene(persons: [("ben", "Europe/Berlin")])
