@@ -164,7 +164,9 @@ actor Centre {
             session = Session(
                 connection: connection, hello: Hello(), identity: identity, hostCount: options.hosts.count)
         } catch let error as PostgreSQLError {
-            throw CentreFailure(error)
+            let failure = CentreFailure(error)
+            guard error.kind == .identity, let advice = await enrolment.advice else { throw failure }
+            throw CentreFailure(failure.kind, "\(failure.description); \(advice)")
         }
         return try await hello()
     }

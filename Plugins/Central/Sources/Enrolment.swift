@@ -84,6 +84,13 @@ actor Enrolment {
         return try? Self.certificate(files.certificate).notValidAfter
     }
 
+    /// What to do where the centre does not believe this hub, as far as its own certificate says; `nil`: it says nothing.
+    var advice: String? {
+        guard let end, end < .now else { return nil }
+        return
+            "this hub's certificate ended on \(end.formatted(.iso8601.year().month().day())): ask the desk for an invitation with --replaces, remove hub.pem in \(directory), and enrol by it"
+    }
+
     /// How to come to the centre.
     ///
     /// - Throws: ``CentreFailure`` where this hub is not enrolled.

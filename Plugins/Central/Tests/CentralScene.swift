@@ -32,7 +32,7 @@ final class CentralScene: Sendable {
             CREATE ROLE hub_house LOGIN IN ROLE hub;
             CREATE ROLE heart_reader IN ROLE staff;
             INSERT INTO central.hub (login) VALUES ('hub_house');
-            INSERT INTO central.type (id, unit) VALUES ('weight', 'kg'), ('stepCount', 'count'), ('heartRate', 'count/min');
+            INSERT INTO central.type (id, unit) VALUES ('weight', 'kg'), ('stepCount', 'count'), ('heartRate', 'count/min'), ('stateOfMind', NULL);
             INSERT INTO central.study (name, title, words, reader, types) VALUES
                 ('heart', 'Hearts', 'We look at weights.', 'heart_reader', (SELECT array_agg(type_no) FROM central.type WHERE id <> 'heartRate'));
             INSERT INTO central.offer SELECT hub_no, study_no FROM central.hub, central.study;
@@ -44,10 +44,11 @@ final class CentralScene: Sendable {
     ///   - server: a centre; one of its own if not given.
     ///   - login: whose certificate the hub has; `nil`: none.
     ///   - settings: more of the plugin's section.
+    ///   - hub: settings of `[hub]`.
     ///   - persons: others than `me`, each with a zone.
     init(
         at server: PostgreSQLServer? = nil, login: String? = "hub_house", hosts: [String]? = nil, settings: String = "",
-        persons: [(name: String, zone: String)] = []
+        hub: String = "", persons: [(name: String, zone: String)] = []
     ) async throws {
         files = try TemporaryFolder()
         self.server = if let server { server } else { try await Self.centre() }
@@ -64,8 +65,8 @@ final class CentralScene: Sendable {
                 lines.append("\(name) = \"\(file)\"")
             }
         }
-        host = try HubHost(plugins: lines.joined(separator: "\n"))
-        hub = Mutex(try await host.start())
+        host = try HubHost(hub: hub, plugins: lines.joined(separator: "\n"))
+        self.hub = Mutex(try await host.start())
         try await settled()
     }
 

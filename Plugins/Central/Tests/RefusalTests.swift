@@ -84,42 +84,50 @@ struct RefusalTests {
         #expect(try await scene.refusal("enrol", "invite=central://db1/central").contains("expected the whole line"))
     }
 
-    @Test func `an invitation makes a certificate of the hub's own key, and opens nothing after that`() async throws {
-        let scene = try await CentralScene(login: nil)
-        let server = scene.server
-        try await scene.sql(
-            """
-            CREATE ROLE invite_3fa9 LOGIN PASSWORD 'a-token-for-once-only' IN ROLE invited;
-            INSERT INTO central.invite (role, login, studies, until) VALUES ('invite_3fa9', 'hub_house', '{1}', now() + interval '1 day')
-            """)
-        let line = "central://127.0.0.1:\(server.port)/central?invite=3fa9.a-token-for-once-only"
-        let wrong = try await scene.refusal("enrol", "invite=\(line.replacing("once", with: "0nce"))")
-        #expect(wrong.contains("28P01") && !wrong.contains("0nce"), "\(wrong)")
-        #expect(try await scene.ask("enrol", "invite=\(line)")["state"]?.text == "waiting")
-
-        // The desk signs: the name is the invitation's.
-        let request = try await scene.sql("SELECT csr FROM central.request").joined(separator: "\n")
-        let folder = try TemporaryFolder()
-        let file = try folder.write(request + "\n", to: "request.pem")
-        let signed = "\(folder.path)/signed.pem"
-        let result = try await ChildProcess(
-            "/usr/bin/env",
-            [
-                "openssl", "x509", "-req", "-in", file, "-CA", server.authority, "-CAkey", server.authorityKey, "-days",
-                "30",
-                "-subj", "/CN=hub_house", "-out", signed,
-            ]
-        ).result()
-        try #require(result.code == 0, "\(result.errors)")
-        let certificate = try String(contentsOfFile: signed, encoding: .utf8)
-        let authority = try String(contentsOfFile: server.authority, encoding: .utf8)
-        try await scene.sql(
-            "UPDATE central.request SET signed = now(), certificate = '\(certificate)', ca = '\(authority)'")
-        let enrolled = try await scene.ask("enrol")
-        #expect(enrolled["state"]?.text == "enrolled" && enrolled["login"]?.text == "hub_house")
-        #expect(try await scene.ask("studies").list?.first?["study"]?.text == "heart")
+    @Test func `a hub whose clock is off is told so, and delivers`() async throws {
+        let ahead = Date.now.addingTimeInterval(200).formatted(.iso8601)
+        let scene = try await CentralScene(hub: "clock = \"\(ahead)@1\"")
+        func told() async throws -> Int {
+            try await scene.host.command("logs", "central").lines
+                .count { $0.contains("this hub's clock is ") && $0.contains(" s ahead of the centre's: set it") }
+        }
+        let tap = try ChildProcess(
+            "hub", ["tap", "device/central/clock", "--count", "1", "--json"], environment: scene.host.environment)
+        var times = 0
+        // Each run of the plugin says it once: in the hub's log, and as an event.
+        while true {
+            while try await told() == times {}
+            times = try await told()
+            if !tap.lines.isEmpty { break }
+            try await scene.killPlugin()
+        }
+        let event = tap.lines.joined()
+        #expect(event.contains("ahead of the centre's") && event.contains("\"severity\":\"warning\""), "\(event)")
+        try await scene.until("SELECT skew < interval '-190 seconds' FROM central.hub", is: ["t"])
         try await scene.consent()
         _ = try await scene.receipt(try await scene.log("70 kg"))
-        #expect(try await scene.refusal("enrol", "invite=\(line)").contains("is enrolled as hub_house"))
+    }
+
+    @Test func `a text that PostgreSQL has no form for is refused by name, and the rest of its batch goes`()
+        async throws
+    {
+        let scene = try await CentralScene()
+        let count = 37
+        let lines = (0..<count).map { n in
+            let word = n == 23 ? "ca\\u0000lm" : "calm"
+            return
+                #"{"kind":"other","type":"stateOfMind","value":"\#(word)","start":"2026-03-15T21:\#(n + 10):00+01:00","key":"k\#(n)","person":"me","source":{"plugin":"diary"}}"#
+        }
+        let file = try scene.host.folder.write(lines.joined(separator: "\n") + "\n", to: "moods.jsonl")
+        try await scene.command("import", file)
+        try await scene.consent(types: "stateOfMind")
+        try await scene.until("SELECT count(*), count(DISTINCT word) FROM central.record", is: ["\(count - 1)|1"])
+        var refused: [String] = []
+        for number in 1...count {
+            guard let delivery = try await scene.delivery(number) else { continue }
+            if delivery["state"] as? String == "refused" { refused.append("\(number): \(delivery)") }
+        }
+        #expect(refused.count == 1 && refused.first?.contains("22P05") == true, "\(refused)")
+        #expect(refused.first?.contains("lm") == false, "\(refused)")
     }
 }
