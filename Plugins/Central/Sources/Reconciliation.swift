@@ -102,7 +102,9 @@ struct Reconciliation: Sendable {
         return sent
     }
 
-    /// What the centre must have of a record by any consent; `nil`: nothing. What was erased is told apart (``ErasedRecords``).
+    /// What the centre must have of a record by any consent; `nil`: nothing.
+    ///
+    /// What was erased is told apart (``ErasedRecords``).
     private static func wire(_ stored: StoredRecord, _ consents: [Consent]) -> WireRecord? {
         guard !WireRecord.isErased(stored) else { return nil }
         let fitting = consents.filter { consent in
