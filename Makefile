@@ -105,14 +105,19 @@ fuzz: setup
 packages:
 	.ci/packages >.ci/packages.txt
 
+# What is measured, and by what. The rows of the centre (ONLY=central) need no more than these, and not the store's own programs.
+BENCHED := hub hub-confine hub-central hub-central-admin
+BENCHES := --product bench
+ifeq ($(filter central%,$(ONLY)),)
+BENCHED += hub-gap-filler hub-plugin hub-json-lines hub-http-ingest hub-web
+BENCHES :=
+endif
+
 # A peer that cannot be installed is a row that says so.
 bench: setup
 	@.ci/setup bench || echo "going on without them" >&2
-	swift build $(RELEASE) --product hub
-	swift build $(RELEASE) --product hub-confine
-	swift build $(RELEASE) --product hub-gap-filler
-	for program in hub-plugin hub-json-lines; do swift build $(RELEASE) --product $$program || exit 1; done
-	for program in hub-http-ingest hub-web; do swift build $(RELEASE) --product $$program || exit 1; done
-	swift build --package-path Benchmarks -c release
+	@.ci/setup central || echo "going on without the centre" >&2
+	for program in $(BENCHED); do swift build $(RELEASE) --product $$program || exit 1; done
+	swift build --package-path Benchmarks -c release $(BENCHES)
 	@$(MAKE) -s -C Benchmarks/Programs
 	@Benchmarks/.build/release/bench --only "$(ONLY)" --runs "$(or $(RUNS),7)" --records "$(or $(RECORDS),2500000)"

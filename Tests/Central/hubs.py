@@ -88,15 +88,23 @@ class House:
         return json.loads(done.stdout) if done.stdout.startswith("{") else None
 
     def join(self):
-        """Enrolled by an invitation, and Anna agrees. The desk signs in between."""
+        """Enrolled, and Anna agrees."""
+        self.enrol()
+        if self.is_new:
+            self.agree()
+            open(f"{self.folder}/joined", "w").close()
+
+    def enrol(self):
+        """By an invitation; the desk signs in between."""
         eventually("the plugin runs", lambda: any(p["name"] == "central" and p["alive"] for p in (self.status() or {}).get("plugins", [])))
         if self.is_new:
             line = json.loads(admin("invite", self.login, "--study", "heart", "--hosts", args.hosts, "--json"))["line"]
             eventually("the request is there", lambda: self.say("do", "central", "enrol", f"invite={line}"))
             admin("sign", *CA)
             eventually("enrolled", lambda: "enrolled" in self.say("do", "central", "enrol", "--json"))
-            self.say("do", "central", "consent", "study=heart", "person=anna", "types=weight", "since=2000-01-01")
-            open(f"{self.folder}/joined", "w").close()
+
+    def agree(self):
+        self.say("do", "central", "consent", "study=heart", "person=anna", "types=weight", "since=2000-01-01")
 
     def give(self, start=args.first, count=args.records):
         """Weights in batches; of every fourth batch some come again with another value, and one is taken back."""

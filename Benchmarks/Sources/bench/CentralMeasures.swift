@@ -1,37 +1,53 @@
 import Foundation
 
-/// The rows of the centre: what three hosts acknowledge to 1 and 8 hubs, beside the same rows that a C client gives to one host alone.
+/// The rows of the centre: what three hosts acknowledge to 1 and 8 hubs, beside the same rows that a C client gives to one host alone; and
+/// what a real hub needs with the real plugin.
 extension Bench {
     mutating func central() {
         let names = [1: "central_1_hub_records_per_s", 8: "central_8_hubs_records_per_s"]
-        guard wants(names[1] ?? "", names[8] ?? "") else { return }
-        let promise = Promise.atLeast(0.5)
+        let (week, idle) = ("central_week_s", "central_idle_mib")
+        guard wants(names[1] ?? "", names[8] ?? "", week, idle) else { return }
+        let (rate, memory) = (Promise.atLeast(0.5), Promise.below(25))
         do {
+            let build = URL(fileURLWithPath: place.hub).deletingLastPathComponent().path
             let lines = try lines(
-                place.source("../Tests/Central/bench"), [place.program("central"), "\(min(runs, 3))"])
+                place.source("../Tests/Central/bench"), [place.program("central"), "\(min(runs, 3))"],
+                environment: ["BUILD": build])
+            func all(_ name: String) -> [Double] { lines.filter { $0.name == name }.map(\.value) }
             for clients in [1, 8] {
-                func all(_ who: String) -> [Double] {
-                    lines.filter { $0.name == "\(who)_\(clients).records_per_s" }.map(\.value)
-                }
-                let slow = lines.filter { $0.name == "centre_\(clients).batch_p99_ms" }.map(\.value).max() ?? .nan
+                let slow = all("centre_\(clients).batch_p99_ms").max() ?? .nan
                 add(
                     row(
-                        names[clients] ?? "", "records/s", all("centre"), .success(all("alone")), promise,
+                        names[clients] ?? "", "records/s", all("centre_\(clients).records_per_s"),
+                        .success(all("alone_\(clients).records_per_s")), rate,
                         note:
                             "three hosts and the clients on this one machine; a batch of 500: p99 \(slow.rounded()) ms")
                 )
             }
+            func whole(_ name: String) -> String { all(name).first.map { "\(Int($0.rounded()))" } ?? "?" }
+            add(row(week, "s", all("week.seconds"), note: "140,000 records: \(whole("week.records_per_s")) a second"))
+            add(
+                row(
+                    idle, "MiB", all("week.idle_mib"), memory,
+                    note:
+                        "\(whole("week.idle_own_mib")) of them no pages of files; after the week \(whole("week.after_mib"))"
+                ))
         } catch {
-            for name in names.values.sorted() { add(failed(name, "records/s", error, promise)) }
+            for name in names.values.sorted() { add(failed(name, "records/s", error, rate)) }
+            add(failed(week, "s", error))
+            add(failed(idle, "MiB", error, memory))
         }
     }
 
     /// Figures of which each name stands there more than once.
-    private func lines(_ program: String, _ arguments: [String]) throws -> [(name: String, value: Double)] {
+    private func lines(
+        _ program: String, _ arguments: [String], environment: [String: String]
+    ) throws -> [(name: String, value: Double)] {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = output
         process.standardInput = FileHandle.nullDevice
         try process.run()

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""A real hub with the real plugin: how long it needs for what has gathered in a week without the centre, and what the plugin holds of memory.
+Prints a line of NAME VALUE each. Started by `bench`, on the client host of a cluster that is up and prepared.   cluster on W python3 week.py --hubs 1 --records 140000 --pause 0"""
+import re, sys, time
+from hubs import House, args, eventually
+
+
+def plugin(house):
+    return next((p for p in (house.status() or {}).get("plugins", []) if p["name"] == "central" and p["alive"]), None)
+
+
+def resident(house):
+    """Megabytes (2^20) of the plugin's process: all, and those that are its own rather than pages of files."""
+    text = open(f"/proc/{plugin(house)['pid']}/status").read()
+    return [int(re.search(rf"{name}:\s+(\d+) kB", text)[1]) / 1024 for name in ("VmRSS", "RssAnon")]
+
+
+def delivered(house):
+    return sum(s["delivered"] for s in house.status()["sinks"] if s["instance"] == "central")
+
+
+def main():
+    house = House(900)
+    try:
+        house.enrol()
+        house.give()
+        if house.failure:
+            raise RuntimeError(house.failure)
+        begin = time.time()
+        house.agree()
+        eventually("the week is delivered", lambda: delivered(house) >= args.records and house.settled(), 600)
+        seconds = time.time() - begin
+        print("week.seconds", seconds)
+        print("week.records_per_s", args.records / seconds)
+        time.sleep(5)
+        print("week.after_mib", resident(house)[0])
+        house.stop()
+        house.start()
+        eventually("the plugin runs", lambda: plugin(house))
+        house.say("do", "central", "studies")      # it is connected
+        time.sleep(5)
+        for name, size in zip(("idle_mib", "idle_own_mib"), resident(house)):
+            print(f"week.{name}", size)
+    finally:
+        house.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
