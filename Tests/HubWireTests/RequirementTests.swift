@@ -23,7 +23,9 @@ import Testing
         var tested: Set<String> = []
         for folder in ["Tests", "Plugins"] {
             let url = ProtocolVectors.root.appending(path: folder)
-            let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
+            // Sources alone: a build of the fuzzers has a folder of its own.
+            let files = FileManager.default.enumerator(
+                at: url, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
             for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
                 guard folder == "Tests" || file.pathComponents.contains("Tests") else { continue }
                 for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")

@@ -58,7 +58,8 @@ import Testing
         }
         #expect(named.count >= 19)
         var tests = ""
-        let files = FileManager.default.enumerator(at: root.appending(path: "Tests"), includingPropertiesForKeys: nil)
+        let files = FileManager.default.enumerator(
+            at: root.appending(path: "Tests"), includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
         for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
             tests += try String(contentsOf: file, encoding: .utf8)
         }
