@@ -321,6 +321,17 @@ struct PluginsTests {
         #expect(!refused.body.contains("127.0.0.1:9"), "\(refused)")
     }
 
+    @Test func `a program whose page may not lead log-ins is told the line of hub.conf that would let it`() async throws
+    {
+        for (owner, lacks) in [(["status", "commands"], "plugins"), (["status", "plugins"], "commands")] {
+            let scene = try await Self.scene(owner)
+            let answer = try await scene.send("/plugins/exist/login", "{}", try await scene.token("m", "manage"))
+            let told = try Told(answer.body)
+            #expect(answer.status == 403 && told.text("code") == "forbidden", "\(answer)")
+            #expect(told.text("detail")?.contains("\"\(lacks)\"") == true, "\(answer)")
+        }
+    }
+
     @Test func `of a plugin between its runs nothing is to be done, on either page`() async throws {
         let scene = try await Scene { folder in
             """

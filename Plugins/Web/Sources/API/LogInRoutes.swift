@@ -106,13 +106,7 @@ enum LogInRoutes {
 
     @Sendable private static func begin(_ call: APICall) async throws -> Response {
         let (name, arguments) = (try await call.pluginWithLogIn(), try await call.arguments())
-        guard call.parts.grants.have(.commands) else {
-            var refusal = Refusal(
-                .forbidden, "hub.conf does not grant this",
-                "Write \(call.parts.grants.line(with: .commands)), and type hub apply.")
-            refusal.code = "forbidden"
-            throw refusal
-        }
+        try call.demand(.commands)
         guard let talk = await call.parts.logIns.begin(name, arguments, call.parts.hub, for: call.viewer) else {
             throw Refusal(
                 .conflict, "Log-ins are under way already",
@@ -150,8 +144,20 @@ extension APICall {
     ///
     /// - Throws: `NoSuchPage` where there is none of this name, or none that logs in.
     fileprivate func pluginWithLogIn() async throws -> String {
+        // Without it the hub does not say what a plugin can be asked to do.
+        try demand(.plugins)
         let facts = try await parts.hub.pluginFacts(of: text("name"))
         guard facts.has("login") else { throw NoSuchPage() }
         return facts.name
+    }
+
+    /// - Throws: ``Refusal`` with the line of `hub.conf` that would grant it.
+    fileprivate func demand(_ right: OwnerRight) throws {
+        guard !parts.grants.have(right) else { return }
+        var refusal = Refusal(
+            .forbidden, "hub.conf does not grant this",
+            "Write \(parts.grants.line(with: right)), and type hub apply.")
+        refusal.code = "forbidden"
+        throw refusal
     }
 }
