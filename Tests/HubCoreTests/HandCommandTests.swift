@@ -324,6 +324,72 @@ import Testing
         }
     }
 
+    @Test func `R8.186 of programs that change one version at the same moment one does it, and the others are told`()
+        async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([HubCoreTests.weight("w")])
+            let answers = try await withThrowingTaskGroup(of: JSON.self) { group in
+                for value in 1...8 {
+                    let other = try await hub.client("editor-\(value)")
+                    group.addTask {
+                        try await other.command("edit", #"{"number":1,"value":\#(70 + value),"unit":"kg","seq":1}"#)
+                            .body["result"]["records"][0]
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let done = answers.filter { $0["outcome"].string == "stored" }
+            #expect(done.count == 1)
+            #expect(answers.filter { $0["outcome"].string == "changed" }.count == 7)
+            let record = try #require(try await peer.all().records.first)
+            #expect(record["seq"].int == 2 && record["value"] == done.first?["record"]["value"])
+            // The answer was lost, and it is asked again.
+            let again = try await peer.command("edit", #"{"number":1,"value":75,"unit":"kg","seq":1}"#)
+            let told = again.body["result"]["records"][0]
+            #expect(told["outcome"].string == "changed" && told["seq"].int == 2)
+            #expect(told["reason"].string == "record 1 is at 2 by now, not at 1: look at it again")
+        }
+    }
+
+    @Test func `R8.186 a record that has changed stays as it is with its group, and keeps none of the others`()
+        async throws
+    {
+        try await withHub(Self.household) { hub in
+            let peer = try await hub.client()
+            let pressure =
+                #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z","person":"me"}"#
+            _ = try await peer.command("log", pressure)
+            _ = try await peer.give([weight(of: "me", "w")])
+            _ = try await peer.command("edit", #"{"number":1,"note":"after coffee"}"#)
+            func numbers(_ answer: Frames) -> [Int64?] {
+                answer.body["result"]["records"].array.map { $0["number"].int }
+            }
+            for command in [#""reason":"not mine""#, #""to":"you""#, #""undo":true"#] {
+                let name = command.contains("to") ? "assign" : "retract"
+                let dry = try await peer.command(name, #"{"numbers":[1,4],"seqs":[1,4],\#(command)}"#, dryRun: true)
+                #expect(numbers(dry) == [1, 4], "\(command): \(dry)")
+                #expect(outcomes(dry) == ["changed", command.contains("undo") ? "duplicate" : "stored"])
+            }
+            let done = try await peer.command("retract", #"{"numbers":[1,4],"seqs":[1,4]}"#)
+            #expect(outcomes(done) == ["changed", "stored"])
+            #expect(try await peer.all().records.map { $0["number"].int }.sorted { $0 ?? 0 < $1 ?? 0 } == [1, 2, 3])
+            let values = try await peer.command("edit", #"{"number":1,"values":[1,2],"unit":"mmHg","seq":1}"#)
+            #expect(outcomes(values) == ["changed"])
+            #expect(outcomes(try await peer.command("edit", #"{"number":1,"undo":true,"seq":1}"#)) == ["changed"])
+            // At the version that it has it goes with its group.
+            #expect(outcomes(try await peer.command("retract", #"{"numbers":[1],"seqs":[5]}"#)).count == 3)
+            #expect(outcomes(try await peer.command("retract", #"{"numbers":[99],"seqs":[5]}"#)) == ["unknown"])
+            for wrong in [
+                #""numbers":[1,4],"seqs":[1]"#, #""numbers":[1,1],"seqs":[1,2]"#, #""numbers":[1],"seqs":[0]"#,
+            ] {
+                let refused = try await peer.command("retract", "{\(wrong)}")
+                #expect(refused.body["code"].string == "command", "\(refused)")
+            }
+        }
+    }
+
     @Test func `R6.71 an edit of a value does not ask for the metadata that its record has`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()

@@ -69,7 +69,7 @@ extension Commands {
         if case .log(let records) = action { try scope.judge(records) }
         guard let numbers = action.numbers, !scope.isAll else { return try await carryOut(action, isDryRun: isDryRun) }
         var refused = try await refusals(of: action, numbers, scope)
-        if case .editTogether = action, let refusal = refused.values.first, let whole = numbers.first {
+        if action.isWhole, let refusal = refused.values.first, let whole = numbers.first {
             return [ManualResult(number: whole, result: .rejected(refused[whole] ?? refusal))]
         }
         let left = numbers.filter { refused[$0] == nil }
@@ -132,32 +132,6 @@ extension CommandScope {
             throw CommandFailure(
                 "forbidden",
                 "type: \(instance) may not write \(sample.type.rawValue) of this person (hub permissions \(instance))")
-        }
-    }
-}
-
-extension ManualChange {
-    /// The records that it names; `nil` where it names none.
-    fileprivate var numbers: [Int64]? {
-        switch self {
-        case .log, .assignByRules, .eraseNext, .thin: nil
-        case .edit(let number, _): [number]
-        case .editTogether(let edits): edits.map(\.number)
-        case .undoEdit(let numbers), .retract(let numbers, _), .undoRetraction(let numbers),
-            .assign(let numbers, _, _, _):
-            numbers
-        }
-    }
-
-    /// The same of some of its records.
-    fileprivate func narrowed(to numbers: [Int64]) -> ManualChange {
-        switch self {
-        case .undoEdit: .undoEdit(numbers: numbers)
-        case .retract(_, let reason): .retract(numbers: numbers, reason: reason)
-        case .undoRetraction: .undoRetraction(numbers: numbers)
-        case .assign(_, let assignment, let wholeGroups, let reason):
-            .assign(numbers: numbers, to: assignment, wholeGroups: wholeGroups, reason: reason)
-        case .log, .edit, .editTogether, .assignByRules, .eraseNext, .thin: self
         }
     }
 }

@@ -20,6 +20,7 @@ struct Edit: OwnCommand {
                 SettingDeclaration(
                     "undo", .boolean, help: "Take all edits of it away: what its source said last shows again.",
                     default: .boolean(false)),
+                ManualChange.sequenceArgument,
             ], canDryRun: true)
 
     var number: Int64
@@ -32,13 +33,16 @@ struct Edit: OwnCommand {
     var note: String?
     var reason: String?
     var undo: Bool
+    var seq: Int64?
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         let isEmpty =
             value == nil && unit == nil && name == nil && values == nil && start == nil && end == nil && note == nil
         guard undo == isEmpty, !undo || reason == nil else {
             throw CommandFailure(
-                problems: [undo ? "undo: takes the number alone" : "expected value, name, start, end or note, or undo"])
+                problems: [
+                    undo ? "undo: takes the number alone, and seq" : "expected value, name, start, end or note, or undo"
+                ])
         }
         let action: ManualChange
         if undo {
@@ -53,9 +57,12 @@ struct Edit: OwnCommand {
                                 Rejection(code: "unknown", reason: "no record has the number \(number)")))
                     ], call)
             }
+            if let seq, seq != stored.sequence {
+                return try await hub.report([.changed(number, to: stored.sequence, from: seq)], call)
+            }
             action = try await change(of: stored, hub)
         }
-        let results = try await hub.carryOut(action, call)
+        let results = try await hub.carryOut(action.expecting(seq.map { [number: $0] }), call)
         return try await hub.report(results, call)
     }
 

@@ -13,11 +13,13 @@ struct Retract: OwnCommand {
             SettingDeclaration("reason", .string(), help: "Why, for those who read the retraction."),
             SettingDeclaration(
                 "undo", .boolean, help: "Take back what was retracted by hand.", default: .boolean(false)),
+            ManualChange.sequencesArgument,
         ], canDryRun: true)
 
     var numbers: [Int64]
     var reason: String?
     var undo: Bool
+    var seqs: [Int64]?
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         guard !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
@@ -26,7 +28,7 @@ struct Retract: OwnCommand {
         guard !undo || reason == nil else { throw CommandFailure(problems: ["reason: undo takes none"]) }
         let action: ManualChange =
             undo ? .undoRetraction(numbers: numbers) : .retract(numbers: numbers, reason: reason)
-        let results = try await hub.carryOut(action, call)
+        let results = try await hub.carryOut(action.expecting(try ManualChange.sequences(seqs, of: numbers)), call)
         return try await hub.report(results, call)
     }
 }

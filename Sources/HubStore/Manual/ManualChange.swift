@@ -1,7 +1,7 @@
 public import Samples
 
 /// What a person does by hand: a layer over what sources say, which no source can undo (Protocol §6.8, §6.9).
-public enum ManualChange: Hashable, Sendable {
+public indirect enum ManualChange: Hashable, Sendable {
     /// Enters records of one's own; those of one group are stored together or not at all.
     case log([IntakeRecord])
     /// Changes a sample.
@@ -22,6 +22,8 @@ public enum ManualChange: Hashable, Sendable {
     case eraseNext
     /// Keeps what samples of a day were in numbers: their sum where it is cumulative, else their mean; the samples go by and by.
     case thin(ThinnedDay, isCumulative: Bool)
+    /// A change of those of its records that have these sequences still, by number; the others stay as they are, with their groups (R8.186).
+    case unlessChanged([Int64: Int64], ManualChange)
 
     /// What a person changes of one of several samples.
     public struct NumberedEdit: Hashable, Sendable {
@@ -78,6 +80,12 @@ public struct ManualResult: Hashable, Sendable {
 
     /// A result; the store makes them, and a caller that knows that there is no such record.
     public init(number: Int64, result: StoreResult) { (self.number, self.result) = (number, result) }
+
+    /// Of a record that is not at the sequence any more that was asked for.
+    public static func changed(_ number: Int64, to now: Int64, from asked: Int64) -> ManualResult {
+        let reason = "record \(number) is at \(now) by now, not at \(asked): look at it again"
+        return ManualResult(number: number, result: .rejected(Rejection(code: "changed", reason: reason)))
+    }
 }
 
 /// How a person made a version of a record; the raw values stand in the store.

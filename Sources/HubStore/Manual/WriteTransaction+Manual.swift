@@ -3,33 +3,42 @@ import Samples
 
 extension WriteTransaction {
     /// Does what a person asked for, charged to `Account.hand`; a result per record, groups included.
-    mutating func carryOut(_ action: ManualChange) throws -> [ManualResult] {
+    ///
+    /// - Parameter changed: the results of records that stay as they are, by number.
+    mutating func carryOut(
+        _ action: ManualChange, leaving changed: [Int64: ManualResult] = [:]
+    ) throws -> [ManualResult] {
         let results: [ManualResult]
+        let left = Set(changed.keys)
         switch action {
         case .log(let records): return try log(records)
         case .edit(let number, let edit):
-            results = try each([number]) { transaction, number in try transaction.edit(number, edit) }
+            results = try each([number], changed) { transaction, number in try transaction.edit(number, edit) }
         case .editTogether(let edits):
             let byNumber = Dictionary(edits.map { ($0.number, $0.edit) }) { first, _ in first }
-            results = try each(edits.map(\.number)) { transaction, number in
+            let whole = edits.map(\.number).first { left.contains($0) }
+            results = try each(whole.map { [$0] } ?? edits.map(\.number), changed) { transaction, number in
                 guard let edit = byNumber[number] else { return transaction.unknown(number) }
                 return try transaction.edit(number, edit)
             }
         case .undoEdit(let numbers):
-            results = try each(try RecordGroup.withMembers(numbers, in: db)) { transaction, number in
+            results = try each(try RecordGroup.withMembers(numbers, but: left, in: db), changed) {
+                transaction, number in
                 try transaction.undoEdit(number)
             }
         case .retract(let numbers, let reason):
-            results = try each(try RecordGroup.withMembers(numbers, in: db)) { transaction, number in
+            results = try each(try RecordGroup.withMembers(numbers, but: left, in: db), changed) {
+                transaction, number in
                 try transaction.retract(number, reason: reason)
             }
         case .undoRetraction(let numbers):
-            results = try each(try RecordGroup.withMembers(numbers, in: db)) { transaction, number in
+            results = try each(try RecordGroup.withMembers(numbers, but: left, in: db), changed) {
+                transaction, number in
                 try transaction.undoRetraction(number)
             }
         case .assign(let numbers, let assignment, let wholeGroups, let reason):
-            let all = wholeGroups ? try RecordGroup.withGroups(numbers, in: db) : numbers
-            results = try each(all) { transaction, number in
+            let all = wholeGroups ? try RecordGroup.withGroups(numbers, but: left, in: db) : numbers
+            results = try each(all, changed) { transaction, number in
                 try transaction.assign(number, to: assignment, reason: reason)
             }
         case .assignByRules(let records):
@@ -38,6 +47,8 @@ extension WriteTransaction {
             }
         case .eraseNext: results = try eraseNext()
         case .thin(let day, let isCumulative): return try thin(day, isCumulative: isCumulative).map { [$0] } ?? []
+        case .unlessChanged(let sequences, let change):
+            return try carryOut(change, leaving: try changes(since: sequences))
         }
         var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
         for result in results { account.count(result.result) }
@@ -45,8 +56,19 @@ extension WriteTransaction {
         return results
     }
 
+    /// What is not at the sequence that was asked for; what is not there is told by the change itself.
+    private func changes(since asked: [Int64: Int64]) throws -> [Int64: ManualResult] {
+        var changed: [Int64: ManualResult] = [:]
+        for (number, asked) in asked {
+            let now = try find(SampleRow.byNumber, number)?.sequence ?? findDay(DayRow.byNumber, number)?.sequence
+            if let now, now != asked { changed[number] = .changed(number, to: now, from: asked) }
+        }
+        return changed
+    }
+
     private mutating func each(
-        _ numbers: [Int64], _ body: (inout WriteTransaction, Int64) throws -> StoreResult
+        _ numbers: [Int64], _ changed: [Int64: ManualResult],
+        _ body: (inout WriteTransaction, Int64) throws -> StoreResult
     ) throws -> [ManualResult] {
         guard numbers.count <= ManualChange.maximumRecords else {
             throw StoreError(.query, "at most \(ManualChange.maximumRecords) records at a time; name fewer")
@@ -54,6 +76,10 @@ extension WriteTransaction {
         var results: [ManualResult] = []
         for number in numbers {
             let isErased = try caches.tombstones.areThere && Tombstones.isErased(number, in: db)
+            if !isErased, let result = changed[number] {
+                results.append(result)
+                continue
+            }
             let result = isErased ? .rejected(Self.erased(number)) : try body(&self, number)
             results.append(ManualResult(number: number, result: result))
         }

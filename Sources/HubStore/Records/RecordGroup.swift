@@ -4,12 +4,15 @@ import Samples
 /// What came in one group.
 enum RecordGroup {
     /// The numbers as they are, and after a correlation or workout those of its group, which are nothing without it.
-    static func withMembers(_ numbers: [Int64], in db: Database) throws -> [Int64] {
+    ///
+    /// - Parameter alone: numbers that take none along.
+    static func withMembers(_ numbers: [Int64], but alone: Set<Int64>, in db: Database) throws -> [Int64] {
         var (all, seen): ([Int64], Set<Int64>) = ([], Set(numbers))
         for number in numbers {
             all.append(number)
-            guard let kind = try Facts.current(number, in: db)?.kind, wholes.contains(kind) else { continue }
-            all += try withGroups([number], in: db).filter { seen.insert($0).inserted }
+            guard !alone.contains(number), let kind = try Facts.current(number, in: db)?.kind, wholes.contains(kind)
+            else { continue }
+            all += try withGroups([number], but: [], in: db).filter { seen.insert($0).inserted }
         }
         return all
     }
@@ -17,7 +20,9 @@ enum RecordGroup {
     private static let wholes = Set([RecordKind.correlation, .workout].compactMap(\.code).map { Int($0) })
 
     /// The numbers, and those of everything that came in one group with them, each once.
-    static func withGroups(_ numbers: [Int64], in db: Database) throws -> [Int64] {
+    ///
+    /// - Parameter alone: numbers that take none along.
+    static func withGroups(_ numbers: [Int64], but alone: Set<Int64>, in db: Database) throws -> [Int64] {
         var (all, seen): ([Int64], Set<Int64>) = ([], [])
         let sql = """
             SELECT o.number FROM sample s
@@ -30,6 +35,7 @@ enum RecordGroup {
             defer { statement.clear() }
             statement.bind(1, number)
             if seen.insert(number).inserted { all.append(number) }
+            if alone.contains(number) { continue }
             while try statement.step() {
                 if seen.insert(statement.integer(0)).inserted { all.append(statement.integer(0)) }
             }
