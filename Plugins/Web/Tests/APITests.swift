@@ -285,7 +285,32 @@ struct APITests {
         let now = try #require(try await record(token).number("seq"))
         #expect(try await scene.send("/retract?version=\(first)", #"{"numbers":[1]}"#, token).status == 409)
         #expect(try await scene.send("/retract?version=\(now)", #"{"numbers":[1,2]}"#, token).status == 409)
-        #expect(try await scene.send("/retract?version=\(now)", #"{"numbers":[1]}"#, token).status == 200)
+        #expect(
+            try await scene.send("/retract?version=\(now)", #"{"numbers":[1],"seqs":[\#(now)]}"#, token).status == 409)
+        let manage = try await scene.token("m", "manage")
+        for version in [first, now] {
+            let answer = try await scene.send("/assign?version=\(version)", #"{"numbers":[1],"to":"me"}"#, manage)
+            #expect(answer.status == (version == now ? 200 : 409))
+        }
+        let last = try #require(try await record(token).number("seq"))
+        #expect(try await scene.send("/retract?version=\(last)", #"{"numbers":[1]}"#, token).status == 200)
+    }
+
+    @Test func `of programs that change the same version of a record at one moment only one does`() async throws {
+        let scene = try await Scene(owner: ["*"])
+        try await ReadingTests.fill(scene, ReadingTests.weighings([1: 80.4]))
+        let token = try await scene.token("w", "write")
+        let version = try #require(try Told(try await scene.api("/records/1", token).body).number("seq"))
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for value in 81...88 {
+                group.addTask {
+                    let body = #"{"number":1,"value":\#(value),"unit":"kg"}"#
+                    return try await scene.send("/edit?version=\(version)", body, token).status
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.sorted() == [200] + Array(repeating: 409, count: 7))
     }
 
     @Test func `a program chooses units of its person, and enables a plugin after it has seen what would be done`()

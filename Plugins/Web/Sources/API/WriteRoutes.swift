@@ -42,7 +42,7 @@ enum WriteRoutes {
             isOwners: true, parameters: [Parameters.version, Parameters.dryRun],
             body: Schemas.ref("assign/$defs/args"),
             answer: .init(help: "What became of each.", schema: Schemas.ref("assign/$defs/result")),
-            handle: { call in try await call.command("assign", try await call.argumentsOfVersion()) }),
+            handle: { call in try await call.assign() }),
         APIRoute(
             method: .get, path: "/inbox", topic: "By hand",
             summary: "What has no person, and what is hardly true: the newest of both.", isOwners: true,
@@ -105,25 +105,34 @@ extension APICall {
         return arguments
     }
 
-    /// As ``arguments()``, where the one record that they name was still as the request knows it.
+    /// As ``arguments()``, with the version that the address says of the one record that they name.
     func argumentsOfVersion() async throws -> [String: SettingValue] {
-        let arguments = try await arguments()
+        var arguments = try await arguments()
         guard let version = integer("version") else { return arguments }
-        let named = ["number", "numbers"].flatMap { arguments[$0].map { $0.list ?? [$0] } ?? [] }
-        guard named.count == 1, let number = named[0].integer else {
+        guard arguments["seq"] == nil, arguments["seqs"] == nil else {
+            throw Refusal(
+                .conflict, "Said twice", "version: the body says which versions it means.", member: "version")
+        }
+        switch (arguments["number"], arguments["numbers"]?.list?.count) {
+        case (.some, nil): arguments["seq"] = .integer(version)
+        case (nil, 1): arguments["seqs"] = .list([.integer(version)])
+        default:
             throw Refusal(
                 .conflict, "Of which record?", "version: it goes with a body that names one record.", member: "version")
         }
-        // What there is not, and what is another's, is answered as it is without a version.
-        guard let record = try await parts.reader.records([number])[number], viewer.maySee(record) else {
-            return arguments
-        }
-        guard record.sequence == version else {
-            throw Refusal(
-                .conflict, "The record has changed",
-                "version: record \(number) is not at \(version) any more; read it again.", member: "version")
-        }
         return arguments
+    }
+
+    /// What became of each record.
+    ///
+    /// - Throws: ``Refusal`` where the record is not at the version any more that the address says.
+    private func told(_ answer: ManualAnswer) throws -> Response {
+        if integer("version") != nil, let entry = answer.entries.first(where: { $0.outcome == "changed" }) {
+            throw Refusal(
+                .conflict, "The record has changed", "version: \(entry.reason ?? "read record \(entry.number) again").",
+                member: "version")
+        }
+        return .json(Array(answer.text.utf8))
     }
 
     private static func value(_ tree: JSONTree, _ name: String) throws -> SettingValue {
@@ -158,7 +167,14 @@ extension APICall {
             truth("dryRun")
             ? try await parts.hand.plan(right, arguments, for: viewer)
             : try await parts.hand.run(right, arguments, for: viewer)
-        return .json(Array(answer.text.utf8))
+        return try told(answer)
+    }
+
+    /// Has the hub say whose records are.
+    func assign() async throws -> Response {
+        let result = try await parts.hub.command(
+            "assign", try await argumentsOfVersion(), isDryRun: truth("dryRun"), deadline: .seconds(60))
+        return try told(try ManualAnswer(result))
     }
 
     /// Has the hub do it, and passes on what became of it.

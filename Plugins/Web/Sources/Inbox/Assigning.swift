@@ -34,13 +34,11 @@ struct Assigning: Sendable {
         return record.assignment.person.map { "It is \($0.name)'s by now." } ?? "It has no person."
     }
 
-    private func numbers(_ records: [StoredRecord]) -> SettingValue { .list(records.map { .integer($0.number) }) }
-
     func assign(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let named = try await records(form, viewer)
         let choice = try Choice(request, visit, parts)
-        var arguments: [String: SettingValue] = ["numbers": numbers(named)]
+        var arguments = named.asSeen
         if form["alone"] != nil { arguments["alone"] = .boolean(true) }
         let person = form["to"].flatMap { name in choice.persons.first { $0.name == name }?.name }
         if let person {
@@ -88,7 +86,7 @@ struct Assigning: Sendable {
     func delete(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let named = try await records(form, viewer)
-        let gone = try await changed(.retract, ["numbers": numbers(named)], viewer)
+        let gone = try await changed(.retract, named.asSeen, viewer)
         guard !gone.isEmpty else { return parts.told("It was deleted before.", viewer, on: InboxPage.path) }
         let undo = ButtonForm("/inbox/restore", "Undo", [("records", RecordVersions.text(gone))]).html(viewer)
         return parts.told(
@@ -98,7 +96,7 @@ struct Assigning: Sendable {
     func restore(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let named = try await records(form, viewer)
-        let back = try await changed(.retract, ["numbers": numbers(named), "undo": .boolean(true)], viewer)
+        let back = try await changed(.retract, named.asSeen.merging(["undo": .boolean(true)]) { $1 }, viewer)
         return parts.told(
             back.isEmpty ? "It was not deleted." : "\(NumberText.count(back.count, "record")) back again.", viewer,
             on: InboxPage.path)

@@ -115,6 +115,9 @@ struct EditPage: Sendable {
             let done = try await parts.hand.runWhole(.edit, arguments, for: viewer)
             parts.notices.put(Self.notice(done, subject), for: viewer)
             return PageAnswer.redirect(to: RecordPage.path(subject.record.number))
+        } catch let refusal as Refusal where refusal.status == .conflict {
+            // It has changed between the look above and the deed.
+            return conflict(try await self.subject(request, visit), fields, was)
         } catch let fault as EntryFault {
             fields.faults[fault.field] = fault.message
         } catch let failure as CommandFailure {
@@ -139,7 +142,8 @@ struct EditPage: Sendable {
         func isChanged(_ names: String...) -> Bool { names.contains { fields.values[$0] ?? "" != was[$0] ?? "" } }
         // A browser ends lines as the network does.
         func lines(_ text: String?) -> String { (text ?? "").replacing("\r\n", with: "\n") }
-        var arguments: [String: SettingValue] = ["number": .integer(subject.record.number), "undo": .boolean(false)]
+        let seen = subject.record.asSeen
+        var arguments = seen
         if let form = subject.form, isChanged("value", "second", "unit") {
             try form.value(sent).add(to: &arguments)
         }
@@ -159,7 +163,9 @@ struct EditPage: Sendable {
                 ?? arguments["start"] ?? .string(subject.sample.start.text)
         }
         if lines(fields.values["note"]) != lines(was["note"]) { arguments["note"] = .string(lines(sent["note"])) }
-        guard arguments.count > 2 else { throw EntryFault("hub", "Nothing was changed, so there is nothing to save.") }
+        guard arguments.count > seen.count else {
+            throw EntryFault("hub", "Nothing was changed, so there is nothing to save.")
+        }
         arguments["reason"] = sent["reason"].map(SettingValue.string)
         return arguments
     }
@@ -193,13 +199,13 @@ struct EditPage: Sendable {
         let subject = try await subject(request, visit)
         let (record, sample) = (subject.record, subject.sample)
         try sent.demandVersion(of: record)
-        var arguments: [String: SettingValue] = ["number": .integer(record.number), "undo": .boolean(false)]
+        var arguments = record.asSeen
         if record.implausible.contains(.value), case .quantity(let value, let unit) = sample.value {
             ValueArgument.quantity(value, unit: unit).add(to: &arguments)
         }
         if record.implausible.contains(.start) { arguments["start"] = .string(sample.start.text) }
         if record.implausible.contains(.end) { arguments["end"] = .string(sample.end.text) }
-        guard arguments.count > 2 else {
+        guard arguments.count > record.asSeen.count else {
             throw Refusal(.conflict, "Record \(record.number) looks true", "There is nothing to confirm.")
         }
         let done = try await parts.hand.runWhole(.edit, arguments, for: viewer)

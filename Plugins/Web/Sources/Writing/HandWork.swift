@@ -44,7 +44,8 @@ struct HandWork: Sendable {
 
     /// Does the whole of it or nothing.
     ///
-    /// - Throws: `CommandFailure` for what the hub refuses of it, too.
+    /// - Throws: `CommandFailure` for what the hub refuses of it, too; ``Refusal`` where a record is not at the version any more
+    ///   that the arguments name.
     func runWhole(
         _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
     ) async throws -> ManualAnswer {
@@ -87,7 +88,8 @@ struct HandWork: Sendable {
         }
     }
 
-    private static func refusal(_ entry: ManualAnswer.Entry) -> CommandFailure {
+    private static func refusal(_ entry: ManualAnswer.Entry) -> any Error {
+        if entry.outcome == "changed" { return Refusal.changed(entry.number) }
         let reason = entry.reason ?? "the hub does not say why"
         return CommandFailure(entry.outcome, entry.number > 0 ? "record \(entry.number): \(reason)" : reason)
     }

@@ -37,10 +37,27 @@ extension WebForm {
     ///
     /// - Throws: ``Refusal`` where it has changed meanwhile.
     func demandVersion(of record: StoredRecord) throws {
-        guard try number("version") == record.sequence else {
-            throw Refusal(
-                .conflict, "Record \(record.number) has changed meanwhile",
-                "Nothing was done. Open it again: its page shows how it is now.")
-        }
+        guard try number("version") == record.sequence else { throw Refusal.changed(record.number) }
+    }
+}
+
+extension Refusal {
+    /// A record is not any more as the page showed it on which something was pressed.
+    static func changed(_ number: Int64) -> Refusal {
+        Refusal(
+            .conflict, "Record \(number) has changed meanwhile",
+            "Nothing was done. Open it again: its page shows how it is now.")
+    }
+}
+
+extension StoredRecord {
+    /// How a command names it by number, that it be changed as it was seen here and not otherwise.
+    var asSeen: [String: SettingValue] { ["number": .integer(number), "seq": .integer(sequence)] }
+}
+
+extension [StoredRecord] {
+    /// How a command names them, that each be changed as it was seen here and not otherwise.
+    var asSeen: [String: SettingValue] {
+        ["numbers": .list(map { .integer($0.number) }), "seqs": .list(map { .integer($0.sequence) })]
     }
 }

@@ -42,7 +42,7 @@ struct RemovalPage: Sendable {
     }
 
     private func retract(_ record: StoredRecord, _ reason: String?, _ viewer: Viewer, _ choice: Choice) async throws {
-        var arguments: [String: SettingValue] = ["numbers": .list([.integer(record.number)])]
+        var arguments = [record].asSeen
         arguments["reason"] = reason.map(SettingValue.string)
         let done = try await parts.hand.runWhole(.retract, arguments, for: viewer)
         let after = try await parts.reader.any(record.number, for: viewer)
@@ -64,11 +64,11 @@ struct RemovalPage: Sendable {
             try await retract(record, nil, viewer, choice)
         case "delete":
             let done = try await parts.hand.runWhole(
-                .retract, ["numbers": .list([.integer(number)]), "undo": .boolean(true)], for: viewer)
+                .retract, [record].asSeen.merging(["undo": .boolean(true)]) { $1 }, for: viewer)
             try await tell(done, number, "is back", "was not deleted", choice)
         case "edit":
             let done = try await parts.hand.runWhole(
-                .edit, ["number": .integer(number), "undo": .boolean(true)], for: viewer)
+                .edit, record.asSeen.merging(["undo": .boolean(true)]) { $1 }, for: viewer)
             try await tell(done, number, "as its source says", "was not edited", choice)
         default: throw Refusal(.badRequest, "The form lacks what", "Open the page again, and press its button.")
         }
