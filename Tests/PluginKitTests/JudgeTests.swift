@@ -53,4 +53,28 @@ import Testing
         #expect(failure.exit == .settings && failure.reasons.count == 2)
         #expect(failure.message == failure.reasons.joined(separator: "; "))
     }
+
+    @Test
+    func `a program that is started by hand for a section that is off has its defaults, and is told what is missing`()
+        throws
+    {
+        let manifest = { (isRequired: Bool) in
+            Manifest(
+                name: "strict", summary: "Objects.", version: "1",
+                settings: [
+                    SettingDeclaration("host", .string(), help: "H.", required: isRequired),
+                    SettingDeclaration("every", .duration(), help: "E.", default: .string("5min")),
+                    SettingDeclaration("rows", .integer(), help: "R.", default: .integer(7)),
+                ])
+        }
+        let given = try #require(RawJSON(#"{"rows":9}"#))
+        let settings = try PluginSettings(welcome: given, for: manifest(false))
+        #expect(try settings.duration("every").microseconds == 300_000_000 && settings.integer("rows") == 9)
+        #expect(settings["host"] == nil)
+        let failure = try #require(throws: PluginFailure.self) {
+            try PluginSettings(welcome: given, for: manifest(true))
+        }
+        #expect(failure.exit == .settings && failure.message.hasPrefix("setting host: "))
+        #expect(failure.message.contains("--settings FILE"))
+    }
 }

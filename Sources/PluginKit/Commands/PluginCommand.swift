@@ -235,7 +235,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             logger: logger, context: try Context())
         return try await runner.withSession { welcome, tokens in
             let context = CheckContext(
-                instance: instance, settings: try given ?? PluginSettings(welcome.settings),
+                instance: instance, settings: try given ?? PluginSettings(welcome: welcome.settings, for: P.manifest),
                 clock: try welcome.hubClock(), logger: logger, stateDirectory: directory, tokens: tokens)
             return try await checked(context)
         }

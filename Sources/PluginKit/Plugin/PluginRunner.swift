@@ -70,7 +70,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
             settings = given
         } else {
             guard let welcome = await link.welcome() else { return }  // Refused: the signal says why.
-            settings = try PluginSettings(welcome.settings)
+            settings = try PluginSettings(welcome: welcome.settings, for: P.manifest)
         }
         let context = PluginContext(
             kind: P.manifest.name, settings: settings, state: state, logger: logger, link: link)

@@ -23,6 +23,23 @@ public struct PluginSettings: Sendable, Hashable {
         }
     }
 
+    /// Reads `settings` of WELCOME for a program that may have been started by hand.
+    ///
+    /// The hub fills in defaults, but not for an instance whose section is off or not there.
+    ///
+    /// - Throws: ``PluginFailure`` with ``PluginExit/settings`` where one is missing that has none.
+    init(welcome: RawJSON, for manifest: Manifest) throws {
+        var values = try PluginSettings(welcome).values
+        for declaration in manifest.settings where values[declaration.name] == nil {
+            values[declaration.name] = declaration.defaultValue
+        }
+        let missing = manifest.settings.filter { $0.isRequired && values[$0.name] == nil }.map { declaration in
+            "setting \(declaration.name): the hub does not know it, for this instance is off in hub.conf or not in it; give it with --settings FILE"
+        }
+        guard missing.isEmpty else { throw PluginFailure(settings: missing) }
+        self.values = values
+    }
+
     /// The value of a setting that may be absent.
     public subscript(_ name: String) -> SettingValue? { values[name] }
 
