@@ -3,6 +3,7 @@
 Prints a line of NAME VALUE each. Started by `bench`, on the client host of a cluster that is up and prepared.   cluster on W python3 week.py --hubs 1 --records 140000 --pause 0"""
 import re, sys, time
 from hubs import House, args, eventually
+from idle import delivered, measure
 
 
 def plugin(house):
@@ -13,10 +14,6 @@ def resident(house):
     """Megabytes (2^20) of the plugin's process: all, and those that are its own rather than pages of files."""
     text = open(f"/proc/{plugin(house)['pid']}/status").read()
     return [int(re.search(rf"{name}:\s+(\d+) kB", text)[1]) / 1024 for name in ("VmRSS", "RssAnon")]
-
-
-def delivered(house):
-    return sum(s["delivered"] for s in house.status()["sinks"] if s["instance"] == "central")
 
 
 def main():
@@ -39,8 +36,11 @@ def main():
         eventually("the plugin runs", lambda: plugin(house))
         house.say("do", "central", "studies")      # it is connected
         time.sleep(5)
-        for name, size in zip(("idle_mib", "idle_own_mib"), resident(house)):
-            print(f"week.{name}", size)
+        for name, size in zip(("resident_mib", "own_mib"), resident(house)):
+            print(f"idle.{name}", size)
+        house.stop()
+        for name, value in measure(house, 5_000).items():
+            print(f"idle.{name}", value)
     finally:
         house.stop()
 
