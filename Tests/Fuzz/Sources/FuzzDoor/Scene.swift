@@ -60,6 +60,8 @@ final class Scene: Sendable {
     }
 
     func play(_ input: Input) async {
+        let head = Self.head(input.lines)
+        guard input.isMessage || head != nil else { return }
         let hub = StandInHub(input.hub, state: state, clock: clock, logger: logger)
         let settings = settings[input.takesComputed]!
         let intake = Intake(
@@ -67,8 +69,8 @@ final class Scene: Sendable {
         try! await intake.memory.begin(hasTokens: input.hadTokens, now: Self.began)
         if input.isMessage {
             await message(input, hub, intake)
-        } else {
-            await request(input, hub, intake)
+        } else if let head {
+            await request(input, head, hub, intake)
         }
         await empty()
     }
@@ -82,11 +84,10 @@ final class Scene: Sendable {
 
     // MARK: - HTTP
 
-    private func request(_ input: Input, _ hub: StandInHub, _ intake: Intake) async {
-        guard let head = Self.head(input.lines) else { return }
+    private func request(_ input: Input, _ head: HTTPRequest, _ hub: StandInHub, _ intake: Intake) async {
         var limits = IngestLimits()
         (limits.post, limits.forgotten, limits.turn, limits.guess) = (.seconds(5), .seconds(5), .zero, .zero)
-        if input.hub == .isAway { (limits.post, limits.forgotten) = (.milliseconds(1), .milliseconds(1)) }
+        if input.hub == .isAway { (limits.post, limits.forgotten) = (.microseconds(100), .microseconds(100)) }
         let desk = Desk(intake: intake, page: SetupPage(address: "https://hub.example.org"), limits: limits)
         let body = input.isPacked ? Self.packed(input.body) : input.body
         for turn in 0..<(input.isRepeated ? 2 : 1) {
@@ -100,8 +101,10 @@ final class Scene: Sendable {
                 read: pieces.taken.withLock { $0 })
             if input.hub == .isAway {
                 hub.release()
-                // What was answered before it was done ends now, and gives its turn back.
-                for id in ["0badcafe", "0badf00d"] { while !desk.turns.take(id) { await Task.yield() } }
+                // What was answered before it was done ends now on another thread, and gives its turn back.
+                for id in ["0badcafe", "0badf00d"] {
+                    while !desk.turns.take(id) { try! await Task.sleep(for: .microseconds(20)) }
+                }
                 for id in ["0badcafe", "0badf00d"] { desk.turns.giveBack(id) }
             }
             Judge(input: input, head: head, sent: body, clock: clock).check(answer, hub.takeCounts(), turn: turn)
