@@ -353,6 +353,31 @@ import Testing
         }
     }
 
+    @Test
+    func `R8.186 of people who correct one blood pressure at the same moment one is heard, by its members' versions`()
+        async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let pressure = #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z"}"#
+            _ = try await peer.command("log", pressure)
+            let answers = try await withThrowingTaskGroup(of: [String].self) { group in
+                for upper in 121...126 {
+                    let other = try await hub.client("editor-\(upper)")
+                    let values = #""values":[\#(upper),\#(upper - 40)],"unit":"mmHg","seq":1,"seqs":[2,3]"#
+                    group.addTask { outcomes(try await other.command("edit", #"{"number":1,\#(values)}"#)) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.count { $0 == ["duplicate", "stored", "stored"] } == 1, "\(answers)")
+            #expect(answers.count { $0 == ["changed"] } == 5)
+            let values = try await peer.all(#""numbers":[2,3]"#).records.compactMap { $0["value"].double }.sorted()
+            #expect(values.count == 2 && values[1] == values[0] + 40)
+            let few = try await peer.command("edit", #"{"number":1,"values":[1,2],"unit":"mmHg","seqs":[2]}"#)
+            #expect(few.body["reason"].string?.contains("seqs: expected one for each of its members: 2") == true)
+        }
+    }
+
     @Test func `R8.186 a record that has changed stays as it is with its group, and keeps none of the others`()
         async throws
     {
@@ -381,8 +406,12 @@ import Testing
             // At the version that it has it goes with its group.
             #expect(outcomes(try await peer.command("retract", #"{"numbers":[1],"seqs":[5]}"#)).count == 3)
             #expect(outcomes(try await peer.command("retract", #"{"numbers":[99],"seqs":[5]}"#)) == ["unknown"])
+            _ = try await peer.command("retract", #"{"numbers":[1],"undo":true}"#)
+            // What is named of the same group stays with it.
+            let member = try await peer.command("retract", #"{"numbers":[2,1],"seqs":[0,5]}"#)
+            #expect(outcomes(member) == ["changed", "changed"])
             for wrong in [
-                #""numbers":[1,4],"seqs":[1]"#, #""numbers":[1,1],"seqs":[1,2]"#, #""numbers":[1],"seqs":[0]"#,
+                #""numbers":[1,4],"seqs":[1]"#, #""numbers":[1,1],"seqs":[1,2]"#, #""numbers":[1],"seqs":[-1]"#,
             ] {
                 let refused = try await peer.command("retract", "{\(wrong)}")
                 #expect(refused.body["code"].string == "command", "\(refused)")

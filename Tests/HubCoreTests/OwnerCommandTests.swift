@@ -104,6 +104,14 @@ import Testing
             #expect(
                 Self.outcomes(try await web.command("edit", #"{"number":3,"value":7,"unit":"count"}"#)) == ["forbidden"]
             )
+            for (command, arguments, outcome) in [
+                ("edit", #"{"number":3,"value":7,"unit":"count","seq":99}"#, "forbidden"),
+                ("retract", #"{"numbers":[2],"seqs":[99]}"#, "unknown"),
+                ("retract", #"{"numbers":[4],"seqs":[99]}"#, "changed"),
+            ] {
+                let answer = try await web.command(command, arguments)
+                #expect(Self.outcomes(answer) == [outcome], "\(answer)")
+            }
             #expect(Self.outcomes(try await web.command("edit", #"{"number":4,"value":62,"unit":"kg"}"#)) == ["stored"])
             let toBen = try await web.command("assign", #"{"numbers":[4],"to":"ben"}"#)
             #expect(toBen.body["code"].string == "person", "\(toBen)")
@@ -145,6 +153,9 @@ import Testing
             let (web, _) = try await OwnerGrantTests.web(hub)
             let retract = try await web.command("retract", #"{"numbers":[1,3]}"#)
             #expect(Self.outcomes(retract) == ["forbidden", "stored"], "\(retract)")
+            // A version that is still to come hides nothing of the group from the look.
+            let future = try await web.command("retract", #"{"numbers":[1],"seqs":[5]}"#)
+            #expect(Self.outcomes(future) == ["forbidden"], "\(future)")
             #expect(
                 Self.outcomes(try await web.command("assign", #"{"numbers":[1],"to":"ben"}"#)) == ["forbidden"])
             let edit = try await web.command("edit", #"{"number":1,"start":"2024-03-15T01:10:00Z"}"#)

@@ -293,6 +293,8 @@ import Testing
             ManualChange.retract(numbers: [1], reason: nil), .undoRetraction(numbers: [1]), .undoEdit(numbers: [1]),
             .assign(numbers: [1], to: try await store.me(), wholeGroups: true, reason: nil),
             .edit(number: 1, SampleEdit(type: .weight)),
+            .unlessChanged([1: 1], .retract(numbers: [1], reason: nil)),
+            .unlessChanged([1: 1], .edit(number: 1, SampleEdit(type: .weight))),
         ] {
             #expect(try await store.carryOut(action, recordedAt: 9)[0].result.code == "erased")
         }

@@ -99,7 +99,9 @@ extension Commands {
         }
         let left = numbers.filter { refused[$0] == nil }
         guard !left.isEmpty else { return refused }
-        let rehearsed = try await store.rehearse(action.narrowed(to: left), recordedAt: facts.clock.now())
+        // Without its condition: what does not hold now, and takes no group along, may hold when its turn comes.
+        let rehearsed = try await store.rehearse(
+            action.unconditional.narrowed(to: left), recordedAt: facts.clock.now())
         let others = Set(rehearsed.map(\.number)).subtracting(left)
         let readable = try await records(Array(others), scope)
         for (number, part) in Self.parts(of: rehearsed, left)

@@ -21,6 +21,7 @@ struct Edit: OwnCommand {
                     "undo", .boolean, help: "Take all edits of it away: what its source said last shows again.",
                     default: .boolean(false)),
                 ManualChange.sequenceArgument,
+                ManualChange.sequencesArgument("of a correlation or a workout those of its members by number"),
             ], canDryRun: true)
 
     var number: Int64
@@ -34,6 +35,7 @@ struct Edit: OwnCommand {
     var reason: String?
     var undo: Bool
     var seq: Int64?
+    var seqs: [Int64]?
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         let isEmpty =
@@ -41,7 +43,9 @@ struct Edit: OwnCommand {
         guard undo == isEmpty, !undo || reason == nil else {
             throw CommandFailure(
                 problems: [
-                    undo ? "undo: takes the number alone, and seq" : "expected value, name, start, end or note, or undo"
+                    undo
+                        ? "undo: takes the number alone, seq and seqs"
+                        : "expected value, name, start, end or note, or undo"
                 ])
         }
         let action: ManualChange
@@ -57,13 +61,23 @@ struct Edit: OwnCommand {
                                 Rejection(code: "unknown", reason: "no record has the number \(number)")))
                     ], call)
             }
-            if let seq, seq != stored.sequence {
-                return try await hub.report([.changed(number, to: stored.sequence, from: seq)], call)
-            }
             action = try await change(of: stored, hub)
         }
-        let results = try await hub.carryOut(action.expecting(seq.map { [number: $0] }), call)
+        let results = try await hub.carryOut(action.expecting(try await sequences(call, hub)), call)
         return try await hub.report(results, call)
+    }
+
+    /// The versions that are meant: of the record and, where they are said, of its members.
+    private func sequences(_ call: CommandCall, _ hub: isolated Commands) async throws -> [Int64: Int64]? {
+        let own = seq.map { [number: $0] }
+        guard let seqs else { return own }
+        var others: [Int64] = []
+        if case .sample(let whole)? = try await hub.records([number], call.scope)[number]?.record,
+            whole.value.kind == .correlation || whole.value.kind == .workout
+        {
+            others = try await members(of: whole, hub.store).map(\.number).filter { $0 != number }.sorted()
+        }
+        return try ManualChange.sequences(seqs, of: others, "its members")?.merging(own ?? [number: 0]) { $1 }
     }
 
     /// The edit, and those of the members that go with it: all that have the times of their correlation or workout.

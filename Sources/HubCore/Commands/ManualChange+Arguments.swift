@@ -42,15 +42,23 @@ extension ManualChange {
 
     static let sequenceArgument = SettingDeclaration(
         "seq", .integer(Bounds(1)), help: "The version to change: at another the record stays as it is (changed).")
-    static let sequencesArgument = SettingDeclaration(
-        "seqs", .list(of: .integer(Bounds(1))),
-        help: "The versions to change, one for each of numbers: at another a record stays as it is (changed).")
+    static let sequencesArgument = sequencesArgument("one for each of numbers")
+
+    static func sequencesArgument(_ which: String) -> SettingDeclaration {
+        SettingDeclaration(
+            "seqs", .list(of: .integer(Bounds(0))),
+            help: "The versions to change, \(which) (0: any): at another a record stays as it is (changed).")
+    }
 
     /// What `seqs` says of each of `numbers`.
-    static func sequences(_ given: [Int64]?, of numbers: [Int64]) throws -> [Int64: Int64]? {
+    ///
+    /// - Parameter what: how these are called in the answer where there are not as many.
+    static func sequences(
+        _ given: [Int64]?, of numbers: [Int64], _ what: String = "numbers"
+    ) throws -> [Int64: Int64]? {
         guard let given else { return nil }
         guard given.count == numbers.count else {
-            throw CommandFailure(problems: ["seqs: expected one for each of numbers, \(numbers.count)"])
+            throw CommandFailure(problems: ["seqs: expected one for each of \(what): \(numbers.count)"])
         }
         let pairs = Dictionary(zip(numbers, given).map { ($0, [$1]) }, uniquingKeysWith: +)
         return try pairs.mapValues { sequences in
@@ -59,6 +67,11 @@ extension ManualChange {
             }
             return sequences[0]
         }
+    }
+
+    /// The same, whatever its records have become.
+    var unconditional: ManualChange {
+        if case .unlessChanged(_, let change) = self { change } else { self }
     }
 
     /// The same, where its records still have these sequences.

@@ -22,7 +22,7 @@ public indirect enum ManualChange: Hashable, Sendable {
     case eraseNext
     /// Keeps what samples of a day were in numbers: their sum where it is cumulative, else their mean; the samples go by and by.
     case thin(ThinnedDay, isCumulative: Bool)
-    /// A change of those of its records that have these sequences still, by number; the others stay as they are, with their groups (R8.186).
+    /// A change of those of its records that have these sequences still, by number (0: any); the others stay as they are (R8.186).
     case unlessChanged([Int64: Int64], ManualChange)
 
     /// What a person changes of one of several samples.
@@ -81,10 +81,10 @@ public struct ManualResult: Hashable, Sendable {
     /// A result; the store makes them, and a caller that knows that there is no such record.
     public init(number: Int64, result: StoreResult) { (self.number, self.result) = (number, result) }
 
-    /// Of a record that is not at the sequence any more that was asked for.
-    public static func changed(_ number: Int64, to now: Int64, from asked: Int64) -> ManualResult {
-        let reason = "record \(number) is at \(now) by now, not at \(asked): look at it again"
-        return ManualResult(number: number, result: .rejected(Rejection(code: "changed", reason: reason)))
+    /// Of a record that stays as it is, since something is not as who asked has seen it.
+    static func changed(_ number: Int64, _ what: String) -> ManualResult {
+        ManualResult(
+            number: number, result: .rejected(Rejection(code: "changed", reason: "\(what): look at it again")))
     }
 }
 

@@ -56,12 +56,21 @@ extension WriteTransaction {
         return results
     }
 
-    /// What is not at the sequence that was asked for; what is not there is told by the change itself.
+    /// What is not at the sequence that was asked for, and what was named beside it of its group.
+    ///
+    /// What is not there is told by the change itself.
     private func changes(since asked: [Int64: Int64]) throws -> [Int64: ManualResult] {
         var changed: [Int64: ManualResult] = [:]
-        for (number, asked) in asked {
+        for (number, asked) in asked where asked != 0 {
             let now = try find(SampleRow.byNumber, number)?.sequence ?? findDay(DayRow.byNumber, number)?.sequence
-            if let now, now != asked { changed[number] = .changed(number, to: now, from: asked) }
+            guard let now, now != asked else { continue }
+            changed[number] = .changed(number, "record \(number) is at \(now) by now, not at \(asked)")
+        }
+        for number in changed.keys.sorted() {
+            for other in try RecordGroup.withGroups([number], but: [], in: db)
+            where asked[other] != nil && changed[other] == nil {
+                changed[other] = .changed(other, "record \(number) of its group has changed meanwhile")
+            }
         }
         return changed
     }
