@@ -83,13 +83,29 @@ extension QueryRequest.Filter {
 extension HealthReader {
     /// What belongs together with a record, itself included, in the order of the numbers: of this viewer's alone.
     func group(of record: StoredRecord, for viewer: Viewer) async throws -> [StoredRecord] {
-        guard case .sample(let sample) = record.record, let group = sample.group else { return [record] }
-        var filter = QueryRequest.Filter()
-        (filter.group, filter.sources) = (group, [sample.source.plugin])
+        guard var filter = Self.group(of: record) else { return [record] }
         if let person = record.assignment.person { filter.persons = [person.name] } else { filter.isOfNobody = true }
         var found: [StoredRecord] = []
         for try await page in hub.query(filter, limit: 200) { found += page.records.filter(viewer.maySee) }
         return found.sorted { $0.number < $1.number }
+    }
+
+    /// What goes along with a correlation or a workout where that is changed, by number, of whichever person; none where one of them is not for this viewer.
+    func members(of record: StoredRecord, for viewer: Viewer) async throws -> [StoredRecord] {
+        guard case .sample(let sample) = record.record, [.correlation, .workout].contains(sample.value.kind),
+            let filter = Self.group(of: record)
+        else { return [] }
+        var found: [StoredRecord] = []
+        for try await page in hub.query(filter, limit: 200) { found += page.records }
+        guard found.allSatisfy(viewer.maySee) else { return [] }
+        return found.filter { $0.number != record.number }.sorted { $0.number < $1.number }
+    }
+
+    private static func group(of record: StoredRecord) -> QueryRequest.Filter? {
+        guard case .sample(let sample) = record.record, let group = sample.group else { return nil }
+        var filter = QueryRequest.Filter()
+        (filter.group, filter.sources) = (group, [sample.source.plugin])
+        return filter
     }
 }
 

@@ -187,6 +187,23 @@ struct WritingTests {
         #expect(try await browser.send(try await browser.form("/records/1/edit")).body.contains("Nothing was changed"))
     }
 
+    @Test func `a blood pressure of which a value has changed since its form was opened is shown as it is`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"])
+        let browser = try await Browser(scene)
+        _ = try await scene.command("log", "bloodPressure", "120/80", "--person", "me")
+        let edit = try await browser.form("/records/1/edit")
+        _ = try await scene.command("edit", "2", "125mmHg")
+        let answer = try await browser.send(edit, ["second": "85"])
+        #expect(answer.status == 422 && answer.body.contains("has changed since the form was opened"))
+        let again = try #require(Browser.forms(answer.body, to: "/records/1/edit").first)
+        #expect(again["value"] == "125" && again["second"] == "85")
+        _ = try await browser.press(again)
+        #expect(try await samples(scene, "bloodPressureDiastolic").map(value) == [85])
+        #expect(try await samples(scene, "bloodPressureSystolic").map(value) == [125])
+    }
+
     @Test func `who may see one person writes and undoes their own records, and no other's, at any address`()
         async throws
     {

@@ -27,7 +27,7 @@ enum WriteRoutes {
             parameters: [Parameters.version, Parameters.dryRun], body: Schemas.ref("edit/$defs/args"),
             answer: .init(help: "What became of it.", schema: Schemas.ref("edit/$defs/result")),
             handle: { call in
-                try await call.byHand(.edit, try await call.argumentsOfVersion())
+                try await call.byHand(.edit, try await call.arguments(of: "number"))
             }),
         APIRoute(
             method: .post, path: "/retract", topic: "By hand",
@@ -35,7 +35,7 @@ enum WriteRoutes {
             parameters: [Parameters.version, Parameters.dryRun], body: Schemas.ref("retract/$defs/args"),
             answer: .init(help: "What became of each.", schema: Schemas.ref("retract/$defs/result")),
             handle: { call in
-                try await call.byHand(.retract, try await call.argumentsOfVersion())
+                try await call.byHand(.retract, try await call.arguments(of: "numbers"))
             }),
         APIRoute(
             method: .post, path: "/assign", topic: "By hand", summary: "Says whose samples are.", scope: .manage,
@@ -106,17 +106,20 @@ extension APICall {
     }
 
     /// As ``arguments()``, with the version that the address says of the one record that they name.
-    func argumentsOfVersion() async throws -> [String: SettingValue] {
+    ///
+    /// - Parameter name: of the argument that names it: `number` or `numbers`.
+    func arguments(of name: String) async throws -> [String: SettingValue] {
         var arguments = try await arguments()
         guard let version = integer("version") else { return arguments }
-        guard arguments["seq"] == nil, arguments["seqs"] == nil else {
+        guard arguments["seq"] == nil, name == "number" || arguments["seqs"] == nil else {
             throw Refusal(
                 .conflict, "Said twice", "version: the body says which versions it means.", member: "version")
         }
-        switch (arguments["number"], arguments["numbers"]?.list?.count) {
-        case (.some, nil): arguments["seq"] = .integer(version)
-        case (nil, 1): arguments["seqs"] = .list([.integer(version)])
-        default:
+        if name == "number", arguments[name] != nil {
+            arguments["seq"] = .integer(version)
+        } else if name == "numbers", arguments[name]?.list?.count == 1 {
+            arguments["seqs"] = .list([.integer(version)])
+        } else {
             throw Refusal(
                 .conflict, "Of which record?", "version: it goes with a body that names one record.", member: "version")
         }
@@ -173,7 +176,7 @@ extension APICall {
     /// Has the hub say whose records are.
     func assign() async throws -> Response {
         let result = try await parts.hub.command(
-            "assign", try await argumentsOfVersion(), isDryRun: truth("dryRun"), deadline: .seconds(60))
+            "assign", try await arguments(of: "numbers"), isDryRun: truth("dryRun"), deadline: .seconds(60))
         return try told(try ManualAnswer(result))
     }
 

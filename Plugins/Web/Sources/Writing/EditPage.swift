@@ -16,7 +16,15 @@ struct EditPage: Sendable {
         /// `nil` where the value cannot be typed.
         let form: EntryForm?
         let group: [StoredRecord]
+        /// What goes along with it, as far as all of it may be seen.
+        let members: [StoredRecord]
         let choice: Choice
+
+        /// How the command names it, that it be changed as it was seen here and not otherwise.
+        var asSeen: [String: SettingValue] {
+            members.isEmpty
+                ? record.asSeen : record.asSeen.merging(["seqs": members.asSeen["seqs"] ?? .list([])]) { $1 }
+        }
 
         var names: [String] { (form?.names ?? []) + TimeFields.names + ["note", "reason"] }
 
@@ -54,7 +62,8 @@ struct EditPage: Sendable {
         let form = TypeRegistry.standard.type(record.type).flatMap(EntryForm.init)
         return Subject(
             record: record, sample: sample, form: form?.isEditable == true ? form : nil,
-            group: try await parts.reader.group(of: record, for: plain.viewer), choice: plain.with(record))
+            group: try await parts.reader.group(of: record, for: plain.viewer),
+            members: try await parts.reader.members(of: record, for: plain.viewer), choice: plain.with(record))
     }
 
     // MARK: - Shown
@@ -81,6 +90,7 @@ struct EditPage: Sendable {
                 <p>Now: \(RecordLine.line(subject.record, subject.choice.reader))</p>
                 <form class="entry" method="post" action="\(url: "\(RecordPage.path(number))/edit")">\
                 \(WebForm.token(of: subject.choice.viewer))\(FormFields.hidden("version", "\(subject.record.sequence)"))\
+                \(FormFields.hidden("members", RecordVersions.text(subject.members)))\
                 \(FormFields.hidden("was", before))\(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
                 \(subject.form?.html(fields, for: subject.choice.reader) ?? HTML())
                 \(fields.line("at", "When", hint: "Such as 7:30, yesterday 7:30, 2024-03-15 07:30."))
@@ -99,7 +109,9 @@ struct EditPage: Sendable {
         let subject = try await subject(request, visit)
         let was = FormText.read(sent["was"] ?? "").filter { subject.names.contains($0.key) }
         var fields = FormFields.typed(sent, subject.names)
-        guard try sent.number("version") == subject.record.sequence else {
+        guard try sent.number("version") == subject.record.sequence,
+            sent["members"] ?? "" == RecordVersions.text(subject.members)
+        else {
             return conflict(subject, fields, was)
         }
         do {
@@ -142,7 +154,7 @@ struct EditPage: Sendable {
         func isChanged(_ names: String...) -> Bool { names.contains { fields.values[$0] ?? "" != was[$0] ?? "" } }
         // A browser ends lines as the network does.
         func lines(_ text: String?) -> String { (text ?? "").replacing("\r\n", with: "\n") }
-        let seen = subject.record.asSeen
+        let seen = subject.asSeen
         var arguments = seen
         if let form = subject.form, isChanged("value", "second", "unit") {
             try form.value(sent).add(to: &arguments)
@@ -199,13 +211,13 @@ struct EditPage: Sendable {
         let subject = try await subject(request, visit)
         let (record, sample) = (subject.record, subject.sample)
         try sent.demandVersion(of: record)
-        var arguments = record.asSeen
+        var arguments = subject.asSeen
         if record.implausible.contains(.value), case .quantity(let value, let unit) = sample.value {
             ValueArgument.quantity(value, unit: unit).add(to: &arguments)
         }
         if record.implausible.contains(.start) { arguments["start"] = .string(sample.start.text) }
         if record.implausible.contains(.end) { arguments["end"] = .string(sample.end.text) }
-        guard arguments.count > record.asSeen.count else {
+        guard arguments.count > subject.asSeen.count else {
             throw Refusal(.conflict, "Record \(record.number) looks true", "There is nothing to confirm.")
         }
         let done = try await parts.hand.runWhole(.edit, arguments, for: viewer)

@@ -23,7 +23,9 @@ struct HandWork: Sendable {
         guard !viewer.isOwner else { return try await ask(right, arguments, isDryRun: true) }
         // Before the hub is asked: why it refuses something says what is there.
         try await demand(try Self.numbers(arguments), viewer)
-        let expected = try await ask(right, arguments, isDryRun: true)
+        // Without a condition: what does not hold now, and takes no group along, may hold when its turn comes.
+        let plain = arguments.filter { !["seq", "seqs"].contains($0.key) }
+        let expected = try await ask(right, plain, isDryRun: true)
         let changed = expected.entries.map(\.number).filter { $0 > 0 }
         if right == .log {
             try await demandKey(expected, changed, viewer)
@@ -31,7 +33,7 @@ struct HandWork: Sendable {
             // A group may have been taken apart, and a member be another's by now.
             try await demand(changed, viewer)
         }
-        return expected
+        return plain.count == arguments.count ? expected : try await ask(right, arguments, isDryRun: true)
     }
 
     /// Does it, as far as the hub takes it, where ``plan(_:_:for:)`` finds nothing of another's.
@@ -52,7 +54,10 @@ struct HandWork: Sendable {
         let expected = try await plan(right, arguments, for: viewer)
         if let rejected = expected.entries.first(where: \.isRejected) { throw Self.refusal(rejected) }
         let done = try await ask(right, arguments, isDryRun: false)
-        if let rejected = done.entries.first(where: \.isRejected) { throw Self.refusal(rejected) }
+        if let rejected = done.entries.first(where: \.isRejected) {
+            let isPart = done.entries.contains { $0.outcome == "stored" }
+            throw isPart ? Self.failure(rejected, "; the others are done") : Self.refusal(rejected)
+        }
         return done
     }
 
@@ -90,7 +95,11 @@ struct HandWork: Sendable {
 
     private static func refusal(_ entry: ManualAnswer.Entry) -> any Error {
         if entry.outcome == "changed" { return Refusal.changed(entry.number) }
-        let reason = entry.reason ?? "the hub does not say why"
+        return failure(entry)
+    }
+
+    private static func failure(_ entry: ManualAnswer.Entry, _ more: String = "") -> CommandFailure {
+        let reason = (entry.reason ?? "the hub does not say why") + more
         return CommandFailure(entry.outcome, entry.number > 0 ? "record \(entry.number): \(reason)" : reason)
     }
 }
