@@ -74,25 +74,30 @@ struct AssignCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "assign")
         if rules { return try runRules(door) }
         var numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
+        // What a person is asked about is assigned as it was then, or not at all.
+        var sequences: [Int64: Int64] = [:]
         if inbox {
             var reader = InboxReader(door, all: true)
-            numbers = try reader.weighings().flatMap { $0.records.map(\.number) }
+            let records = try reader.weighings().flatMap(\.records)
+            numbers = records.map(\.number)
+            sequences = Dictionary(records.map { ($0.number, $0.sequence) }) { first, _ in first }
             guard !numbers.isEmpty else { return Terminal.say("the inbox is empty") }
         }
-        let expected = try assign(door, numbers, isDryRun: true)
+        let expected = try assign(door, numbers, sequences, isDryRun: true)
         for answer in expected { try answer.refuseRejections() }
         if dryRun { return try tell(expected) }
         if inbox {
             let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
             try Consent.ask("Assign them all to \(to ?? "")?", about: ["\(count) in the inbox"], isGiven: yes)
         }
-        let done = try assign(door, numbers, isDryRun: false)
+        let done = try assign(door, numbers, sequences, isDryRun: false)
         try tell(done)
         for answer in done { try answer.refuseRejections(isDone: true) }
     }
 
     private struct Arguments: Encodable {
         var numbers: [Int64]?
+        var seqs: [Int64]?
         var to: String?
         var nobody = false
         var alone = false
@@ -100,11 +105,15 @@ struct AssignCommand: ParsableCommand {
         var rules = false
     }
 
-    private func assign(_ door: DoorClient, _ numbers: [Int64], isDryRun: Bool) throws -> [ManualAnswer] {
+    private func assign(
+        _ door: DoorClient, _ numbers: [Int64], _ sequences: [Int64: Int64], isDryRun: Bool
+    ) throws -> [ManualAnswer] {
         try stride(from: 0, to: numbers.count, by: AssignCommand.most).map { start in
             let some = Array(numbers[start..<min(start + AssignCommand.most, numbers.count)])
             // All of the inbox is asked for: every group is among the numbers as a whole.
-            let arguments = Arguments(numbers: some, to: to, nobody: nobody, alone: alone || inbox, reason: reason)
+            let arguments = Arguments(
+                numbers: some, seqs: inbox ? some.map { sequences[$0] ?? 0 } : nil, to: to, nobody: nobody,
+                alone: alone || inbox, reason: reason)
             return try door.hand("assign", arguments, isDryRun: isDryRun)
         }
     }

@@ -97,6 +97,8 @@ struct EditCommand: ParsableCommand {
 
     private func arguments(_ before: StoredRecord?, _ welcome: Welcome) throws(Failure) -> [String: SettingValue] {
         var arguments: [String: SettingValue] = ["number": .integer(number), "undo": .boolean(undo)]
+        // What a person is asked about is changed as it was then, or not at all.
+        arguments["seq"] = before.map { .integer($0.sequence) }
         (arguments["note"], arguments["reason"]) = (note.map(SettingValue.string), reason.map(SettingValue.string))
         // Without a sample the hub says why it cannot be edited.
         guard let before, case .sample(let sample) = before.record else { return arguments }

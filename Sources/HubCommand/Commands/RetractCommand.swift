@@ -73,9 +73,9 @@ struct RetractCommand: ParsableCommand {
     func run() throws {
         _ = try TypeArgument.resolved(selection.types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "retract")
-        let (numbers, listing) = try chosen(door)
-        guard !numbers.isEmpty else { throw Failure(.notWell, "there is no such record; nothing was changed") }
-        let expected = try retract(numbers, door, isDryRun: true)
+        let (records, listing) = try chosen(door)
+        guard !records.isEmpty else { throw Failure(.notWell, "there is no such record; nothing was changed") }
+        let expected = try retract(records, door, isDryRun: true)
         try expected.refuseRejections()
         if dryRun {
             if json { return try Output.json(expected.text) }
@@ -83,11 +83,11 @@ struct RetractCommand: ParsableCommand {
             return
         }
         if !undo || !selection.isEmpty {
-            let what = numbers.count == 1 ? "this record" : "these \(NumberText.count(numbers.count, "record"))"
+            let what = records.count == 1 ? "this record" : "these \(NumberText.count(records.count, "record"))"
             try Consent.ask(
                 undo ? "Bring \(what) back?" : "Retract \(what)?", about: yes ? [] : listing, isGiven: yes)
         }
-        let done = try retract(numbers, door, isDryRun: false)
+        let done = try retract(records, door, isDryRun: false)
         if json {
             try Output.json(done.text)
         } else {
@@ -99,45 +99,61 @@ struct RetractCommand: ParsableCommand {
         if !undo, !selection.isEmpty { Terminal.say("the same with --undo brings them back") }
     }
 
-    private func retract(_ numbers: [Int64], _ door: DoorClient, isDryRun: Bool) throws -> ManualAnswer {
-        let parts = stride(from: 0, to: numbers.count, by: Self.most).map {
-            Array(numbers[$0..<min($0 + Self.most, numbers.count)])
+    /// A record as it was found, by which it is changed as it was then or not at all.
+    private struct Found {
+        var number: Int64
+        /// 0 where it was not read.
+        var sequence: Int64
+    }
+
+    private func retract(_ records: [Found], _ door: DoorClient, isDryRun: Bool) throws -> ManualAnswer {
+        var done: Set<Int64> = []
+        let answers = try stride(from: 0, to: records.count, by: Self.most).map { start in
+            let part = records[start..<min(start + Self.most, records.count)]
+            // What went along with one of an earlier part has changed by that.
+            let arguments = Arguments(
+                numbers: part.map(\.number), seqs: part.map { done.contains($0.number) ? 0 : $0.sequence },
+                reason: reason, undo: undo)
+            let answer = try door.hand("retract", arguments, isDryRun: isDryRun)
+            done.formUnion(answer.entries.map(\.number))
+            return answer
         }
-        return ManualAnswer(
-            joining: try parts.map { part in
-                try door.hand(
-                    "retract", Arguments(numbers: part, reason: reason, undo: undo), isDryRun: isDryRun)
-            })
+        return ManualAnswer(joining: answers)
     }
 
     /// How many lines a person is shown of what a filter has found.
     private static let shown = 20
 
     /// The records that are meant, and the lines that show them.
-    private func chosen(_ door: DoorClient) throws -> (numbers: [Int64], listing: [String]) {
+    private func chosen(_ door: DoorClient) throws -> (records: [Found], listing: [String]) {
         guard !selection.isEmpty else {
             let numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
-            return (numbers, try listing(of: door.records(numbers)))
+            let records = try door.records(numbers)
+            let sequences = Dictionary(records.map { ($0.number, $0.sequence) }) { first, _ in first }
+            return (
+                numbers.map { Found(number: $0, sequence: sequences[$0] ?? 0) }, listing(of: records)
+            )
         }
         var query = QueryRequest(id: 0)
         query.filter = try selection.filter(now: try door.open().hubClock().now())
         if undo { query.filter.kinds = [.retraction] }
-        var (numbers, first): ([Int64], [StoredRecord]) = ([], [])
+        var (found, first): ([Found], [StoredRecord]) = ([], [])
         var reader = RecordReader()
         try door.pages(query) { page, _ in
             for bytes in page {
                 let record = try reader.record(bytes)
                 if case .retraction(let retraction) = record.record, retraction.author == .source { continue }
-                numbers.append(record.number)
+                found.append(Found(number: record.number, sequence: record.sequence))
                 if first.count < Self.shown { first.append(record) }
             }
         }
-        let more = numbers.count - first.count
-        return (numbers, listing(of: first) + (more > 0 ? ["and \(NumberText.count(more, "more record"))"] : []))
+        let more = found.count - first.count
+        return (found, listing(of: first) + (more > 0 ? ["and \(NumberText.count(more, "more record"))"] : []))
     }
 
     private struct Arguments: Encodable {
         var numbers: [Int64]
+        var seqs: [Int64]
         var reason: String?
         var undo: Bool
     }

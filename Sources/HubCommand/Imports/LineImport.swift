@@ -1,5 +1,6 @@
 import Digests
 import Foundation
+import HandEntries
 import HubClient
 import HubWire
 import Samples
@@ -305,21 +306,30 @@ final class LineImport {
         var filter = QueryRequest.Filter()
         filter.numbers = wanted.keys.sorted()
         var reader = RecordReader()
-        var given: [String?: [Int64]] = [:]
+        var given: [String?: [StoredRecord]] = [:]
         try owner.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
             for json in records {
                 let stored = try reader.record(json)
                 guard let (person, isNew) = wanted[stored.number] else { continue }
                 let has = stored.assignment.person?.name
-                if has != person, isNew || has == nil { given[person, default: []].append(stored.number) }
+                if has != person, isNew || has == nil { given[person, default: []].append(stored) }
             }
         }
-        for (person, numbers) in given {
-            let list = numbers.map(String.init).joined(separator: ",")
-            let to = person.map { "\"to\":\(RawJSON.string($0).text)" } ?? "\"nobody\":true"
-            _ = try owner.command(
-                "assign", arguments: RawJSON(trusted: Array("{\"numbers\":[\(list)],\"alone\":true,\(to)}".utf8)))
-            account.assigned += Int64(numbers.count)
+        for (person, records) in given {
+            // As they were read: what a person has said meanwhile stays.
+            let answer = try owner.hand(
+                "assign",
+                Assignment(
+                    numbers: records.map(\.number), seqs: records.map(\.sequence), to: person, nobody: person == nil),
+                isDryRun: false)
+            account.assigned += Int64(answer.entries.count { $0.outcome == "stored" })
         }
+    }
+
+    private struct Assignment: Encodable {
+        var numbers, seqs: [Int64]
+        var to: String?
+        var nobody: Bool
+        var alone = true
     }
 }
