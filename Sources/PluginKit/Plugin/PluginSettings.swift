@@ -34,7 +34,7 @@ public struct PluginSettings: Sendable, Hashable {
             values[declaration.name] = declaration.defaultValue
         }
         let missing = manifest.settings.filter { $0.isRequired && values[$0.name] == nil }.map { declaration in
-            "setting \(declaration.name): the hub does not know it, for this instance is off in hub.conf or not in it; give it with --settings FILE"
+            "setting \(declaration.name): the hub does not have it, for this instance is off in hub.conf, not in it, or on another machine (remote); give it with --settings FILE"
         }
         guard missing.isEmpty else { throw PluginFailure(settings: missing) }
         self.values = values
