@@ -7,8 +7,8 @@ from hubs import args, eventually
 LIMIT = 25
 # A Raspberry Pi reads so much ahead of its card; a machine that reads megabytes ahead would fill the group with what was not asked for.
 AHEAD_KB = 128
-# Seconds that it waits in each size.
-WAIT = 10
+# The sizes after that, and the seconds without a page that is read by which it is at rest in one of them: once of three times, for what it does now and then has been given away.
+SIZES, WAIT, TIMES = (20, 17, 14, 12, 10, 9, 8, 7), 10, 3
 
 
 class Group:
@@ -104,6 +104,18 @@ def end(plugin, group):
         plugin.wait()
 
 
+def rest(plugin, group):
+    """Percent of a core that it needs when it reads nothing any more; None where it goes on to read, or has ended."""
+    for _ in range(TIMES):
+        reads, spent = group.reads(), processor(plugin.pid)
+        time.sleep(WAIT)
+        if plugin.poll() is not None:
+            return None
+        if group.reads() == reads:
+            return (processor(plugin.pid) - spent) / WAIT * 100
+    return None
+
+
 def measure(house, records):
     """Of a house that is enrolled and has agreed, and whose hub is not running: {name: value}. The plugin's section stays off, and the hub runs.
 
@@ -134,17 +146,12 @@ def measure(house, records):
                                env={**os.environ, "XDG_STATE_HOME": state, "LD_LIBRARY_PATH": copies.folder})
         stack.callback(end, plugin, group)
         deliver(args.records + 1)
-        time.sleep(WAIT)
         found = {}
-        for limit in range(LIMIT, 4, -1):
-            if not group.size(limit):
+        for limit in (LIMIT, *SIZES):
+            cost = rest(plugin, group) if group.size(limit) else None
+            if cost is None:
                 break
-            time.sleep(2)
-            reads, spent = group.reads(), processor(plugin.pid)
-            time.sleep(WAIT)
-            if plugin.poll() is not None or group.reads() > reads:
-                break
-            found = {"least_mib": limit, "cpu_percent": (processor(plugin.pid) - spent) / WAIT * 100}
+            found = {"least_mib": limit, "cpu_percent": cost}
         if not found:
             raise RuntimeError(f"in {LIMIT} MiB the plugin reads its file while it waits")
         # It is well, and not only still: what comes now is delivered. One that was too little may have ended it.
