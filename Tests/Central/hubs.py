@@ -69,7 +69,7 @@ class House:
             with open(f"{self.folder}/hub.conf", "w") as f:
                 f.write(f'[hub]\ndata = "{self.folder}/data"\nrun = "{self.folder}/run"\nlog_level = "info"\n[person.anna]\nzone = "Europe/Berlin"\n'
                         f'[plugin.central]\nexecutable = "{args.build}/hub-central"\n')
-        self.process, self.is_over, self.given, self.failure = None, False, 0, None
+        self.process, self.is_over, self.must_end, self.given, self.failure = None, False, False, 0, None
         self.start()
 
     def start(self):
@@ -113,6 +113,8 @@ class House:
             with Hub("scale", door=self.door) as hub:
                 last, final = start, start + count
                 for first in range(start, final, args.batch):
+                    if self.must_end:
+                        raise RuntimeError(f"not done in {args.limit:.0f} s: given {self.given} of {count}")
                     keys = range(first, min(first + args.batch, final))
                     records = [self.weight(k, 60 + k % 400 / 10) for k in keys]
                     hub.give(records, timeout=args.limit)
@@ -235,18 +237,26 @@ class Study:
         return psycopg2.connect(host=args.hosts, port=5432, dbname="central", user="study_heart", password="only-for-tests", target_session_attrs="read-write", sslmode="verify-ca",
                                 sslrootcert=f"{args.folder}/tls/ca.crt", connect_timeout=2, keepalives_idle=3, keepalives_interval=2, keepalives_count=2, tcp_user_timeout=6000)
 
-    def has_all(self):
+    def ask(self, text):
         c = self.connect()
         try:
             with c, c.cursor() as k:
-                k.execute("SELECT record::text, changed, pseudonym::text, value FROM central.study_record")
-                return bool(self.follower.failure) or self.follower.has_all(k.fetchall())
+                k.execute(text)
+                return k.fetchall()
         finally:
             c.close()
+
+    def has_come(self):
+        """Whether it has read beyond the newest change; to compare all while it reads would take the time that it needs."""
+        return bool(self.follower.failure) or self.follower.has("SELECT horizon FROM place")[0][0] > self.ask("SELECT coalesce(max(changed), 0) FROM central.study_change")[0][0]
+
+    def has_all(self):
+        return bool(self.follower.failure) or self.follower.has_all(self.ask("SELECT record::text, changed, pseudonym::text, value FROM central.study_record"))
 
     def judge(self):
         """0 where the follower has, sooner or later, what the study has."""
         try:
+            eventually("the follower has read the newest change", self.has_come, 240)
             eventually("the follower has what the study has", self.has_all)
             self.follower.stop()
         except Exception as e:
@@ -282,6 +292,12 @@ if __name__ == "__main__":
                 chance.choice(houses).harm(chance)
                 harmed = time.time()
         given = time.time() - begin
+        # What is still given while it is looked at would look as doubled.
+        for h in houses:
+            h.must_end = True
+        for h, t in zip(houses, threads):
+            t.join(60)
+            h.failure = h.failure or (None if h.is_over else "a batch is given without an end")
         for h in houses:
             eventually(f"{h.login} has delivered all", h.settled, args.limit)
         print(f"given in {given:.0f} s, all delivered after {time.time() - begin:.0f} s: {sum(h.given for h in houses) / (time.time() - begin):.0f} records/s", flush=True)
