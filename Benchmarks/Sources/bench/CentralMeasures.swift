@@ -18,13 +18,15 @@ extension Bench {
                 // What else the machine does may change meanwhile.
                 let alone = zip(all("before_\(clients).records_per_s"), all("after_\(clients).records_per_s"))
                     .map { ($0 + $1) / 2 }
+                let one = median(zip(all("one_\(clients).records_per_s"), alone).map { $0 / $1 })
                 let slow = all("centre_\(clients).batch_p99_ms").max() ?? .nan
                 add(
                     row(
                         names[clients] ?? "", "records/s", all("centre_\(clients).records_per_s"),
                         .success(alone), rate,
                         note:
-                            "three hosts and the clients on this one machine; a batch of 500: p99 \(slow.rounded()) ms")
+                            "three hosts and the clients on this one machine; take_v1 on the host alone: \((one * 100).rounded() / 100); a batch of 500: p99 \(slow.rounded()) ms"
+                    )
                 )
             }
             func whole(_ name: String) -> String { all(name).first.map { "\(Int($0.rounded()))" } ?? "?" }
