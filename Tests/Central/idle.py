@@ -17,9 +17,9 @@ class Group:
     def __init__(self):
         one, two = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
         if os.path.exists(f"{one}/cgroup.procs"):
-            self.root, self.limit, self.usage, swap = one, "memory.limit_in_bytes", "memory.usage_in_bytes", ("memory.swappiness", "0")
+            self.root, self.limit, swap = one, "memory.limit_in_bytes", ("memory.swappiness", "0")
         elif os.path.exists(f"{two}/cgroup.controllers") and "memory" in open(f"{two}/cgroup.controllers").read().split():
-            self.root, self.limit, self.usage, swap = two, "memory.max", "memory.current", ("memory.swap.max", "0")
+            self.root, self.limit, swap = two, "memory.max", ("memory.swap.max", "0")
             self.write(f"{two}/cgroup.subtree_control", "+memory")
         else:
             raise RuntimeError("the kernel counts no memory by groups (cgroup_enable=memory)")
@@ -40,10 +40,6 @@ class Group:
         except OSError:
             return False
         return True
-
-    def held(self):
-        """Mebibytes of all that is counted."""
-        return int(open(f"{self.path}/{self.usage}").read()) / 2**20
 
     def reads(self):
         """Faults for which something had to be read, since the group is there."""

@@ -41,8 +41,7 @@ extension Store {
             // A number that is given twice is one record.
             var met: Set<Int64> = []
             let own = numbers.filter { met.insert($0).inserted }
-            var rest = try await read("plan an erasure") { db in try RecordGroup.withMembers(own, but: [], in: db) }[
-                ...]
+            var rest = try await read("plan an erasure") { db in try RecordGroup.withMembers(own, in: db) }[...]
             while !rest.isEmpty {
                 try Self.refuseIfCancelled()
                 try await body(Array(rest.prefix(RecordQuery.maximumPage)))
