@@ -67,7 +67,7 @@ extension WriteTransaction {
             changed[number] = .changed(number, "record \(number) is at \(now) by now, not at \(asked)")
         }
         for number in changed.keys.sorted() {
-            for other in try RecordGroup.withGroups([number], but: [], in: db)
+            for other in try RecordGroup.withGroups([number], in: db)
             where asked[other] != nil && changed[other] == nil {
                 changed[other] = .changed(other, "record \(number) of its group has changed meanwhile")
             }

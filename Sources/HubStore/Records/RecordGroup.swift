@@ -6,13 +6,13 @@ enum RecordGroup {
     /// The numbers as they are, and after a correlation or workout those of its group, which are nothing without it.
     ///
     /// - Parameter alone: numbers that take none along.
-    static func withMembers(_ numbers: [Int64], but alone: Set<Int64>, in db: Database) throws -> [Int64] {
+    static func withMembers(_ numbers: [Int64], but alone: Set<Int64> = [], in db: Database) throws -> [Int64] {
         var (all, seen): ([Int64], Set<Int64>) = ([], Set(numbers))
         for number in numbers {
             all.append(number)
             guard !alone.contains(number), let kind = try Facts.current(number, in: db)?.kind, wholes.contains(kind)
             else { continue }
-            all += try withGroups([number], but: [], in: db).filter { seen.insert($0).inserted }
+            all += try withGroups([number], in: db).filter { seen.insert($0).inserted }
         }
         return all
     }
@@ -22,7 +22,7 @@ enum RecordGroup {
     /// The numbers, and those of everything that came in one group with them, each once.
     ///
     /// - Parameter alone: numbers that take none along.
-    static func withGroups(_ numbers: [Int64], but alone: Set<Int64>, in db: Database) throws -> [Int64] {
+    static func withGroups(_ numbers: [Int64], but alone: Set<Int64> = [], in db: Database) throws -> [Int64] {
         var (all, seen): ([Int64], Set<Int64>) = ([], [])
         let sql = """
             SELECT o.number FROM sample s
