@@ -228,6 +228,7 @@ let package = Package(
                 .embedInCode("Schema/0003-enrolment.sql"), .embedInCode("Schema/0004-studies.sql"),
                 .embedInCode("Schema/0005-care.sql"), .embedInCode("Schema/0006-rights.sql"),
                 .embedInCode("Schema/0007-followers.sql"), .embedInCode("Schema/0008-erased.sql"),
+                .embedInCode("Schema/0009-arrays.sql"),
             ], swiftSettings: strict),
         tests("CentralAdminTests", ["HubProcess", "hub-central-admin"]),
         module("PhonePayloads", ["Digests", "HubWire", "JSON", "Samples"]),

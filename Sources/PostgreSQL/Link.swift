@@ -108,6 +108,10 @@ final class Link {
     /// - Throws: ``PostgreSQLError``, after which the connection may be used only where it has a code that the server gave; `CancellationError`.
     func ask(_ statement: String, _ parameters: [String?], _ doing: String, _ ticket: Ticket) throws -> Answer {
         notices = []
+        guard parameters.allSatisfy({ $0?.utf8.contains(0) != true }) else {
+            // As the server says it where it can be told: a C string would end there, in silence.
+            throw PostgreSQLError(.statement, doing, at: host, code: "22021", "a text has the character NUL")
+        }
         let texts = parameters.map { $0.map { strdup($0) } ?? nil }
         defer { for text in texts { free(text) } }
         let values = texts.map { $0.map { UnsafePointer($0) } }

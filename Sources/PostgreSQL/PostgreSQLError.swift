@@ -46,7 +46,10 @@ public struct PostgreSQLError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The server's sentence without what it quotes where that may be a value that it was given.
     static func withoutValues(_ message: String, code: String) -> String {
         guard code.hasPrefix("22") || code.hasPrefix("23") else { return message }
-        let parts = message.split(separator: "\"", omittingEmptySubsequences: false)
-        return parts.enumerated().map { $0.offset % 2 == 0 ? String($0.element) : "…" }.joined(separator: "\"")
+        guard let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\""), first < last else {
+            return message
+        }
+        // From the first to the last: a value may have quotation marks of its own.
+        return message[...first] + "…" + message[last...]
     }
 }

@@ -2,13 +2,13 @@
 """Attacks the centre from the roles of a hub, an invitation and a study: every relation, column, function and setting that pg_catalog has, so that
 what a later migration adds is attacked too. What these roles may do is written down here; all else must be refused.   python3 attack.py"""
 import json, unittest
-from functions import ANNA, BEN, record
+from functions import ANNA, BEN, TAKE_V2, columns, record
 from server import Server, psycopg2
 
 MAY = {  # what each may call, and read
-    "hub_mallory": ({"hello_v1", "take_v1", "digest_v1", "swept_v1", "studies_v1", "consent_v1", "withdraw_v1", "erasure_v1", "renew_v1", "digest_v2", "erased_v1", "my_hub"}, {"record"}),
+    "hub_mallory": ({"hello_v1", "take_v1", "take_v2", "digest_v1", "swept_v1", "studies_v1", "consent_v1", "withdraw_v1", "erasure_v1", "renew_v1", "digest_v2", "erased_v1", "my_hub"}, {"record"}),
     "invite_mallory": ({"enrol_v1"}, set()),
-    "study_mallory": ({"horizon_v1", "incarnation_v1", "covers", "for_study"}, {"my_study", "study_person", "study_record", "study_change", "study_week"}),
+    "study_mallory": ({"horizon_v1", "incarnation_v1", "covers", "local_day", "for_study"}, {"my_study", "study_person", "study_record", "study_change", "study_week"}),
 }
 SECRET = 81.4375          # the victim's, in every place that has a value
 REFUSED = {"42501", "42809", "0A000", "55000", "42P17", "2BP01", "3F000", "25006", "428C9"}
@@ -135,6 +135,7 @@ class Attack(unittest.TestCase):
         before = self.s.do("SELECT md5(string_agg(r::text, '|' ORDER BY ident)) FROM central.record r JOIN central.hub h USING (hub_no) WHERE login = 'hub_victim'")
         take = "SELECT central.take_v1(%s, 9, %s)"
         self.assertEqual(self.attempt("hub_mallory", take, ("epoch-hub_victim", json.dumps([record("a", 99, 1)]))), [({"refused": "epoch"},)])
+        self.assertEqual(self.attempt("hub_mallory", "SELECT central." + TAKE_V2, ("epoch-hub_victim", 9, *columns([record("a", 99, 1)]))), [({"refused": "epoch"},)])
         got = self.attempt("hub_mallory", take, ("epoch-hub_mallory", json.dumps([record("a", 99, 1), record("a", 100, kind="x"), record("b", 101, kind="r")])))
         self.assertEqual(got[0][0]["answer"], "css")
         self.s.call("hub_mallory", "take_v1('epoch-hub_mallory', 9, %s)", json.dumps([record("a", 100, kind="x"), record("b", 101, kind="r")]))

@@ -17,6 +17,18 @@ def record(key, seq, value=72.5, person=ANNA, kind="q", type="weight", start="20
     return r | more
 
 
+COLUMNS = {"i": "uuid", "s": "bigint", "k": "text", "n": "bigint", "p": "text", "t": "text", "a": "timestamptz", "e": "timestamptz", "o": "smallint", "f": "smallint",
+           "v": "float8", "w": "text", "b": "jsonb"}
+TAKE_V2 = "take_v2(%s, %s, 7" + "".join(f", {c} => %s::{t}[]" for c, t in COLUMNS.items()) + ")"
+
+
+def columns(records):
+    """The records as take_v2 is given them: a list for each member, None for what no record has."""
+    text = lambda x: json.dumps(x) if isinstance(x, dict) else x
+    lists = [[text(r.get(c)) for r in records] for c in COLUMNS]
+    return [x if any(v is not None for v in x) else None for x in lists]
+
+
 def digest(pairs):
     x = 0
     for i, seq in pairs:
@@ -51,7 +63,8 @@ class Functions(unittest.TestCase):
         return self.s.call(self.hub, "consent_v1(%s, %s, %s, %s, %s, '\\x00')", study or self.name, person, list(types), since, until)
 
     def take(self, batch, *records, epoch="e1"):
-        return self.s.call(self.hub, "take_v1(%s, %s, %s, 7)", epoch, batch, json.dumps(records))
+        """By take_v2, as the present plugin; ByTheFirstVersion has the same tests by take_v1, for those in the field."""
+        return self.s.call(self.hub, TAKE_V2, epoch, batch, *columns(records))
 
     def letters(self, *records, batch=1, epoch="e1"):
         return self.take(batch, *records, epoch=epoch)["answer"]
@@ -76,8 +89,8 @@ class Functions(unittest.TestCase):
 
     def test_every_answer_has_a_transaction_of_its_own_also_where_nothing_changes(self):
         self.take(1, record("a", 1))
-        for text in ("take_v1('e1', 1, '[]')", "take_v1('e1', 1, '%s')" % json.dumps([record("a", 1)]), "digest_v1(0, 9)", "swept_v1(9)", "studies_v1()", "erasure_v1(1)",
-                     "digest_v2(0, 9)", "erased_v1('e1', '{}', '{}')"):
+        for text in ("take_v1('e1', 1, '[]')", "take_v1('e1', 1, '%s')" % json.dumps([record("a", 1)]), "take_v2('e1', 1, 0, '{}', '{}', '{}')",
+                     "digest_v1(0, 9)", "swept_v1(9)", "studies_v1()", "erasure_v1(1)", "digest_v2(0, 9)", "erased_v1('e1', '{}', '{}')"):
             c = self.s.connect(self.hub)
             with c.cursor() as k:
                 k.execute("SELECT central." + text)
@@ -99,6 +112,26 @@ class Functions(unittest.TestCase):
             record("p", 1, person="unknown"), record("t", 2, type="heartRate"), record("u", 3, type="x.acme.glow"), record("k", 4, kind="z"),
             record("before", 5, start="2026-03-14T22:59:59Z", **day), record("first", 6, start="2026-03-14T23:00:00Z", **day),
             record("last", 7, start="2026-03-15T22:59:59Z", **day), record("after", 8, start="2026-03-15T23:00:00Z", **day)), "ccttcssc")
+
+    def test_two_consents_cover_what_one_of_them_covers_and_one_whose_days_are_none_covers_nothing(self):
+        for n, (since, until) in enumerate((("2026-02-01", "2026-02-10"), ("2026-02-05", "2026-02-20"), ("2026-06-30", "2026-06-01")), 1):
+            other = f"{self.name}x{n}"
+            self.s.study(other, ["heartRate"], self.hub)
+            self.consent(ANNA, types=["heartRate"], since=since, until=until, study=other)
+        days = ("2026-01-31", "2026-02-01", "2026-02-07", "2026-02-20", "2026-02-21", "2026-06-15")
+        self.assertEqual(self.letters(*[record(d, n, type="heartRate", start=d + "T12:00:00Z") for n, d in enumerate(days, 1)]), "cssscc")
+        self.assertEqual(self.letters(record("w", 9)), "s")
+
+    def test_one_version_that_comes_twice_in_a_batch_is_one_row(self):
+        self.assertEqual(self.letters(record("a", 1), record("b", 2), record("a", 1)), "sss")
+        self.assertEqual([r[1] for r in self.rows()], [1, 2])
+        self.assertEqual(self.hello("e1")["versions"], 2)
+
+    def test_what_a_record_says_is_in_the_row_as_it_was_said(self):
+        body = {"series": "mean30", "original": {"value": 159.4, "unit": "lb"}, "text": "a \"b\" \\ {c},d ä"}
+        self.letters(record("a", 5, 72.30000000000001, n=3, e="2026-03-15T07:00:00.25Z", w='NULL, "w" \\', f=9, b=body))
+        self.assertEqual(self.s.do("SELECT value, number, end_at = '2026-03-15T07:00:00.25Z', word, flags, body, offset_min FROM central.record", user=self.hub),
+                         [(72.30000000000001, 3, True, 'NULL, "w" \\', 9, body, 60)])
 
     def test_what_was_taken_back_keeps_no_value_and_is_told_to_those_who_follow(self):
         self.letters(record("a", 1, 71.25, w="word", b={"method": "m"}))
@@ -318,6 +351,35 @@ class Functions(unittest.TestCase):
         said = dict((r[0], r[3]) for r in self.s.do("SELECT * FROM central.metrics_v1()"))
         self.assertEqual((said["central_incarnation"], said["central_hub_backlog"]), (1, 7))
         self.assertNotIn(71.125, said.values())
+
+
+class OfTheFirstVersion(Functions):
+    """All of it by take_v1, for the plugins in the field."""
+
+    def take(self, batch, *records, epoch="e1"):
+        return self.s.call(self.hub, "take_v1(%s, %s, %s, 7)", epoch, batch, json.dumps(records))
+
+
+class Arrays(unittest.TestCase):
+    """What take_v2 refuses and take_v1 cannot be given."""
+
+    def test_arrays_of_several_lengths_and_too_much_text_are_refused(self):
+        with Server() as s:
+            s.hub("hub_a")
+            s.study("heart", ["weight"], "hub_a")
+            s.call("hub_a", "hello_v1('a', 'e1', '', now())")
+            s.call("hub_a", "consent_v1('heart', %s, '{weight}', '2026-01-01', NULL, NULL)", ANNA)
+            whole = columns([record("a", 1), record("b", 2)])
+            for n, (column, values) in enumerate(zip(COLUMNS, whole)):
+                if values is None:
+                    continue
+                for wrong in (values[:1], values + values[:1]):
+                    with self.assertRaises(psycopg2.Error, msg=column) as e:
+                        s.call("hub_a", TAKE_V2, "e1", 1, *whole[:n], wrong, *whole[n + 1:])
+                    self.assertEqual(e.exception.pgcode, "2202E")
+            big = [record(str(n), n, w="x" * 9000) for n in range(1, 1001)]
+            self.assertEqual(s.call("hub_a", TAKE_V2, "e1", 1, *columns(big)), {"refused": "limit"})
+            self.assertEqual(s.call("hub_a", TAKE_V2, "e1", 1, *whole)["answer"], "ss")
 
 
 class Restored(unittest.TestCase):

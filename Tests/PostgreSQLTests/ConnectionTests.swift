@@ -29,12 +29,36 @@ struct ConnectionTests {
         let values = ["72.3", "-0", "5e-324", "1.7976931348623157e+308", "0.1", nil]
         let answer = try await connection.query(
             "SELECT $1::text AS word, v::float8 AS value FROM unnest($2::float8[]) v",
-            ["ä \" \n", "{\(values.map { $0 ?? "NULL" }.joined(separator: ","))}"],
+            ["ä \" \n", ArrayText.of(values)],
             within: limit)
         #expect(answer.columns == ["word", "value"])
         #expect(answer.rows.map { $0[0] } == Array(repeating: "ä \" \n", count: 6))
         #expect(answer.rows.map { $0[1].flatMap { Double($0) } } == values.map { $0.flatMap { Double($0) } })
         #expect(answer["word"] == "ä \" \n" && answer["none"] == nil && answer.tag == "SELECT 6")
+    }
+
+    @Test func `each text of an array arrives as it is, and a text with the character NUL is refused`() async throws {
+        let server = try await PostgreSQLServer()
+        let connection = try await Connection.open(local(server))
+        let texts = ["", "NULL", nil, "a,b", "{x}", "\"", "\\", "\\\"", " ä\n\t", #"{"a":["\u00e9",null]}"#]
+        let answer = try await connection.query(
+            "SELECT v FROM unnest($1::text[]) v", [ArrayText.of(texts)], within: limit)
+        #expect(answer.rows.map { $0[0] } == texts)
+        let none = try await connection.query(
+            "SELECT cardinality($1::text[]) AS n", [ArrayText.of([String?]())], within: limit)
+        #expect(none["n"] == "0")
+        let refusal = try await failure {
+            try await connection.query(
+                "SELECT $1::text[]", [ArrayText.of(["a\0b"])], doing: "a word", within: limit)
+        }
+        #expect(refusal.code == "22021" && refusal.kind == .statement)
+        #expect(try await connection.query("SELECT 1 AS one", within: limit)["one"] == "1")
+        // A value with quotation marks of its own is left out whole.
+        let masked = try await failure {
+            try await connection.query(
+                "SELECT $1::float8[]", [ArrayText.of(["se\"cr\"et"])], doing: "weights", within: limit)
+        }
+        #expect(masked.description.hasSuffix("22P02 invalid input syntax for type double precision: \"…\""))
     }
 
     @Test func `an error says host, code and the server's sentence, and no value, and the connection goes on`()

@@ -8,6 +8,7 @@ enum Migrations {
         ("0003-enrolment", PackageResources._003_enrolment_sql), ("0004-studies", PackageResources._004_studies_sql),
         ("0005-care", PackageResources._005_care_sql), ("0006-rights", PackageResources._006_rights_sql),
         ("0007-followers", PackageResources._007_followers_sql), ("0008-erased", PackageResources._008_erased_sql),
+        ("0009-arrays", PackageResources._009_arrays_sql),
     ]
 
     /// Of how many migrations the database consists; 0: it has no schema.

@@ -4,7 +4,7 @@ import PluginKit
 @main
 struct Central: SinkPlugin {
     static let manifest = Manifest(
-        name: "central", summary: "Gives what people have agreed to give to a centre of many hubs.", version: "1.1",
+        name: "central", summary: "Gives what people have agreed to give to a centre of many hubs.", version: "1.2",
         reads: ["*"], settings: CentralSettings.declarations, sink: SinkAbilities(batchRecords: 500),
         // Only the permanent uid of a person is used of it.
         profiles: true, reaches: [.network], owner: [.forgetSink])

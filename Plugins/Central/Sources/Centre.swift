@@ -30,7 +30,12 @@ actor Centre {
     /// Attempts of one call before its caller is told.
     private static let attempts = 4
     /// What is asked of it beside hello, and was not always served.
-    private static let needed: Set = ["take_v1", "consent_v1", "withdraw_v1", "digest_v2", "erased_v1"]
+    private static let needed: Set = ["take_v2", "consent_v1", "withdraw_v1", "digest_v2", "erased_v1"]
+
+    private static let taking = {
+        let columns = WireRecord.Column.allCases.enumerated().map { ", \($1) => $\($0 + 4)" }.joined()
+        return "SELECT central.take_v2($1, $2, $3\(columns)) AS answer"
+    }()
 
     init(
         _ hub: PluginContext, _ enrolment: Enrolment, _ book: ConsentBook, patience: Duration,
@@ -90,7 +95,7 @@ actor Centre {
     private func take(
         _ records: [WireRecord], epoch: String, backlog: Int64?, isWanted: @escaping @Sendable () async throws -> Bool
     ) async throws -> Taken {
-        let text = "[\(records.map(\.json).joined(separator: ","))]"
+        let columns = WireRecord.Column.allCases.map { column in ArrayText.of(records.map { $0[column] }) }
         var number: Int?
         return try await inTurn {
             guard try await isWanted() else { throw CentreFailure(.later, "the consent was withdrawn meanwhile") }
@@ -102,10 +107,10 @@ actor Centre {
             let batch = number ?? max(self.lastBatch, session.hello.batch) + 1
             (number, self.lastBatch) = (batch, batch)
             let answer = try await self.ask(
-                session, "take", "SELECT central.take_v1($1, $2, $3::jsonb, $4) AS answer",
-                [epoch, "\(batch)", text, backlog.map { "\($0)" }])
+                session, "take", Self.taking,
+                [epoch, "\(batch)", backlog.map { "\($0)" }] + columns)
             guard let taken = Taken(answer), taken.letters.count == records.count else {
-                throw CentreFailure(.person, "the centre answers take_v1 in a way that this program does not know")
+                throw CentreFailure(.person, "the centre answers take_v2 in a way that this program does not know")
             }
             return taken
         }
@@ -221,7 +226,7 @@ actor Centre {
             let answer = try await askUnrefused(
                 session, "consent", "SELECT central.consent_v1($1, $2, $3::text[], $4, $5, $6::bytea) AS answer",
                 [
-                    consent.study, consent.person, "{\(consent.types.map { "\"\($0)\"" }.joined(separator: ","))}",
+                    consent.study, consent.person, ArrayText.of(consent.types),
                     consent.since, consent.until, "\\x\(consent.wordsDigest.hexadecimal)",
                 ])
             let refusal = answer["refused"]?.text.map { CentreFailure(refused: $0, doing: "consent").description }

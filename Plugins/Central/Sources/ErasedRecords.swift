@@ -1,6 +1,7 @@
 import Digests
 import JSON
 import PluginKit
+import PostgreSQL
 
 /// Tells the centre which records were erased in this house, where no delivery does.
 ///
@@ -31,10 +32,9 @@ struct ErasedRecords: Sendable {
         var rows = 0
         for start in stride(from: 0, to: found.count, by: Self.most) {
             let part = found[start..<min(start + Self.most, found.count)]
-            func list(_ of: (Mark) -> Int64) -> String { "{\(part.map { "\(of($0))" }.joined(separator: ","))}" }
             let answer = try await centre.call(
                 "erased", "SELECT central.erased_v1($1, $2::bigint[], $3::bigint[]) AS answer",
-                [epoch, list(\.number), list(\.sequence)])
+                [epoch, ArrayText.of(part.map { "\($0.number)" }), ArrayText.of(part.map { "\($0.sequence)" })])
             rows += answer["rows"]?.integer ?? 0
         }
         try await hub.state.set(Self.toldKey, to: .text(told))

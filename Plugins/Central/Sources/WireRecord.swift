@@ -3,15 +3,34 @@ import Foundation
 import JSON
 import PluginKit
 
-/// A record as `take_v1` of the centre takes it (Docs/Central.md).
+/// A record as `take_v2` of the centre takes it (Docs/Central.md).
 struct WireRecord: Hashable, Sendable {
     /// What tells it from all other records of this hub: 128 bits.
     let identity: UUID
     let sequence: Int64
+    /// What it says in the centre's arrays, as PostgreSQL writes it.
+    private var values: [String?]
+
+    /// The arrays of `take_v2`, by its names for them.
+    enum Column: Int, CaseIterable {
+        /// Identity, sequence, kind, number, person, type, start, end, offset, flags, value, word, body.
+        case i, s, k, n, p, t, a, e, o, f, v, w, b
+    }
+
+    /// - Parameter kind: of the record, a letter of the centre's.
+    init(identity: UUID, sequence: Int64, kind: String) {
+        (self.identity, self.sequence) = (identity, sequence)
+        values = Array(repeating: nil, count: Column.allCases.count)
+        (self[.i], self[.s], self[.k]) = (identity.uuidString.lowercased(), "\(sequence)", kind)
+    }
+
+    fileprivate(set) subscript(column: Column) -> String? {
+        get { values[column.rawValue] }
+        set { values[column.rawValue] = newValue }
+    }
+
     /// Whether it says that the record was taken back or erased.
-    let isTakenBack: Bool
-    /// The JSON object.
-    let json: String
+    var isTakenBack: Bool { ["r", "x"].contains(self[.k]) }
 
     /// How the digest of a range counts it.
     var digest: Int64 {
@@ -38,7 +57,7 @@ extension WireRecord {
         switch stored.record {
         case .retraction(let retraction):
             if hasNoName(retraction) { return .stays(erased) }
-            return .goes(wire(stored, isErased(stored) ? "x" : "r", []))
+            return .goes(wire(stored, isErased(stored) ? "x" : "r"))
         case .sample(let sample):
             guard consent.covers(sample.start.localDate) else { return outside(stored, consent) }
             return .goes(wire(stored, sample))
@@ -66,21 +85,15 @@ extension WireRecord {
 
     /// A later version may be of another day than the one that the centre has: then it is taken back there.
     private static func outside(_ stored: StoredRecord, _ consent: Consent) -> Passage {
-        guard stored.number == stored.sequence else { return .goes(wire(stored, "r", [])) }
+        guard stored.number == stored.sequence else { return .goes(wire(stored, "r")) }
         return .stays("not agreed to: \(consent.study) is given what is from \(consent.days)")
     }
 
-    private static func wire(_ stored: StoredRecord, _ kind: String, _ members: [JSONTree.Member]) -> WireRecord {
-        let identity = identity(of: stored)
-        var all: [JSONTree.Member] = [
-            .init("i", .text(identity.uuidString.lowercased())), .init("s", .number("\(stored.sequence)")),
-            .init("k", .text(kind)),
-        ]
+    private static func wire(_ stored: StoredRecord, _ kind: String) -> WireRecord {
+        var record = WireRecord(identity: identity(of: stored), sequence: stored.sequence, kind: kind)
         // By it the hub names the record once it was erased here.
-        if stored.number != stored.sequence { all.append(.init("n", .number("\(stored.number)"))) }
-        return WireRecord(
-            identity: identity, sequence: stored.sequence, isTakenBack: ["r", "x"].contains(kind),
-            json: JSONTree.object(all + members).json)
+        if stored.number != stored.sequence { record[.n] = "\(stored.number)" }
+        return record
     }
 
     private static func wire(_ stored: StoredRecord, _ sample: Sample) -> WireRecord {
@@ -110,11 +123,11 @@ extension WireRecord {
         case .filled: flags |= 4
         }
         if !stored.implausible.isDisjoint(with: [.start, .end]) { flags |= 8 }
-        let end = sample.end.microseconds == sample.start.microseconds ? nil : sample.end
-        return wire(
-            stored, kind,
-            members(
-                stored, start: sample.start, end: end, offset: sample.start.offsetMinutes, value, word, flags, body))
+        var record = wire(stored, kind)
+        record.say(stored, start: sample.start, offset: sample.start.offsetMinutes, value, flags, body)
+        if sample.end.microseconds != sample.start.microseconds { record[.e] = instant(sample.end) }
+        record[.w] = word
+        return record
     }
 
     private static func wire(_ stored: StoredRecord, _ day: DayValue) -> WireRecord {
@@ -126,26 +139,26 @@ extension WireRecord {
         body.add("age", day.age.map { .number("\($0)") })
         body.add("zone", day.zone.map(JSONTree.text))
         let start = Timestamp(microseconds: Int64(day.date.daysSinceEpoch) * 86_400_000_000)
-        return wire(
-            stored, "d",
-            members(
-                stored, start: start, end: nil, offset: 0, stored.canonical?.value ?? day.value, nil,
-                day.observedOn == nil ? 2 : 2 | 4, body))
+        var record = wire(stored, "d")
+        let flags = day.observedOn == nil ? 2 : 2 | 4
+        record.say(stored, start: start, offset: 0, stored.canonical?.value ?? day.value, flags, body)
+        return record
     }
 
-    private static func members(
-        _ stored: StoredRecord, start: Timestamp, end: Timestamp?, offset: Int16?, _ value: Double?, _ word: String?,
-        _ flags: Int, _ body: BodyMembers
-    ) -> [JSONTree.Member] {
-        func instant(_ time: Timestamp) -> JSONTree { .text(Timestamp(microseconds: time.microseconds).text) }
-        let members: [(String, JSONTree?)] = [
-            ("p", stored.assignment.person.map { .text($0.uid) }), ("t", .text(stored.type.rawValue)),
-            ("a", instant(start)), ("e", end.map(instant)), ("o", offset.map { .number("\($0)") }),
-            ("v", value.map { .number(NumberWriter.text($0)) }), ("w", word.map(JSONTree.text)),
-            ("f", flags == 0 ? nil : .number("\(flags)")), ("b", body.tree),
-        ]
-        return members.compactMap { name, value in value.map { JSONTree.Member(name, $0) } }
+    /// What a sample and a day both say.
+    private mutating func say(
+        _ stored: StoredRecord, start: Timestamp, offset: Int16?, _ value: Double?, _ flags: Int, _ body: BodyMembers
+    ) {
+        self[.p] = stored.assignment.person?.uid
+        self[.t] = stored.type.rawValue
+        self[.a] = Self.instant(start)
+        self[.o] = offset.map { "\($0)" }
+        self[.v] = value.map { NumberWriter.text($0) }
+        self[.f] = flags == 0 ? nil : "\(flags)"
+        self[.b] = body.tree.json
     }
+
+    private static func instant(_ time: Timestamp) -> String { Timestamp(microseconds: time.microseconds).text }
 
     /// SHA-256 of what identifies the record at the hub, cut to 128 bits; each part with its length before it.
     private static func identity(of stored: StoredRecord) -> UUID {
