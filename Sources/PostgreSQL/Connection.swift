@@ -5,7 +5,7 @@ import Synchronization
 /// ```swift
 /// let connection = try await Connection.open(options)
 /// _ = try await connection.query("BEGIN", within: .seconds(5))
-/// let answer = try await connection.query("SELECT central.take_v1($1, $2, $3)", [epoch, number, records], within: .seconds(15))
+/// let answer = try await connection.query("SELECT central.swept_v1($1)", [head], within: .seconds(15))
 /// guard try await connection.commit(within: .seconds(15)) == .done else { … no receipt … }
 /// ```
 ///

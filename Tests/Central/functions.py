@@ -63,7 +63,7 @@ class Functions(unittest.TestCase):
         return self.s.call(self.hub, "consent_v1(%s, %s, %s, %s, %s, '\\x00')", study or self.name, person, list(types), since, until)
 
     def take(self, batch, *records, epoch="e1"):
-        """By take_v2, as the present plugin; ByTheFirstVersion has the same tests by take_v1, for those in the field."""
+        """By take_v2, as the present plugin; OfTheFirstVersion has the same tests by take_v1, for those in the field."""
         return self.s.call(self.hub, TAKE_V2, epoch, batch, *columns(records))
 
     def letters(self, *records, batch=1, epoch="e1"):

@@ -25,13 +25,13 @@ extension Bench {
                         names[clients] ?? "", "records/s", all("centre_\(clients).records_per_s"),
                         .success(alone), rate,
                         note:
-                            "three hosts and the clients on this one machine; take_v1 on the host alone: \((one * 100).rounded() / 100); a batch of 500: p99 \(slow.rounded()) ms"
+                            "three hosts and the clients on this one machine; take_v2 on the host alone: \((one * 100).rounded() / 100); a batch of 500: p99 \(slow.rounded()) ms"
                     )
                 )
             }
             func whole(_ name: String) -> String { all(name).first.map { "\(Int($0.rounded()))" } ?? "?" }
             add(row(week, "s", all("week.seconds"), note: "140,000 records: \(whole("week.records_per_s")) a second"))
-            let cost = all("idle.cpu_percent").map { "\($0)" }.joined()
+            let cost = all("idle.cpu_percent").map { "\(($0 * 10).rounded() / 10)" }.joined()
             let note = "started, connected and delivering in 25; idle \(cost) % of a core"
             add(
                 all("idle.least_mib").isEmpty
