@@ -50,6 +50,48 @@ import Testing
         #expect(lines.count == 180 && Set(lines) == given)
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `who restores a backup is told what was erased since, and erases it again as that says`() async throws {
+        let host = try HubHost()
+        let folder = host.folder.path
+        var hub = try await host.start()
+        let source = try ExampleSource(in: host, name: "source", count: 30, seed: 1)
+        #expect(await source.process.waitForExit() == 0)
+        func stop() async {
+            hub.signal(SIGTERM)
+            #expect(await hub.waitForExit() == 0)
+        }
+        func restore(_ file: String, _ words: String...) async throws -> String {
+            let said = try await host.command(["restore", "\(folder)/\(file)"] + words)
+            #expect(said.status == 0, "\(said.errors)")
+            return said.lines.joined(separator: "\n")
+        }
+        func revived(_ file: String) async throws -> Revived {
+            let text = try await restore(file, "--dry-run", "--json")
+            return try JSONDecoder().decode(Report.self, from: Data(text.utf8)).revived
+        }
+        #expect(try await host.command("erase", "2", "--yes").status == 0)
+        #expect(try await host.command("backup", "\(folder)/before.sqlite").status == 0)
+        #expect(try await host.command("erase", "3", "7", "--yes").status == 0)
+        #expect(try await host.command("backup", "\(folder)/after.sqlite").status == 0)
+        await stop()
+        // What the backup does not have either does not come back.
+        #expect(try await revived("before.sqlite") == Revived(count: 2, numbers: [3, 7]))
+        #expect(try await revived("after.sqlite") == Revived(count: 0, numbers: []))
+        #expect(try await !restore("after.sqlite", "--dry-run").contains("erase"))
+        let said = try await restore("before.sqlite", "--yes")
+        #expect(said.contains("2 records that were erased since come back"), "\(said)")
+        #expect(said.contains("hub erase 3 7"), "\(said)")
+        hub = try await host.start()
+        #expect(try await host.command("erase", "3", "7", "--yes").status == 0)
+        await stop()
+    }
+
+    private struct Report: Decodable { var revived: Revived }
+    private struct Revived: Decodable, Equatable {
+        var count: Int64
+        var numbers: [Int64]
+    }
     private struct Line: Decodable { var key: String }
     private struct Account: Decodable { var wanted, delivered, pending: Int64 }
 

@@ -12,9 +12,9 @@ struct RestoreCommand: AsyncParsableCommand {
         abstract: "Put a backup in the place of the store, while the hub is stopped.",
         discussion: """
             The backup is checked from end to end first, and what the store has that the
-            backup lacks is shown. The replaced store stays beside the new one as
-            hub.sqlite.replaced-TIME. The restored store has a new epoch: what follows
-            the hub by a cursor begins again by itself.
+            backup lacks is shown, and what was erased since and comes back. The replaced
+            store stays beside the new one as hub.sqlite.replaced-TIME. The restored store
+            has a new epoch: what follows the hub by a cursor begins again by itself.
 
             An encrypted backup is decrypted by age, with the private key of --identity
             or a passphrase that age asks for. An increment is put together with those
@@ -119,13 +119,15 @@ struct RestoreReport: Encodable {
     let current: StoreSummary?
     /// Versions of records that only the replaced store has; absent where that cannot be told.
     let lost: Int64?
+    /// What was erased since the backup and comes back with it; absent where that cannot be told.
+    let revived: RevivedRecords?
     /// Why the store that would be replaced cannot be read.
     let damage: String?
     var outcome: StoreRestore.Outcome?
 
     init(file: String, target: String, plan: StoreRestore) {
         (self.file, self.target, backup, current) = (file, target, plan.backup, plan.current)
-        (lost, damage) = (plan.lost, plan.damage?.message)
+        (lost, revived, damage) = (plan.lost, plan.revived, plan.damage?.message)
     }
 
     var lines: [String] {
@@ -136,6 +138,7 @@ struct RestoreReport: Encodable {
             lines.append("store    \(target)  \(damage ?? "none yet")")
         }
         lines.append("lost     " + loss)
+        if let revived, revived.count > 0 { lines += Self.lines(of: revived) }
         guard let outcome else { return lines }
         lines.append(
             "restored. Programs that follow the hub begin again by themselves (epoch \(outcome.epoch)). Start the hub: hub run"
@@ -144,6 +147,24 @@ struct RestoreReport: Encodable {
             lines.append("the replaced store is kept as \(replaced); delete it once you need nothing of it")
         }
         return lines
+    }
+
+    /// Up to so many are named.
+    private static let named = 20
+
+    private static func lines(of revived: RevivedRecords) -> [String] {
+        let (one, count) = (revived.count == 1, NumberText.count(revived.count, "record"))
+        let again =
+            "erased   \(count) that \(one ? "was" : "were") erased since \(one ? "comes" : "come") back with this backup"
+        guard revived.count <= named else {
+            return [
+                again + "; to erase them again once the hub runs: hub erase with their numbers, which --json has"
+                    + (revived.count > RevivedRecords.most
+                        ? " (of the first \(NumberText.grouped(Int64(RevivedRecords.most))))" : "")
+            ]
+        }
+        let numbers = revived.numbers.map { "\($0)" }.joined(separator: " ")
+        return [again + "; to erase \(one ? "it" : "them") again once the hub runs: hub erase \(numbers)"]
     }
 
     private var loss: String {

@@ -12,6 +12,8 @@ public struct StoreRestore: Sendable {
     public let current: StoreSummary?
     /// Why the store cannot be read.
     public let damage: StoreError?
+    /// What the store has erased and comes back; `nil` where that cannot be told.
+    public let revived: RevivedRecords?
     private let source: StoreFile
     private let target: String
     /// What was put together of a backup that is encrypted, or one of a chain.
@@ -54,6 +56,14 @@ public struct StoreRestore: Sendable {
             current = nil
             damage = error.code == .missing ? nil : error
         }
+        revived =
+            Self.havePast(backup, current)
+            ? try RevivedRecords.between(StoreFile(target), source, head: backup.head) : nil
+    }
+
+    /// Whether a number is the same record in both.
+    private static func havePast(_ backup: StoreSummary, _ current: StoreSummary?) -> Bool {
+        current?.hub == backup.hub && current?.epoch == backup.epoch
     }
 
     /// Whether SQLite can read the backup as it is: it is neither encrypted nor one of a chain.
@@ -62,7 +72,7 @@ public struct StoreRestore: Sendable {
     /// How many versions of records the store has that are younger than the backup; `nil` where the two have no common past.
     public var lost: Int64? {
         guard let current else { return damage == nil ? 0 : nil }
-        return current.hub == backup.hub && current.epoch == backup.epoch ? max(0, current.head - backup.head) : nil
+        return Self.havePast(backup, current) ? max(0, current.head - backup.head) : nil
     }
 
     /// What became of it.
