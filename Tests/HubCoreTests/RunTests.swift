@@ -167,8 +167,10 @@ import Testing
         }
     }
 
-    private static func commanded(_ program: String = program, in folder: Folder) throws -> Setting {
-        var setting = try setting(.weekly, in: folder, program)
+    private static func commanded(
+        _ program: String = program, _ run: PluginInstance.Run = .weekly, in folder: Folder
+    ) throws -> Setting {
+        var setting = try setting(run, in: folder, program)
         setting.manifests["target"] = Manifest(
             name: "target", summary: "A target.", version: "1", reads: ["weight"],
             commands: [CommandDeclaration("refresh", help: "Asks again.")])
@@ -275,6 +277,48 @@ import Testing
             #expect(
                 late["code"].string == "deadline" && late["reason"].string?.contains("within 1500 ms") == true,
                 "\(late)")
+            try letEnd(in: folder)
+        }
+    }
+
+    @Test func `R8.18 a command to what is starting, or starts again, is given to it when it has greeted the hub`()
+        async throws
+    {
+        let folder = try Folder()
+        try await withHub(try Self.commanded(Self.program, .always, in: folder), in: folder) { hub in
+            let owner = try await hub.client()
+            func carryOut(_ peer: Peer) async throws {
+                let command = try await peer.next("a command")
+                #expect(command.verb == "COMMAND" && command.body["command"].string == "refresh", "\(command)")
+                await peer.say("OUTCOME", #"{"id":\#(command.body["id"].int ?? 0),"outcome":"done"}"#)
+                let outcome = try await owner.next("the outcome").body
+                #expect(outcome.fits(JSON(#"{"id":1,"outcome":"done"}"#)), "\(outcome)")
+            }
+            try await eventually("it is starting") { try await plugin(owner)["state"].string == "starting" }
+            await owner.say("COMMAND", Self.command)
+            // Answered in order: the command waits by now.
+            _ = try await owner.status()
+            let first = try await greet(hub)
+            try await carryOut(first)
+
+            await owner.say("COMMAND", #"{"id":9,"instance":"hub","command":"restart","args":{"instance":"target"}}"#)
+            #expect(try await first.next("STOP").verb == "STOP")
+            await owner.say("COMMAND", Self.command)
+            await first.say("BYE")
+            #expect(try await first.next().verb == "BYE", "it is given nothing more")
+            await first.close()
+            try letEnd(in: folder)
+            var said = try await owner.next("the outcome of restart").body
+            #expect(said.fits(JSON(#"{"id":9,"outcome":"done"}"#)), "\(said)")
+            let second = try await greet(hub)
+            try await carryOut(second)
+
+            // The session alone has ended.
+            _ = try await second.ask("BYE")
+            await second.close()
+            await owner.say("COMMAND", Self.command)
+            said = try await owner.next("the outcome").body
+            #expect(said.fits(JSON(#"{"id":1,"outcome":"failed","code":"absent"}"#)), "\(said)")
             try letEnd(in: folder)
         }
     }

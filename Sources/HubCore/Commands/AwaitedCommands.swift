@@ -2,7 +2,8 @@ import HubSessions
 import HubWire
 import ZeroMQ
 
-/// A command to a program that rests: the hub starts it, and gives it the command when it has greeted (R13.70).
+/// A command to a program that rests and is started for it (R13.70), or that has not greeted the hub yet (R8.18): it is given the command when
+/// it has.
 struct AwaitedCommand {
     let key: CommandKey
     let command: String
@@ -19,7 +20,7 @@ extension Commands {
     /// How long a program may take to greet the hub, and the process before it to end.
     private static let startPatience: Int64 = 60_000
 
-    /// Keeps a command for an instance that runs now and then, and has it started.
+    /// Keeps a command for an instance without a session that will have one; where it runs now and then, has it started.
     ///
     /// - Throws: where as many wait as it may have open.
     func keep(

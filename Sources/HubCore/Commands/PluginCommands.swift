@@ -16,10 +16,8 @@ extension Commands {
             guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
             guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: command) }
             let arguments = RawJSON(encoding: check.values.mapValues { $0.revealed() })
-            let isOccasional = facts.plugins.contains { $0.name == instance && $0.run != nil }
-            // One that was told to end because nothing waited for it may be at its end before it is at the command.
-            guard let plugin = outlet.runner(of: instance), !isOccasional || outlet.goesOn(plugin) else {
-                guard isOccasional else { throw CommandFailure(doesNotRun: instance) }
+            // One that was told to end may be at its end before it is at the command.
+            guard let plugin = outlet.runner(of: instance), outlet.goesOn(plugin) else {
                 return try keep(command, for: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
             }
             perform(
@@ -50,7 +48,10 @@ extension Commands {
             )
         }
         guard plugin.enabled else {
-            throw CommandFailure("absent", "[plugin.\(instance)] has enabled = false in hub.conf")
+            throw CommandFailure(
+                "absent",
+                "[plugin.\(instance)] has enabled = false in hub.conf; hub configure \(instance) --enable switches it on"
+            )
         }
         guard let commands = facts.instances[instance]?.commands else {
             throw CommandFailure(

@@ -36,13 +36,15 @@ extension Supervisor {
         }
     }
 
-    /// Starts an instance that rests, for a command (R13.70).
+    /// Starts an instance that rests, for a command (R13.70); one that is starting need not be (R8.18).
     ///
     /// - Returns: whether it has a session, or will have one if all goes well.
     func wake(_ instance: String) async -> Bool {
         guard let charge = charges[instance], !charge.isDismissed, !isStopping else { return false }
         switch charge.life.state {
-        case .starting, .running, .silent, .ending(.launch): return true
+        case .starting, .ending(.launch): return true
+        // Of what runs all the time the session alone has ended, and nothing says that there will be another.
+        case .running, .silent: return charge.schedule != nil
         case .resting, .ending(.rest):
             await handle(.run, of: instance)
             await rearm()
