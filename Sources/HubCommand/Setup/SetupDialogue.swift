@@ -65,9 +65,13 @@ struct SetupDialogue {
 
     /// What is asked of a person, and what holds where it is not said.
     private static func personal(isAlone: Bool) -> [(key: String, title: String, usual: String)] {
-        let machine = Reader.machineLocale(ProcessInfo.processInfo.environment)?.identifier ?? "en_US"
+        let machine = Reader.machineLocale(ProcessInfo.processInfo.environment)
+            .map { "\($0.identifier), this machine's" }
         let own: [(key: String, title: String, usual: String)] = [
-            ("locale", "language and region for numbers and dates, such as de_DE", "\(machine), this machine's"),
+            (
+                "locale", "language and region for numbers and dates, such as de_DE",
+                machine ?? "not said: kilograms, and dates such as 2026-03-15"
+            ),
             ("unit", "unit of weights (kg, lb or st)", "as usual in that region"),
         ]
         guard !isAlone else { return own }
