@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-// The arrays of take_v2 that a weight has; the plain INSERT is given the first four of them.
-enum { SIZE = 500, COLUMNS = 8 };
+// The arrays of take_v2 that a weight has; the plain INSERT is given the first five of them.
+enum { SIZE = 500, COLUMNS = 9 };
 static const char *hosts, *tls;
 static int takes, batches, clients;
 static long salt;
@@ -72,10 +72,11 @@ static void *client(void *argument) {
             to[1] += sprintf(to[1], "%s%ld", comma, seq);
             to[2] += sprintf(to[2], "%s%s", comma, at);
             to[3] += sprintf(to[3], "%s%.1f", comma, value);
-            to[4] += sprintf(to[4], "%sq", comma);
-            to[5] += sprintf(to[5], "%s6f1c2a9e5b7d4c3%d", comma, n);
-            to[6] += sprintf(to[6], "%sweight", comma);
-            to[7] += sprintf(to[7], "%s60", comma);
+            to[4] += sprintf(to[4], "%s\"{\\\"plugin\\\":\\\"scale\\\"}\"", comma);
+            to[5] += sprintf(to[5], "%sq", comma);
+            to[6] += sprintf(to[6], "%s6f1c2a9e5b7d4c3%d", comma, n);
+            to[7] += sprintf(to[7], "%sweight", comma);
+            to[8] += sprintf(to[8], "%s60", comma);
         }
         for (int column = 0; column < COLUMNS; column++) strcpy(to[column], "}");
     }
@@ -90,17 +91,17 @@ static void *client(void *argument) {
             const char *values[COLUMNS + 1] = {number};
             for (int column = 0; column < COLUMNS; column++) values[column + 1] = bodies[column][b];
             PGresult *r = ask(c,
-                "SELECT take_v2('k7qz2m5a', $1, NULL, i => $2, s => $3, a => $4, v => $5, k => $6, p => $7, t => $8, o => $9) ->> 'answer'", COLUMNS + 1, values);
+                "SELECT take_v2('k7qz2m5a', $1, NULL, i => $2, s => $3, a => $4, v => $5, b => $6, k => $7, p => $8, t => $9, o => $10) ->> 'answer'", COLUMNS + 1, values);
             const char *answer = PQgetvalue(r, 0, 0);
             if (strspn(answer, "s") != SIZE) fail("take_v2 answered %.40s", answer);
             PQclear(r);
         } else {
-            const char *values[] = {hub, bodies[0][b], bodies[1][b], bodies[2][b], bodies[3][b]};
+            const char *values[] = {hub, bodies[0][b], bodies[1][b], bodies[2][b], bodies[3][b], bodies[4][b]};
             PQclear(ask(c,
-                "INSERT INTO record (hub_no, ident, era, seq, changed, person_no, type_no, kind, offset_min, flags, start_at, value) "
-                "SELECT $1::int, ident, 1, seq, pg_current_xact_id()::text::bigint, 1, 1, 'q', 60, 0, at, value "
-                "FROM unnest($2::uuid[], $3::bigint[], $4::timestamptz[], $5::float8[]) AS s(ident, seq, at, value) ORDER BY ident "
-                "ON CONFLICT (hub_no, ident) DO UPDATE SET seq = EXCLUDED.seq, value = EXCLUDED.value WHERE record.seq < EXCLUDED.seq", 5, values));
+                "INSERT INTO record (hub_no, ident, era, seq, changed, person_no, type_no, kind, offset_min, flags, start_at, value, body) "
+                "SELECT $1::int, ident, 1, seq, pg_current_xact_id()::text::bigint, 1, 1, 'q', 60, 0, at, value, body "
+                "FROM unnest($2::uuid[], $3::bigint[], $4::timestamptz[], $5::float8[], $6::jsonb[]) AS s(ident, seq, at, value, body) ORDER BY ident "
+                "ON CONFLICT (hub_no, ident) DO UPDATE SET seq = EXCLUDED.seq, value = EXCLUDED.value, body = EXCLUDED.body WHERE record.seq < EXCLUDED.seq", 6, values));
         }
         PQclear(ask(c, "COMMIT", 0, NULL));
         took[(n - 1) * batches + b] = now() - begin;

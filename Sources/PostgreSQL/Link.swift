@@ -105,7 +105,7 @@ final class Link {
 
     /// Sends a statement, and returns what came of it when the server is ready for the next.
     ///
-    /// - Throws: ``PostgreSQLError``, after which the connection may be used only where it has a code that the server gave; `CancellationError`.
+    /// - Throws: ``PostgreSQLError``, after which the connection may be used only where it has a code; `CancellationError`.
     func ask(_ statement: String, _ parameters: [String?], _ doing: String, _ ticket: Ticket) throws -> Answer {
         notices = []
         guard parameters.allSatisfy({ $0?.utf8.contains(0) != true }) else {

@@ -15,7 +15,7 @@ public struct PostgreSQLError: Error, Hashable, Sendable, CustomStringConvertibl
     public let kind: Kind
     /// Where it was tried; `nil` where there were several.
     public let host: ConnectionOptions.Host?
-    /// SQLSTATE, five characters, where the server said one.
+    /// SQLSTATE, five characters, where the server said one, or would have.
     public let code: String?
     public let description: String
 
@@ -46,10 +46,10 @@ public struct PostgreSQLError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The server's sentence without what it quotes where that may be a value that it was given.
     static func withoutValues(_ message: String, code: String) -> String {
         guard code.hasPrefix("22") || code.hasPrefix("23") else { return message }
-        guard let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\""), first < last else {
+        guard let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"") else {
             return message
         }
         // From the first to the last: a value may have quotation marks of its own.
-        return message[...first] + "…" + message[last...]
+        return message[...first] + "…" + (first < last ? message[last...] : "")
     }
 }

@@ -12,7 +12,7 @@ def ident(key):
 
 def record(key, seq, value=72.5, person=ANNA, kind="q", type="weight", start="2026-03-15T06:30:05Z", **more):
     r = {"i": ident(key), "s": seq, "k": kind}
-    if kind not in "rx":
+    if kind not in ("r", "x"):
         r |= {"p": person, "t": type, "a": start, "o": 60, "v": value}
     return r | more
 
@@ -109,9 +109,9 @@ class Functions(unittest.TestCase):
         self.consent(BEN, since="2026-03-15", until="2026-03-15")
         day = dict(person=BEN)
         self.assertEqual(self.letters(
-            record("p", 1, person="unknown"), record("t", 2, type="heartRate"), record("u", 3, type="x.acme.glow"), record("k", 4, kind="z"),
+            record("p", 1, person="unknown"), record("t", 2, type="heartRate"), record("u", 3, type="x.acme.glow"), record("k", 4, kind="z"), record("n", 9, kind=None),
             record("before", 5, start="2026-03-14T22:59:59Z", **day), record("first", 6, start="2026-03-14T23:00:00Z", **day),
-            record("last", 7, start="2026-03-15T22:59:59Z", **day), record("after", 8, start="2026-03-15T23:00:00Z", **day)), "ccttcssc")
+            record("last", 7, start="2026-03-15T22:59:59Z", **day), record("after", 8, start="2026-03-15T23:00:00Z", **day)), "ccttt" "cssc")
 
     def test_two_consents_cover_what_one_of_them_covers_and_one_whose_days_are_none_covers_nothing(self):
         for n, (since, until) in enumerate((("2026-02-01", "2026-02-10"), ("2026-02-05", "2026-02-20"), ("2026-06-30", "2026-06-01")), 1):
@@ -121,6 +121,16 @@ class Functions(unittest.TestCase):
         days = ("2026-01-31", "2026-02-01", "2026-02-07", "2026-02-20", "2026-02-21", "2026-06-15")
         self.assertEqual(self.letters(*[record(d, n, type="heartRate", start=d + "T12:00:00Z") for n, d in enumerate(days, 1)]), "cssscc")
         self.assertEqual(self.letters(record("w", 9)), "s")
+
+    def test_what_leaves_one_consent_and_comes_to_another_in_one_batch_is_there(self):
+        for first in (0, 1):
+            both = [record(f"a{first}", 5 + first, kind="r"), record(f"a{first}", 5 + first, 70 + first)]
+            self.assertEqual(self.letters(both[first], both[1 - first]), "ss")
+        self.assertEqual([r[:3] for r in self.rows()], [("q", 5, 70), ("q", 6, 71)])
+
+    def test_a_consent_may_reach_to_the_last_day_that_there_is(self):
+        self.consent(BEN, until="5874897-12-31")
+        self.assertEqual(self.letters(record("a", 1, person=BEN), record("b", 2, start="infinity", person=BEN), record("c", 3, start="-infinity", person=BEN)), "ssc")
 
     def test_one_version_that_comes_twice_in_a_batch_is_one_row(self):
         self.assertEqual(self.letters(record("a", 1), record("b", 2), record("a", 1)), "sss")
@@ -377,6 +387,11 @@ class Arrays(unittest.TestCase):
                     with self.assertRaises(psycopg2.Error, msg=column) as e:
                         s.call("hub_a", TAKE_V2, "e1", 1, *whole[:n], wrong, *whole[n + 1:])
                     self.assertEqual(e.exception.pgcode, "2202E")
+            # What has no identity is no record of which there may be more.
+            self.assertEqual(s.call("hub_a", "take_v2('e1', 1, 0, NULL, NULL, NULL, p => array_fill('x'::text, ARRAY[1001]))"), {"refused": "limit"})
+            with self.assertRaises(psycopg2.Error) as e:
+                s.call("hub_a", "take_v2('e1', 1, 0, NULL, NULL, NULL, p => '{x}')")
+            self.assertEqual(e.exception.pgcode, "2202E")
             big = [record(str(n), n, w="x" * 9000) for n in range(1, 1001)]
             self.assertEqual(s.call("hub_a", TAKE_V2, "e1", 1, *columns(big)), {"refused": "limit"})
             self.assertEqual(s.call("hub_a", TAKE_V2, "e1", 1, *whole)["answer"], "ss")

@@ -1,8 +1,8 @@
--- Batches as arrays: a third less work for the leader than JSON. take_v1 stays for the plugins in the field.
+-- Batches as arrays, which PostgreSQL reads faster than JSON. take_v1 stays for the plugins in the field.
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
 
--- The day by the record's local clock; the one place that says which it is.
+-- The day by the record's local clock.
 CREATE FUNCTION local_day(moment timestamptz, offset_min smallint) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (moment AT TIME ZONE 'UTC' + coalesce(offset_min, 0) * interval '1 minute')::date
 $$;
@@ -10,23 +10,27 @@ CREATE OR REPLACE FUNCTION covers(since date, until date, moment timestamptz, of
     SELECT central.local_day(moment, offset_min) BETWEEN since AND coalesce(until, 'infinity')
 $$;
 
+-- The hub that has logged in, its row locked until the end of the transaction; take_v2 writes it at its end.
+CREATE FUNCTION sender() RETURNS hub LANGUAGE sql SET search_path = central, pg_temp AS $$ SELECT * FROM hub WHERE login = session_user FOR UPDATE $$;
+-- Why it may not give records of this epoch; null: it may.
+CREATE FUNCTION refused(h hub, epoch text) RETURNS jsonb LANGUAGE sql STABLE SET search_path = central, pg_temp AS $$
+    SELECT coalesce(refused(h), CASE WHEN NOT EXISTS (SELECT FROM era x WHERE x.hub_no = h.hub_no AND x.era = h.era AND x.epoch = refused.epoch) THEN '{"refused":"epoch"}'::jsonb END)
+$$;
+
 -- One place of all arrays is one record; an array that is null has nothing of any record.
 CREATE FUNCTION take_v2(epoch text, batch bigint, backlog bigint, i uuid[], s bigint[], k text[], n bigint[] DEFAULT NULL, p text[] DEFAULT NULL, t text[] DEFAULT NULL,
     a timestamptz[] DEFAULT NULL, e timestamptz[] DEFAULT NULL, o smallint[] DEFAULT NULL, f smallint[] DEFAULT NULL, v float8[] DEFAULT NULL, w text[] DEFAULT NULL,
     b jsonb[] DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp SET plan_cache_mode = force_generic_plan AS $$
-DECLARE h hub; present smallint; answer text; stored int; erased uuid[]; BEGIN
-    SELECT * INTO h FROM hub WHERE login = session_user FOR UPDATE;
-    IF NOT FOUND OR h.state <> 'active' THEN RETURN jsonb_build_object('refused', coalesce(h.state, 'login')); END IF;
-    IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN RETURN '{"refused":"settings"}'; END IF;
-    SELECT x.era INTO present FROM era x WHERE x.hub_no = h.hub_no AND x.epoch = take_v2.epoch;
-    IF present IS DISTINCT FROM h.era THEN RETURN '{"refused":"epoch"}'; END IF;
-    IF cardinality(i) > 1000 OR pg_column_size(ROW(i, s, k, n, p, t, a, e, o, f, v, w, b)) > 8388608 THEN RETURN '{"refused":"limit"}'; END IF;
-    IF (SELECT count(DISTINCT x) FROM unnest(ARRAY[cardinality(i), cardinality(s), cardinality(k), cardinality(n), cardinality(p), cardinality(t), cardinality(a),
-        cardinality(e), cardinality(o), cardinality(f), cardinality(v), cardinality(w), cardinality(b)]) x) > 1
-        THEN RAISE 'the arrays are not of one length' USING ERRCODE = 'array_subscript_error'; END IF;
+DECLARE h hub; refusal jsonb; lengths int[]; answer text; stored int; erased uuid[]; BEGIN
+    h := sender(); refusal := refused(h, epoch);
+    IF refusal IS NOT NULL THEN RETURN refusal; END IF;
+    lengths := ARRAY[coalesce(cardinality(i), 0), coalesce(cardinality(s), 0), coalesce(cardinality(k), 0), cardinality(n), cardinality(p), cardinality(t), cardinality(a),
+        cardinality(e), cardinality(o), cardinality(f), cardinality(v), cardinality(w), cardinality(b)];
+    IF 1000 < ANY (lengths) OR pg_column_size(ROW(i, s, k, n, p, t, a, e, o, f, v, w, b)) > 8388608 THEN RETURN '{"refused":"limit"}'; END IF;
+    IF lengths[1] <> ANY (lengths) THEN RAISE 'the arrays are not of one length' USING ERRCODE = 'array_subscript_error'; END IF;
     WITH agreed AS MATERIALIZED (
-        SELECT x.p, x.t, q.person_no, y.type_no, range_agg(daterange(c.since, c.until, '[]')) AS days
+        SELECT x.p, x.t, q.person_no, y.type_no, range_agg(daterange(c.since, nullif(c.until, '5874897-12-31'), '[]')) AS days    -- (of the last day that there is no range can say the next)
         FROM (SELECT DISTINCT u.p, u.t FROM unnest(p, t) AS u(p, t)) x JOIN person q ON q.hub_no = h.hub_no AND q.person_id = x.p JOIN type y ON y.id = x.t
         JOIN consent c ON c.hub_no = h.hub_no AND c.person_no = q.person_no AND y.type_no = ANY (c.types) AND c.withdrawn IS NULL
             AND c.since <= coalesce(c.until, 'infinity')
@@ -35,16 +39,17 @@ DECLARE h hub; present smallint; answer text; stored int; erased uuid[]; BEGIN
         SELECT r.row, r.i AS ident, r.s AS seq, nullif(r.n, r.s) AS number, r.k::"char" AS kind, c.person_no, c.type_no, d.o AS offset_min, (coalesce(r.f, 0) & 15)::smallint AS flags,
             d.a AS start_at, d.e AS end_at, d.v AS value, d.w AS word, d.b AS body,
             CASE WHEN r.k IN ('r', 'x') THEN NULL
-                WHEN r.k NOT IN ('q', 'c', 'o', 'w', 'h', 't', 'd') OR c.days IS NULL AND NOT EXISTS (SELECT FROM type y WHERE y.id = r.t) THEN 't'
-                WHEN c.days @> local_day(d.a, d.o) THEN NULL ELSE 'c' END AS wrong
+                WHEN coalesce(r.k NOT IN ('q', 'c', 'o', 'w', 'h', 't', 'd'), true) OR c.days IS NULL AND NOT EXISTS (SELECT FROM type y WHERE y.id = r.t) THEN 't'
+                WHEN c.days IS NULL THEN 'c' WHEN c.days @> local_day(d.a, d.o) THEN NULL ELSE 'c' END AS wrong
         FROM unnest(i, s, k, n, p, t, a, e, o, f, v, w, b) WITH ORDINALITY AS r(i, s, k, n, p, t, a, e, o, f, v, w, b, row)
         -- Of what was taken back or erased in the house nothing is taken but which record it is.
         LEFT JOIN LATERAL (SELECT r.p, r.t, r.a, r.e, r.o, r.v, r.w, r.b WHERE r.k NOT IN ('r', 'x')) d ON true
         LEFT JOIN agreed c ON c.p = d.p AND c.t = d.t),
-    newest AS (SELECT DISTINCT ON (ident) * FROM sent WHERE wrong IS NULL ORDER BY ident, seq DESC),
+    -- A record that leaves one consent and stays in another has one seq for both: what it is counts before that it left, here and below.
+    newest AS (SELECT DISTINCT ON (ident) * FROM sent WHERE wrong IS NULL ORDER BY ident, seq DESC, kind IN ('r', 'x')),
     done AS (
         INSERT INTO record AS x (hub_no, ident, era, seq, changed, person_no, type_no, kind, offset_min, flags, start_at, end_at, value, word, body, number)
-        SELECT h.hub_no, ident, present, seq, pg_current_xact_id()::text::bigint, person_no, type_no, kind, offset_min, flags, start_at, end_at, value, word, body, number
+        SELECT h.hub_no, ident, h.era, seq, pg_current_xact_id()::text::bigint, person_no, type_no, kind, offset_min, flags, start_at, end_at, value, word, body, number
         -- As the hub sends them, by seq and mostly by time: so two of the indices grow at their end, whose pages are then full.
         FROM newest ORDER BY row
         ON CONFLICT (hub_no, ident) DO UPDATE SET era = EXCLUDED.era, seq = EXCLUDED.seq, changed = EXCLUDED.changed, kind = EXCLUDED.kind,
@@ -55,7 +60,6 @@ DECLARE h hub; present smallint; answer text; stored int; erased uuid[]; BEGIN
             offset_min = CASE WHEN EXCLUDED.kind = 'r' THEN x.offset_min ELSE EXCLUDED.offset_min END,
             start_at = CASE WHEN EXCLUDED.kind = 'r' THEN x.start_at ELSE EXCLUDED.start_at END,
             end_at = CASE WHEN EXCLUDED.kind = 'r' THEN x.end_at ELSE EXCLUDED.end_at END
-        -- A record that leaves one consent and stays in another has one seq for both: what it is counts before that it left.
         WHERE (x.era, x.seq) < (EXCLUDED.era, EXCLUDED.seq) OR (x.era, x.seq) = (EXCLUDED.era, EXCLUDED.seq) AND x.kind = 'r' AND EXCLUDED.kind NOT IN ('r', 'x')
         RETURNING x.ident, x.seq, x.kind)          -- (xmax = 0, the usual test for a new row, is refused on a partitioned table)
     SELECT string_agg(coalesce(z.wrong, CASE WHEN d.ident IS NOT NULL THEN 's' ELSE 'h' END), '' ORDER BY z.row), (SELECT count(*) FROM done),
@@ -74,12 +78,14 @@ END $$;
 
 -- The same, of an array of JSON objects.
 CREATE OR REPLACE FUNCTION take_v1(epoch text, batch bigint, records jsonb, backlog bigint DEFAULT NULL) RETURNS jsonb
-LANGUAGE sql SECURITY DEFINER SET search_path = central, pg_temp AS $$
-    SELECT CASE WHEN jsonb_array_length(records) > 1000 OR pg_column_size(records) > 8388608 THEN '{"refused":"limit"}' ELSE (
-        SELECT take_v2(epoch, batch, backlog, array_agg(r.i), array_agg(r.s), array_agg(r.k), array_agg(r.n), array_agg(r.p), array_agg(r.t), array_agg(r.a), array_agg(r.e),
-            array_agg(r.o), array_agg(r.f), array_agg(r.v), array_agg(r.w), array_agg(r.b))
-        FROM jsonb_to_recordset(records) AS r(i uuid, s bigint, k text, p text, t text, a timestamptz, e timestamptz, o smallint, f smallint, v float8, w text, b jsonb, n bigint)) END
-$$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$ DECLARE refusal jsonb; BEGIN
+    refusal := refused(sender(), epoch);
+    IF refusal IS NOT NULL THEN RETURN refusal; END IF;
+    IF jsonb_array_length(records) > 1000 OR pg_column_size(records) > 8388608 THEN RETURN '{"refused":"limit"}'; END IF;
+    RETURN (SELECT take_v2(epoch, batch, backlog, array_agg(r.i), array_agg(r.s), array_agg(r.k), array_agg(r.n), array_agg(r.p), array_agg(r.t), array_agg(r.a),
+            array_agg(r.e), array_agg(r.o), array_agg(r.f), array_agg(r.v), array_agg(r.w), array_agg(r.b))
+        FROM jsonb_to_recordset(records) AS r(i uuid, s bigint, k text, p text, t text, a timestamptz, e timestamptz, o smallint, f smallint, v float8, w text, b jsonb, n bigint));
+END $$;
 
 -- What there is to call.
 CREATE FUNCTION serves() RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
