@@ -248,7 +248,7 @@ import Testing
                 #expect(done.fits(JSON(#"{"instance":"fails","state":"quarantined","ended":false}"#)))
             }
             for (name, words) in [
-                ("off", "is disabled; write enabled = true"), ("away", "on another machine"),
+                ("off", "has enabled = false in hub.conf; hub configure off --enable"), ("away", "on another machine"),
                 ("fials", "did you mean fails?"),
             ] {
                 let refused = try await peer.command("restart", "{\"instance\":\"\(name)\"}").body

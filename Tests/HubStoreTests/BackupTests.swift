@@ -153,6 +153,71 @@ import Testing
 
     // MARK: - Restore
 
+    private func carryOutErasure(_ store: Store) async throws {
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await store.finishErasure())
+    }
+
+    @Test
+    func `a restore tells what was erased since, what was to be, and who was forgotten, as far as that can be read`()
+        async throws
+    {
+        let store = try folder.open()
+        let anna = try #require(try await store.ensurePersons(["anna", "ben"], recordedAt: 1).first)
+        _ = try await store.put(try (1...20).map { .sample(try sample("k\($0)")) }, .person(anna))
+        func erase(_ numbers: [Int64]) async throws {
+            _ = try await store.beginErasure(of: .numbers(numbers), removingCopies: false)
+        }
+        try await erase([2])
+        try await carryOutErasure(store)
+        _ = try StoreFile(folder.store).backUp(to: target)
+        _ = try await store.put(try (21...25).map { .sample(try sample("k\($0)")) }, .person(anna))
+        // Of those that the backup has, and one that it does not.
+        try await erase([3, 7, 24])
+        try await carryOutErasure(store)
+        var query = RecordQuery()
+        query.persons = [.person("ben")]
+        _ = try await store.beginErasure(of: .matching(query), forgetting: "ben", removingCopies: false)
+        try await carryOutErasure(store)
+        // Chosen, and the hub ended before it was done.
+        try await erase([11])
+        try store.close()
+
+        let revived = try #require(try StoreRestore(of: target, to: folder.store).revived)
+        #expect(revived.numbers == [3, 7, 11] && revived.records == 3 && revived.persons == ["ben"])
+        #expect(
+            await failure { _ = try StoreRestore(of: target, to: folder.store, progress: { _ in false }) }?.code
+                == .interrupted)
+        // Another past: a number may be another record.
+        let restored = try StoreRestore(of: target, to: folder.store)
+        _ = try restored.carryOut(keepingAs: "replaced")
+        #expect(try StoreRestore(of: target, to: folder.store).revived == nil)
+    }
+
+    @Test func `a store that is damaged where it says what was erased is replaced all the same`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try (1...3_000).map { .sample(try sample("k\($0)")) })
+        _ = try StoreFile(folder.store).backUp(to: target)
+        _ = try await store.beginErasure(of: .numbers(Array(1...1_000)), removingCopies: false)
+        try await carryOutErasure(store)
+        try store.close()
+        #expect(try StoreRestore(of: target, to: folder.store).revived?.records == 1_000)
+        let pages = try await DatabaseQueue(path: folder.store).read { db in
+            try UInt64.fetchAll(
+                db, sql: "SELECT pageno FROM dbstat WHERE name = 'erased' AND pagetype = 'leaf' ORDER BY pageno")
+        }
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
+        for page in pages {
+            try file.seek(toOffset: (page - 1) * 4_096)
+            try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
+        }
+        try file.close()
+        let restore = try StoreRestore(of: target, to: folder.store)
+        #expect(restore.revived == nil && restore.lost != nil && restore.damage == nil)
+        _ = try restore.carryOut(keepingAs: "replaced")
+        #expect(try StoreFile(folder.store).summary().head == 3_000)
+    }
+
     @Test func `a restored store is the backup with a new epoch, and the replaced one stays whole`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<100).map { Record.sample(try sample("k\($0)")) })

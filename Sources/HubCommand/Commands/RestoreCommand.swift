@@ -1,6 +1,7 @@
-import HealthText
 import ArgumentParser
+import Files
 import Foundation
+import HealthText
 import HubClient
 import HubCore
 import HubSettings
@@ -12,9 +13,11 @@ struct RestoreCommand: AsyncParsableCommand {
         abstract: "Put a backup in the place of the store, while the hub is stopped.",
         discussion: """
             The backup is checked from end to end first, and what the store has that the
-            backup lacks is shown, and what was erased since and comes back. The replaced
-            store stays beside the new one as hub.sqlite.replaced-TIME. The restored store
-            has a new epoch: what follows the hub by a cursor begins again by itself.
+            backup lacks is shown, and what it has erased since and the backup brings
+            back, with the commands that erase it again; not where one of the two was
+            restored since. The replaced store stays beside the new one as
+            hub.sqlite.replaced-TIME. The restored store has a new epoch: what follows the
+            hub by a cursor begins again by itself.
 
             An encrypted backup is decrypted by age, with the private key of --identity
             or a passphrase that age asks for. An increment is put together with those
@@ -92,6 +95,15 @@ struct RestoreCommand: AsyncParsableCommand {
                 return !interruption.isOver
             }
         }
+        if let list = report.list, let numbers = report.revived?.numbers {
+            let text = numbers.map { "\($0)\n" }.joined()
+            do throws(FileError) {
+                try PrivateFile.write(Array(text.utf8), to: list, forOwnerOf: files.store)
+            } catch {
+                throw Failure(
+                    .system, "restored; \(list), the numbers of what was erased and is back, was not written: \(error)")
+            }
+        }
         try print(report)
     }
 
@@ -119,8 +131,8 @@ struct RestoreReport: Encodable {
     let current: StoreSummary?
     /// Versions of records that only the replaced store has; absent where that cannot be told.
     let lost: Int64?
-    /// What was erased since the backup and comes back with it; absent where that cannot be told.
-    let revived: RevivedRecords?
+    /// What was erased since the backup and comes back with it; absent where there is no store, or it cannot be told.
+    let revived: RevivedErasures?
     /// Why the store that would be replaced cannot be read.
     let damage: String?
     var outcome: StoreRestore.Outcome?
@@ -138,7 +150,7 @@ struct RestoreReport: Encodable {
             lines.append("store    \(target)  \(damage ?? "none yet")")
         }
         lines.append("lost     " + loss)
-        if let revived, revived.count > 0 { lines += Self.lines(of: revived) }
+        lines += erasures
         guard let outcome else { return lines }
         lines.append(
             "restored. Programs that follow the hub begin again by themselves (epoch \(outcome.epoch)). Start the hub: hub run"
@@ -149,22 +161,40 @@ struct RestoreReport: Encodable {
         return lines
     }
 
-    /// Up to so many are named.
+    /// Up to so many numbers stand in the text; more go into a file.
     private static let named = 20
 
-    private static func lines(of revived: RevivedRecords) -> [String] {
-        let (one, count) = (revived.count == 1, NumberText.count(revived.count, "record"))
-        let again =
-            "erased   \(count) that \(one ? "was" : "were") erased since \(one ? "comes" : "come") back with this backup"
-        guard revived.count <= named else {
-            return [
-                again + "; to erase them again once the hub runs: hub erase with their numbers, which --json has"
-                    + (revived.count > RevivedRecords.most
-                        ? " (of the first \(NumberText.grouped(Int64(RevivedRecords.most))))" : "")
-            ]
+    /// Where the numbers of what comes back are written, one in each line.
+    var list: String? {
+        guard let revived, revived.records > Self.named, let replaced = outcome?.replaced else { return nil }
+        return replaced + ".erased"
+    }
+
+    /// What is erased and comes back, and how it goes again.
+    private var erasures: [String] {
+        guard let revived else {
+            return current == nil
+                ? [] : ["erased   " + (lost == nil ? untold : "cannot be told: the store cannot be read so far")]
         }
-        let numbers = revived.numbers.map { "\($0)" }.joined(separator: " ")
-        return [again + "; to erase \(one ? "it" : "them") again once the hub runs: hub erase \(numbers)"]
+        guard !revived.isEmpty else { return [] }
+        var words: [String] = []
+        var commands = revived.persons.map { "hub erase --forget \($0)" }
+        if revived.records > 0 { words.append(NumberText.count(revived.records, "record")) }
+        words += revived.persons.map { "the name \($0)" }
+        if let list {
+            commands.append("xargs -n 1000 hub erase --yes < \(list)")
+        } else if revived.records > Self.named {
+            commands.append(
+                "hub erase with the numbers, which the restore writes into a file beside the replaced store")
+        } else if revived.records > 0 {
+            commands.append("hub erase \(revived.numbers.map { "\($0)" }.joined(separator: " "))")
+        }
+        return ["erased   since this backup, and back with it: \(words.joined(separator: ", "))"]
+            + commands.map { "         to erase it again once the hub runs: \($0)" }
+    }
+
+    private var untold: String {
+        "cannot be told: the store \(damage == nil ? "and the backup have no common past" : "cannot be read")"
     }
 
     private var loss: String {
@@ -175,8 +205,7 @@ struct RestoreReport: Encodable {
             return
                 "\(NumberText.count(count, "version")) of records, sequence \(NumberText.grouped(backup.head + 1)) to \(NumberText.grouped(backup.head + count))\(since)"
         case nil:
-            return
-                "cannot be told: the store \(damage == nil ? "and the backup have no common past" : "cannot be read")"
+            return untold
         }
     }
 }

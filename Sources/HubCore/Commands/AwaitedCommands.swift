@@ -40,7 +40,8 @@ extension Commands {
                             "deadline", "\(instance) has not greeted the hub within \(wait) ms; nothing was done")
                         : CommandFailure(
                             "absent",
-                            "\(instance) was started and has not greeted the hub; hub logs \(instance) may say why")
+                            "\(instance) has not greeted the hub within \(wait / 1_000) s; hub logs \(instance) may say why"
+                        )
                 }
             }
         }
@@ -114,6 +115,12 @@ extension Commands {
 }
 
 extension CommandFailure {
+    init(disabled instance: String, _ code: String) {
+        self.init(
+            code,
+            "[plugin.\(instance)] has enabled = false in hub.conf; hub configure \(instance) --enable switches it on")
+    }
+
     init(doesNotRun instance: String) {
         self.init("absent", "\(instance) does not run now; hub status says why, and what to do")
     }

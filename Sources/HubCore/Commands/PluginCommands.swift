@@ -47,12 +47,7 @@ extension Commands {
                 "COMMAND.instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists them")"
             )
         }
-        guard plugin.enabled else {
-            throw CommandFailure(
-                "absent",
-                "[plugin.\(instance)] has enabled = false in hub.conf; hub configure \(instance) --enable switches it on"
-            )
-        }
+        guard plugin.enabled else { throw CommandFailure(disabled: instance, "absent") }
         guard let commands = facts.instances[instance]?.commands else {
             throw CommandFailure(
                 "absent", "what \(instance) can do is not known: \(plugin.lastError ?? "its program did not say")")

@@ -30,6 +30,10 @@ struct ReleasePlugin: OwnCommand {
 extension CommandFailure {
     /// The hub has no process of that instance to start: why, and what to do.
     init(cannotStart instance: String, _ plugins: [PluginStatus]) {
+        if plugins.contains(where: { $0.name == instance && !$0.enabled }) {
+            self.init(disabled: instance, "plugin")
+            return
+        }
         let names = plugins.map(\.name).sorted()
         let reason =
             switch plugins.first(where: { $0.name == instance }) {
@@ -37,8 +41,6 @@ extension CommandFailure {
                 "hub.conf has no [plugin.\(instance.prefix(64))]; "
                     + (nearestName(to: instance, among: names).map { "did you mean \($0)?" }
                         ?? (names.isEmpty ? "it has none" : "it has \(names.joined(separator: ", "))"))
-            case let plugin? where !plugin.enabled:
-                "\(instance) is disabled; write enabled = true below [plugin.\(instance)] of hub.conf, then hub apply"
             case let plugin? where plugin.remote == true:
                 "\(instance) runs on another machine, or under another service manager (remote = true): start it there"
             case let plugin?: "\(instance) cannot be started: \(plugin.advice ?? "the hub is starting or stopping")"

@@ -90,6 +90,9 @@ extension Door {
         switch report?.state {
         case nil, .stopped, .waiting, .quarantined, .failed, .finished:
             parts.commands.assumeIsolated { $0.cannotStart(instance) }
+        // Its session was over before the supervisor heard that it had begun.
+        case .silent where facts.plugins.contains { $0.name == instance && $0.run == nil }:
+            parts.commands.assumeIsolated { $0.cannotStart(instance) }
         default: break
         }
     }

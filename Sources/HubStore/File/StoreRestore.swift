@@ -12,8 +12,8 @@ public struct StoreRestore: Sendable {
     public let current: StoreSummary?
     /// Why the store cannot be read.
     public let damage: StoreError?
-    /// What the store has erased and comes back; `nil` where that cannot be told.
-    public let revived: RevivedRecords?
+    /// What the store has erased and comes back; `nil` where the two have no common past, or the store cannot be read so far.
+    public let revived: RevivedErasures?
     private let source: StoreFile
     private let target: String
     /// What was put together of a backup that is encrypted, or one of a chain.
@@ -56,9 +56,17 @@ public struct StoreRestore: Sendable {
             current = nil
             damage = error.code == .missing ? nil : error
         }
-        revived =
-            Self.havePast(backup, current)
-            ? try RevivedRecords.between(StoreFile(target), source, head: backup.head) : nil
+        guard Self.havePast(backup, current) else {
+            revived = nil
+            return
+        }
+        do throws(StoreError) {
+            revived = try RevivedErasures.between(StoreFile(target), source, head: backup.head, progress)
+        } catch {
+            if error.code == .interrupted { throw error }
+            // The backup was read from end to end: what is damaged is the store, for which one is restored.
+            revived = nil
+        }
     }
 
     /// Whether a number is the same record in both.

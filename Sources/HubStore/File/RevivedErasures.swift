@@ -1,0 +1,81 @@
+import GRDB
+
+/// What a store has erased since a backup was made, or has begun to: who restores the backup has it again.
+public struct RevivedErasures: Codable, Hashable, Sendable {
+    public var records: Int64 = 0
+    /// Their numbers, at most ``most``.
+    public var numbers: [Int64] = []
+    /// Persons who were forgotten, by the names that they have again.
+    public var persons: [String] = []
+
+    public static let most = 1_000_000
+
+    public var isEmpty: Bool { records == 0 && persons.isEmpty }
+
+    /// - Parameters:
+    ///   - store: which has erased it.
+    ///   - backup: of the same hub and epoch, so that a number is the same record in both.
+    ///   - head: the newest sequence in the backup.
+    ///   - progress: as in `StoreFile.backUp`.
+    static func between(
+        _ store: StoreFile, _ backup: StoreFile, head: Int64, _ progress: (CopyProgress) -> Bool
+    ) throws(StoreError) -> RevivedErasures {
+        try backup.read("look for what was erased in") { backup in
+            try store.read("look for what was erased in") { store in
+                var revived = RevivedErasures()
+                // A store of before there was erasing has erased nothing.
+                guard try store.tableExists("erased") else { return revived }
+                let copy = try Backup(backup)
+                let erased = try Int64.fetchCursor(store, sql: try numbers(in: store), arguments: [head])
+                while let number = try erased.next() {
+                    guard progress(CopyProgress(done: number, total: head)) else {
+                        throw StoreError(.interrupted, "ended on request; nothing was done")
+                    }
+                    guard try copy.has(number) else { continue }
+                    revived.records += 1
+                    if revived.numbers.count < most { revived.numbers.append(number) }
+                }
+                for person in try Int64.fetchAll(store, sql: "SELECT id FROM person WHERE erased = 1 ORDER BY id") {
+                    if let name = try copy.name(of: person) { revived.persons.append(name) }
+                }
+                return revived
+            }
+        }
+    }
+
+    /// The numbers of what was erased, or chosen to be.
+    ///
+    /// What a rule of retention has removed has no row any more, and goes again by the rule.
+    private static func numbers(in store: Database) throws -> String {
+        var sets = [
+            "SELECT number FROM erased", "SELECT number FROM erasure_record WHERE (SELECT stage FROM erasure) > 0",
+        ]
+        if try store.tableExists("erasure_fault") { sets.append("SELECT number FROM erasure_fault") }
+        return """
+            SELECT number FROM (\(sets.joined(separator: " UNION "))) AS e WHERE number <= ?1 AND (
+                EXISTS (SELECT 1 FROM sample WHERE sample.number = e.number)
+                OR EXISTS (SELECT 1 FROM day WHERE day.number = e.number)) ORDER BY number
+            """
+    }
+
+    /// What the backup still has.
+    private struct Backup {
+        private let record: Statement
+        private let person: Statement
+
+        init(_ db: Database) throws {
+            let knowsErasing = try db.tableExists("erased")
+            record = try db.makeStatement(
+                sql: """
+                    SELECT (EXISTS (SELECT 1 FROM sample WHERE number = n) OR EXISTS (SELECT 1 FROM day WHERE number = n))
+                    \(knowsErasing ? "AND NOT EXISTS (SELECT 1 FROM erased WHERE number = n)" : "") FROM (SELECT ?1 AS n)
+                    """)
+            person = try db.makeStatement(
+                sql: "SELECT name FROM person WHERE id = ?1 \(knowsErasing ? "AND erased IS NULL" : "")")
+        }
+
+        func has(_ number: Int64) throws -> Bool { try Bool.fetchOne(record, arguments: [number]) ?? false }
+
+        func name(of id: Int64) throws -> String? { try String.fetchOne(person, arguments: [id]) }
+    }
+}
