@@ -30,7 +30,7 @@ DECLARE h hub; refusal jsonb; lengths int[]; answer text; stored int; erased uui
     IF 1000 < ANY (lengths) OR pg_column_size(ROW(i, s, k, n, p, t, a, e, o, f, v, w, b)) > 8388608 THEN RETURN '{"refused":"limit"}'; END IF;
     IF lengths[1] <> ANY (lengths) THEN RAISE 'the arrays are not of one length' USING ERRCODE = 'array_subscript_error'; END IF;
     WITH agreed AS MATERIALIZED (
-        SELECT x.p, x.t, q.person_no, y.type_no, range_agg(daterange(c.since, nullif(c.until, '5874897-12-31'), '[]')) AS days    -- (of the last day that there is no range can say the next)
+        SELECT x.p, x.t, q.person_no, y.type_no, range_agg(daterange(c.since, nullif(c.until, '5874897-12-31'), '[]')) AS days    -- (a range to the last day that there is would have to name the next)
         FROM (SELECT DISTINCT u.p, u.t FROM unnest(p, t) AS u(p, t)) x JOIN person q ON q.hub_no = h.hub_no AND q.person_id = x.p JOIN type y ON y.id = x.t
         JOIN consent c ON c.hub_no = h.hub_no AND c.person_no = q.person_no AND y.type_no = ANY (c.types) AND c.withdrawn IS NULL
             AND c.since <= coalesce(c.until, 'infinity')
