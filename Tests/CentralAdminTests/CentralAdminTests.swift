@@ -27,7 +27,8 @@ struct CentralAdminTests {
         #expect(names == Migrations.all.map { "\($0.name).sql" })
         for migration in Migrations.all {
             let text = try Data(contentsOf: schema.appending(path: "\(migration.name).sql"))
-            #expect(Array(text) == migration.text)
+            let isSame = Array(text) == migration.text
+            #expect(isSame, "\(migration.name).sql is another than the program has")
         }
     }
 }

@@ -367,7 +367,7 @@ import Testing
             let done = try await peer.command("release", #"{"instance":"fails"}"#).body["result"]
             #expect(done["released"].truth == true)
             try await quarantined(4)
-            for (name, words) in [("off", "is disabled"), ("fials", "did you mean fails")] {
+            for (name, words) in [("off", "hub configure off --enable"), ("fials", "did you mean fails")] {
                 let refused = try await peer.command("release", "{\"instance\":\"\(name)\"}").body
                 #expect(refused["outcome"].string == "failed" && refused["reason"].string?.contains(words) == true)
             }
