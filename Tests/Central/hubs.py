@@ -173,12 +173,11 @@ def ident(record):
     return str(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16]))
 
 
-def judge(house, incarnation=1):
-    """What of the hub's store the centre has not, or has otherwise; what it has beside; receipts that are not true.
-
-    incarnation: of the centre; a batch of an earlier one need not be known there any more, as its records need not have come by it."""
+def judge(house):
+    """What of the hub's store the centre has not, or has otherwise; what it has beside; receipts that are not true: a batch of an earlier
+    incarnation of the centre need not be known there any more, as its records need not have come by it."""
     have = eventually("the hub's records", lambda: records(house))
-    there, hub_no, batch = eventually("the centre's records", lambda: centre(house))
+    there, hub_no, batch, incarnation = eventually("the centre's records", lambda: centre(house))
     lost = wrong = untrue = 0
     # Of what was erased in the house it has no identity any more, but as many as the centre.
     nameless = [r for r in have if r["key"].startswith("~erased-")]
@@ -208,13 +207,13 @@ def judge(house, incarnation=1):
 
 
 def centre(house):
-    """What it has of the house, on whichever host leads now; the house's number and its newest batch."""
+    """What it has of the house, on whichever host leads now; the house's number and its newest batch, and the centre's incarnation."""
     n = subprocess.run([f"{HERE}/cluster", "leader"], capture_output=True, text=True).stdout.strip()
     c = psycopg2.connect(host=f"{args.folder}/n{n}", user="postgres", dbname="central")
     with c, c.cursor() as k:
         k.execute("SELECT ident::text, seq, kind::text, value, extract(epoch FROM start_at)::bigint FROM central.record JOIN central.hub USING (hub_no) WHERE login = %s", (house.login,))
         there = {i: rest for i, *rest in k.fetchall()}
-        k.execute("SELECT hub_no, batch FROM central.hub WHERE login = %s", (house.login,))
+        k.execute("SELECT hub_no, batch, (SELECT max(no) FROM central.incarnation) FROM central.hub WHERE login = %s", (house.login,))
         got = there, *k.fetchone()
     c.close()
     return got
