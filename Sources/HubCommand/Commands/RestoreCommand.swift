@@ -100,8 +100,10 @@ struct RestoreCommand: AsyncParsableCommand {
             do throws(FileError) {
                 try PrivateFile.write(Array(text.utf8), to: list, forOwnerOf: files.store)
             } catch {
+                // It is restored: what became of it is said all the same.
+                try print(report)
                 throw Failure(
-                    .system, "restored; \(list), the numbers of what was erased and is back, was not written: \(error)")
+                    .system, "\(list), the numbers of what was erased and is back, was not written: \(error)")
             }
         }
         try print(report)
@@ -182,7 +184,9 @@ struct RestoreReport: Encodable {
         if revived.records > 0 { words.append(NumberText.count(revived.records, "record")) }
         words += revived.persons.map { "the name \($0)" }
         if let list {
-            commands.append("xargs -n 1000 hub erase --yes < \(list)")
+            let left = revived.records - Int64(revived.numbers.count)
+            commands.append(
+                "xargs -n 1000 hub erase --yes < \(list)" + (left > 0 ? ", and \(NumberText.grouped(left)) more" : ""))
         } else if revived.records > Self.named {
             commands.append(
                 "hub erase with the numbers, which the restore writes into a file beside the replaced store")
