@@ -31,9 +31,10 @@ import Testing
 
     @Test func `the lamps are words, and what means nothing is a dash`() throws {
         let last = try #require(LocalTime.text("2026-03-15T06:30:05Z"))
-        let text = StatusText(try status(plugins: plugin(#""alive":true,"fresh":false"#)), colours: false)
+        let text = StatusText(try status(plugins: plugin(#""alive":true,"fresh":false"#)), all: true, colours: false)
         #expect(
             text.lines == [
+                "All well", "",
                 "hub      0.1.0, up 2 h 5 min, 20 MiB",
                 "records  1,040 records, newest k7qz2m5a-1042",
                 "store    /d/hub.sqlite  ok",
@@ -46,6 +47,36 @@ import Testing
                 "ACCOUNT      RECEIVED  STORED  NEW VERSIONS  RETRACTIONS  DUPLICATES  REJECTED",
                 "ihealth-hs3        20      17             0            0           3         0",
             ])
+    }
+
+    @Test func `the status of a hub begins with whether all is well, and shows what is disabled only on request`()
+        throws
+    {
+        let disabled =
+            #"{"state":"disabled","name":"exist","kind":"exist","enabled":false,"restarts":0,"records":0,"sessions":0,"alive":false}"#
+        let well = try status(plugins: plugin(#""alive":true,"fresh":false"#) + "," + disabled)
+        let text = StatusText(well, colours: false).lines
+        #expect(text[0] == "All well")
+        #expect(!text.contains { $0.hasPrefix("exist") } && text.contains("1 plugin not enabled (hub status --all)"))
+        #expect(!text.contains { $0.hasPrefix("door") || $0.hasPrefix("ACCOUNT") })
+        #expect(StatusText(well, all: true, colours: false).lines.contains { $0.hasPrefix("exist") })
+
+        var waiting = well
+        waiting.inbox = 2
+        #expect(StatusText(waiting, colours: false).lines[0] == "All well; 2 records in the inbox (hub inbox)")
+    }
+
+    @Test func `the first line of a status names the first problem, its remedy and how many others there are`() throws {
+        let crashed = plugin(
+            #""alive":false,"lastError":"exited with code 3","advice":"exited with code 3; see hub logs ihealth-hs3""#,
+            state: "failed")
+        #expect(
+            StatusText(try status(plugins: crashed), colours: false).lines[0]
+                == "Not well: ihealth-hs3: exited with code 3; see hub logs ihealth-hs3")
+        let full = try status(plugins: crashed, store: #"{"path":"/d/hub.sqlite","state":"full","error":"no room"}"#)
+        #expect(
+            StatusText(full, colours: false).lines[0]
+                == "Not well: the store is full: no room (and 1 other problem, below)")
     }
 
     @Test func `after another start of the hub its records count on, and what is known since then alone says so`()
@@ -64,7 +95,7 @@ import Testing
         var status = try status(plugins: "")
         status.accounts[0].instance = "hub"
         #expect(
-            StatusText(status, colours: false).lines.last
+            StatusText(status, all: true, colours: false).lines.last
                 == "hub: what was done by hand, and a retraction for each person or type that a record has left")
     }
 
@@ -198,7 +229,7 @@ import Testing
     @Test func `what is right is counted`() {
         let report = report("[person.me]\n[plugin.a]\n[plugin.b]\nenabled = false\n")
         #expect(report.ok)
-        #expect(report.lines == ["ok: 1 person, 1 plugin"])
+        #expect(report.lines == ["hub.conf: ok, 1 person, 1 plugin"])
     }
 
     @Test func `why a program did not answer is shown with what follows from it`() {
@@ -212,7 +243,7 @@ import Testing
         #expect(report.lines.count == 3)
         #expect(report.lines[0].hasPrefix("hub.conf:2: [plugin.a] "))
         #expect(report.lines[1] == "plugin a: /bin/hub-a --describe did not print a manifest")
-        #expect(report.lines[2] == "1 error")
+        #expect(report.lines[2] == "hub.conf: 1 error")
     }
 
     @Test func `why a program cannot be asked stands once, at its line`() throws {
@@ -225,7 +256,7 @@ import Testing
         let report = CheckReport(file: "hub.conf", loaded, faults: ["a": reason, "b": reason])
         #expect(
             report.lines == [
-                "hub.conf:2: [plugin.a] executable = \"hub-a\": \(reason)", "plugin b: \(reason)", "1 error",
+                "hub.conf:2: [plugin.a] executable = \"hub-a\": \(reason)", "plugin b: \(reason)", "hub.conf: 1 error",
             ])
     }
 
@@ -235,7 +266,7 @@ import Testing
         #expect(report.lines.count == 3)
         #expect(report.lines[0].hasPrefix("hub.conf:2: [hub] log_level"))
         #expect(report.lines[1] == "hub.conf:4: [person.me] heigth: unknown key; did you mean height?")
-        #expect(report.lines[2] == "2 errors")
+        #expect(report.lines[2] == "hub.conf: 2 errors")
         #expect(try JSON.line(report).contains(#""errors":2"#))
     }
 }

@@ -8,10 +8,14 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "How the hub and its plugins are.",
         discussion: """
+            The first line says whether all is well, or what is wrong and what to do.
+
             Three lamps per plugin: alive (it runs and talks to the hub), fresh (it gave a
             record within the last day) and delivering (what it shall have, it has got).
-            A lamp shows - where it means nothing. Below the table there is a line for each
-            plugin with which something is wrong: what it is, and the command to say next.
+            A lamp shows - if it means nothing. Below the table there is a line for each
+            plugin with which something is wrong: what it is, and the command to run next.
+            --all adds disabled plugins, addresses, ids, and what each plugin gave and each
+            sink received.
 
             States: running, starting, restarting (in so many seconds), silent (its process
             lives without a word), quarantined (crashed too often; see hub release), failed
@@ -21,6 +25,7 @@ struct StatusCommand: ParsableCommand {
 
             Examples:
               hub status
+              hub status --all
               eval "$(hub status --env)"              sets HUB_DOOR and HUB_FEED
               hub status --json | jq .records
               hub status > /dev/null || echo 'look at the hub'
@@ -33,6 +38,8 @@ struct StatusCommand: ParsableCommand {
             """)
 
     @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "Also disabled plugins, addresses, ids and the accounts of plugins and sinks.")
+    var all = false
     @Flag(help: "One JSON document, as the hub gives it.")
     var json = false
     @Flag(help: "Two lines for eval: export HUB_DOOR=… and export HUB_FEED=….")
@@ -59,7 +66,7 @@ struct StatusCommand: ParsableCommand {
         if json {
             try Output.json(answer.text)
         } else {
-            for line in StatusText(status, colours: Terminal.hasColours).lines { try Output.print(line) }
+            for line in StatusText(status, all: all, colours: Terminal.hasColours).lines { try Output.print(line) }
         }
         if !StatusText.isWell(status) { throw ExitCode(HubExit.notWell.rawValue) }
     }

@@ -6,35 +6,67 @@ import HubCore
 struct StatusText {
     private let status: HubStatus
     private let colours: Bool
+    /// Whether disabled plugins, addresses, ids and the accounts of plugins and sinks are shown too.
+    private let showsAll: Bool
 
-    init(_ status: HubStatus, colours: Bool) {
-        (self.status, self.colours) = (status, colours)
+    init(_ status: HubStatus, all: Bool = false, colours: Bool) {
+        (self.status, showsAll, self.colours) = (status, all, colours)
     }
 
-    /// Whether nothing needs a person's attention: the store works, and every enabled plugin is alive, or done, delivers, is logged in where
-    /// it wants to be, and tells of no error that is not over.
+    /// Whether nothing needs a person's attention: the store works, and every enabled plugin is alive, or done, delivers, is logged in
+    /// if it wants to be, and reports no error that is not over.
     ///
     /// A scale that was not used since yesterday is not fresh, and yet well; so is one that warns.
-    static func isWell(_ status: HubStatus) -> Bool {
-        status.store.state == "ok" && status.store.warning == nil && status.endpoints.tcpFault == nil
-            && status.plugins.allSatisfy { plugin in
-                !plugin.enabled
-                    || (plugin.alive || plugin.state == .finished || plugin.state == .resting)
-                        && plugin.delivering != false
-                        && plugin.isFallback != true && plugin.tokens?.contains(where: \.needsLogIn) != true
-                        && plugin.hasError != true
-                        && !status.devices.contains { $0.instance == plugin.name && $0.lastErrorSeverity == "error" }
-            }
+    static func isWell(_ status: HubStatus) -> Bool { problems(status).isEmpty }
+
+    /// One sentence for each thing that needs a person's attention, the store first.
+    static func problems(_ status: HubStatus) -> [String] {
+        var problems: [String] = []
+        let store = status.store
+        if store.state != "ok" {
+            problems.append("the store is \(store.state)" + (store.error.map { ": \($0)" } ?? ""))
+        } else if let warning = store.warning {
+            problems.append("the store: \(warning)")
+        }
+        if let fault = status.endpoints.tcpFault { problems.append("the network door is closed: \(fault)") }
+        return problems + status.plugins.compactMap { problem(of: $0, status) }
+    }
+
+    /// What is wrong with a plugin, and what to do; `nil` if it is well.
+    private static func problem(of plugin: PluginStatus, _ status: HubStatus) -> String? {
+        guard plugin.enabled else { return nil }
+        let isUp = plugin.alive || plugin.state == .finished || plugin.state == .resting
+        let device = status.devices.first { $0.instance == plugin.name && $0.lastErrorSeverity == "error" }
+        let token = plugin.tokens?.first(where: \.needsLogIn)
+        guard
+            !isUp || plugin.delivering == false || plugin.isFallback == true || token != nil
+                || plugin.hasError == true || device != nil
+        else { return nil }
+        let sink = status.sinks.first { $0.instance == plugin.name && !$0.isWell && $0.note != nil }
+        let reason =
+            plugin.advice ?? token?.advice ?? plugin.lastError ?? device?.lastError ?? sink?.note
+            ?? (isUp ? "it does not deliver" : "it is \(plugin.state.rawValue)")
+        return "\(plugin.name): \(reason)"
     }
 
     var lines: [String] {
-        var lines = head + [""] + plugins + advice
+        var lines = [summary, ""] + head + [""] + plugins + advice
         if !status.devices.isEmpty { lines += [""] + DeviceText.lines(status.devices, colours: colours) }
         let logIns = logIns
         if !logIns.isEmpty { lines += [""] + logIns }
-        if !status.accounts.isEmpty { lines += [""] + accounts }
-        if !status.sinks.isEmpty { lines += [""] + sinks }
+        if showsAll, !status.accounts.isEmpty { lines += [""] + accounts }
+        if !status.sinks.isEmpty { lines += sinks }
         return lines.map { LocalTime.inSentence($0) }
+    }
+
+    /// Whether all is well, or the gravest problem and how many there are.
+    private var summary: String {
+        let problems = StatusText.problems(status)
+        let waiting = (status.inbox ?? 0) + (status.implausible ?? 0)
+        let inbox = waiting > 0 ? "; \(NumberText.count(waiting, "record")) in the inbox (hub inbox)" : ""
+        guard let first = problems.first else { return Shade.good.paint("All well", colours) + inbox }
+        let others = problems.count > 1 ? " (and \(NumberText.count(problems.count - 1, "other problem")), below)" : ""
+        return Shade.bad.paint("Not well", colours) + ": \(first)\(others)"
     }
 
     private var head: [String] {
@@ -60,10 +92,10 @@ struct StatusText {
         var lines = [
             "hub      \(status.version), up \(NumberText.duration(seconds: status.uptime)), "
                 + "\(NumberText.grouped(status.residentBytes / (1 << 20))) MiB",
-            "records  \(records), newest \(status.epoch)-\(status.head)", storeLine,
-            "door     \(status.endpoints.door)", "feed     \(status.endpoints.feed)",
+            "records  \(records)" + (showsAll ? ", newest \(status.epoch)-\(status.head)" : ""), storeLine,
         ]
-        if let backup { lines.insert(backup, at: 3) }
+        if let backup { lines.append(backup) }
+        if showsAll { lines += ["door     \(status.endpoints.door)", "feed     \(status.endpoints.feed)"] }
         if let tcp = status.endpoints.tcp {
             let fault = status.endpoints.tcpFault
             lines.append(
@@ -123,7 +155,9 @@ struct StatusText {
             ("PLUGIN", .left), ("STATE", .left), ("ALIVE", .left), ("FRESH", .left), ("DELIVERING", .left),
             ("RECORDS", .right), ("RESTARTS", .right), ("LAST RECORD", .left),
         ])
-        for plugin in status.plugins {
+        let shown = status.plugins.filter { showsAll || $0.enabled }
+        let hidden = status.plugins.count - shown.count
+        for plugin in shown {
             let last = plugin.lastRecord.flatMap { LocalTime.text($0) }
             table.add([
                 plugin.name, state(plugin),
@@ -133,8 +167,9 @@ struct StatusText {
             ])
         }
         // What the store counts holds over all starts; when a record came is known since this one.
-        let isEarlier = status.plugins.contains { $0.lastRecord == nil && stored(by: $0.name) > 0 }
-        return table.takeLines()
+        let isEarlier = shown.contains { $0.lastRecord == nil && stored(by: $0.name) > 0 }
+        let rest = hidden > 0 ? ["\(NumberText.count(hidden, "plugin")) not enabled (hub status --all)"] : []
+        return (shown.isEmpty ? ["no plugin is enabled; hub setup enables some"] : table.takeLines()) + rest
             + (isEarlier
                 ? ["FRESH and LAST RECORD: since the hub's start, \(NumberText.duration(seconds: status.uptime)) ago"]
                 : [])
@@ -224,7 +259,7 @@ struct StatusText {
             }
     }
 
-    /// Each sink's account, and below it a sentence for each that has something to say.
+    /// Each sink's account if it is asked for, and a sentence for each sink with a note.
     private var sinks: [String] {
         var table = Table([
             ("SINK", .left), ("WANTED", .right), ("DELIVERED", .right), ("PENDING", .right), ("RETRYING", .right),
@@ -239,6 +274,6 @@ struct StatusText {
         let notes = status.sinks.compactMap { sink in
             sink.note.map { "\((sink.isWell ? Shade.faint : .bad).paint(sink.name, colours)): \($0)" }
         }
-        return table.takeLines() + notes
+        return (showsAll ? [""] + table.takeLines() : notes.isEmpty ? [] : [""]) + notes
     }
 }
