@@ -66,9 +66,15 @@ struct NewCommand: ParsableCommand {
         let path = place == "." ? name : Self.quoted("\(place)/\(name)")
         if !folder.build.isEmpty { try Output.print("  hub plugin build \(path)") }
         try Output.print("  hub plugin test \(path)")
-        let configuration = ProcessInfo.processInfo.environment["HUB_CONF"].map(Self.quoted) ?? "hub.conf"
-        try Output.print("  cat \(path)/sample.conf >> \(configuration)")
-        try Output.print("  hub apply")
+        // The file that the hub reads: a new one in this folder would count instead of it from then on.
+        if let configuration = try? ConfigurationFile.path(named: nil) {
+            let absolute = URL(filePath: configuration).standardizedFileURL.path
+            try Output.print("  cat \(path)/sample.conf >> \(Self.quoted(absolute))")
+            try Output.print("  hub apply")
+        } else {
+            try Output.print("  hub setup                 makes hub.conf, which this machine does not have")
+            try Output.print("  then add the lines of \(path)/sample.conf to it, and hub apply")
+        }
         if !language.isOnThisMachine {
             Terminal.explain(
                 "This machine lacks what it needs, which is \(language.needs.replacing("`", with: "")).")

@@ -55,6 +55,27 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
+    @Test func `a plugin whose program is missing is not enabled, and hub conf stays; disabling needs no program`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let hub = try await TestHub(
+            "[person.me]\n\n[plugin.probe]\nenabled = false\nexecutable = \"\(folder.path)/hub-gone\"\n", in: folder)
+        let before = try Self.text(hub)
+        let refused = try await hub.run(["configure", "probe", "--enable"])
+        #expect(refused.code != 0 && refused.errors.contains("probe cannot run, so it stays as it is"), "\(refused)")
+        #expect(refused.errors.contains("hub-gone"), "\(refused)")
+        #expect(try Self.text(hub) == before)
+
+        let enabled = before.replacing("enabled = false\n", with: "enabled = true\n")
+        try enabled.write(toFile: hub.configuration, atomically: true, encoding: .utf8)
+        _ = try await hub.run(["apply"])
+        let disabled = try await hub.run(["configure", "probe", "--disable"])
+        #expect(disabled.code == 0, "\(disabled)")
+        #expect(try Self.text(hub) == before)
+        #expect(try await hub.stop() == 0)
+    }
+
     @Test func `a person is added and described and the house has a zone, and what takes it back is said`() async throws
     {
         let hub = try await Self.hub()

@@ -39,7 +39,7 @@ import Testing
         #expect(
             plan.output == """
                 retention heart: 2 samples would be thinned, 0 records would be removed, for good: the hub does it within an hour of hub apply
-                no plugins
+                \(hub.configuration): no plugins
 
                 """)
 

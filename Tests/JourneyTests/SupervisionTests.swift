@@ -82,7 +82,7 @@ import Testing
         #expect(refused.status == 65 && refused.lines.contains { $0.contains("enabeld") })
         try (before + "\nenabled = false\n").write(toFile: host.configuration, atomically: true, encoding: .utf8)
         let look = try await host.command("apply", "--dry-run")
-        #expect(look.status == 0 && look.lines.last == "would stop 1")
+        #expect(look.status == 0 && look.lines.last?.hasSuffix(": would stop 1") == true)
         hub.signal(SIGHUP)
         _ = await hub.errorLines(count: 1) { $0.hasPrefix("stop deaf") }
         let pid = try await pids(host, count: 1)[0]

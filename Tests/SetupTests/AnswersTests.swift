@@ -32,7 +32,7 @@ import Testing
         let missing = project.split(separator: "\n").filter { $0.hasPrefix("#") && !text.contains($0) }
         #expect(missing.map(String.init).filter { !$0.hasPrefix("# unit = ") && !$0.contains("[\"me\"]") } == [])
         let check = try await scene.hub(["check"])
-        #expect(check.code == 0 && check.output.contains("ok: 2 persons, 1 plugin"), "\(check)")
+        #expect(check.code == 0 && check.output.contains("ok, 2 persons, 1 plugin"), "\(check)")
         let mode = try FileManager.default.attributesOfItem(atPath: scene.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(result.errors.contains("  hub run\n") && result.errors.contains("hub service install"), "\(result)")

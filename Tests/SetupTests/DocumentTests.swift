@@ -13,7 +13,7 @@ import Testing
             environment: scene.environment.merging(["PATH": path]) { $1 }
         ).result()
         #expect(result.code == 0, "\(result)")
-        #expect(result.output.contains("ok: 1 person, 1 plugin\n"), "\(result.output)")
+        #expect(result.output.contains("ok, 1 person, 1 plugin\n"), "\(result.output)")
         #expect(try !scene.text().contains("ben") && scene.text(scene.path + ".before").contains("[person.ben]"))
     }
 }

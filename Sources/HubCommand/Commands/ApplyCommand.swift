@@ -83,6 +83,8 @@ struct ApplyText {
             others.append("[hub] \(keys): holds when the hub is started again; until then as before")
         }
         let isEmpty = report.instances.isEmpty
-        return problems + steps + others + [(report.dryRun && !isEmpty ? "would " : "") + report.summary]
+        return problems + steps + others + [
+            "\(report.file): " + (report.dryRun && !isEmpty ? "would " : "") + report.summary
+        ]
     }
 }

@@ -87,7 +87,7 @@ struct CheckReport: Encodable {
         if warnings > 0 { parts.append(NumberText.count(warnings, "warning")) }
         let rules = ok ? retention.map { "retention \(RetentionText.rule($0))" } : []
         return problems.map(\.description) + problems.further(faults) + rules + [
-            (ok ? "ok: " : "") + parts.joined(separator: ", ")
+            "\(file): " + (ok ? "ok, " : "") + parts.joined(separator: ", ")
         ]
     }
 }

@@ -86,8 +86,10 @@ struct ConfigureCommand: ParsableCommand {
         // Where no plugin is meant, the first word is a setting already.
         let instance = isOfPlugin ? name : nil
         let words = (isOfPlugin ? [] : [name].compactMap(\.self)) + settings
+        // An instance whose program is missing has no declarations, and can still be disabled.
+        let namesSettings = !words.isEmpty || !unset.isEmpty
         let declarations =
-            try instance.map { try PluginText.named($0, door).declarations ?? [] }
+            try instance.map { namesSettings ? try PluginText.named($0, door).declarations ?? [] : [] }
             ?? (hub ? HubConfiguration.configuredOfHub : HubConfiguration.configuredOfPersons)
         let arguments = Arguments(
             instance: instance, person: person, hub: hub ? true : nil,

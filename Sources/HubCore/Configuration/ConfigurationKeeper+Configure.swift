@@ -43,6 +43,9 @@ extension ConfigurationKeeper {
                 "changed",
                 "the program of \(instance) says something else of its settings now; hub apply, then try again")
         }
+        if let instance, edit.enabled == true, let reason = wanted.faults[instance] {
+            throw CommandFailure("absent", "\(instance) cannot run, so it stays as it is: \(reason)")
+        }
         let isWriting = !isDryRun && changed != text
         var plan = try await follow(wanted, isDryRun: true)
         if isWriting, plan.applied {
