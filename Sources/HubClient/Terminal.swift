@@ -63,7 +63,8 @@ package enum Terminal {
 package struct Output: ~Copyable {
     private var waiting: [UInt8] = []
     private static let piece = 65_536
-    private static let isTerminal = isatty(STDOUT_FILENO) == 1
+    /// Whether stdout is a terminal, so that a person reads it.
+    package static let isRead = isatty(STDOUT_FILENO) == 1
 
     package init() {}
 
@@ -72,7 +73,7 @@ package struct Output: ~Copyable {
 
     /// Adds a line of JSON: byte for byte, and on a terminal the same JSON in a spelling that does not steer it.
     package mutating func json(_ bytes: ArraySlice<UInt8>) throws {
-        if Output.isTerminal {
+        if Output.isRead {
             try add(PlainText.json(String(decoding: bytes, as: UTF8.self)).utf8)
         } else {
             try add(bytes)

@@ -44,51 +44,88 @@ struct RootCommand: ParsableCommand {
             Begin here:
               hub demo                           a month of three people and three scales
               hub setup                          asks, and writes hub.conf
-              hub check                          is hub.conf right?
               hub run                            run the hub
-              hub status                         how is it?
-              hub samples weight --last 10       what has been measured
-              hub days weight                    a value for every day
-              hub stats weight --by month        averages, sums, least and greatest
-              hub activity                       the rings of each day, with their goals
-              hub tap sample/weight/             see weights as they arrive
-              hub export health.sqlite           take it with you
+              hub status                         is all well?
 
             Results go to stdout, everything else to stderr. With --json there is one
-            JSON document, or one a line where it is about records or messages.
+            JSON document, or one per line for records and messages.
 
             The settings are read from --config FILE, else $HUB_CONF, else the first of
             ./hub.conf, ~/.config/health-hub/hub.conf and /etc/health-hub/hub.conf that
             exists.
 
-            Exit codes:
-            \(HubExit.table)
+            Exit codes: hub exit-codes lists them.
             """,
         version: HubProgram.version,
-        subcommands: [
-            SetupCommand.self, RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self,
-            TapCommand.self,
-            ApplyCommand.self, ConfigureCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self,
-            DeviceCommand.self,
-            PermissionsCommand.self, DoCommand.self, IngestCommand.self, WebCommand.self,
-            RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
-            SamplesCommand.self, SourcesCommand.self, DaysCommand.self, StatsCommand.self, ActivityCommand.self,
-            ProfileCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self,
-            EraseCommand.self, RetentionCommand.self, AssignCommand.self,
-            InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
-            BridgeCommand.self,
-            ExportCommand.self, ImportCommand.self, BackupCommand.self,
-            RestoreCommand.self, CompactCommand.self, SalvageCommand.self, DoctorCommand.self, ServiceCommand.self,
-            PluginCommand.self, DemoCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Everyday",
+                subcommands: [
+                    DemoCommand.self, SetupCommand.self, CheckCommand.self, RunCommand.self, StatusCommand.self,
+                    StopCommand.self,
+                ]),
+            CommandGroup(
+                name: "Data",
+                subcommands: [
+                    SamplesCommand.self, DaysCommand.self, StatsCommand.self, ActivityCommand.self,
+                    ProfileCommand.self, SourcesCommand.self, TraceCommand.self, TapCommand.self,
+                ]),
+            CommandGroup(
+                name: "Entry",
+                subcommands: [
+                    LogCommand.self, EditCommand.self, RetractCommand.self, EraseCommand.self, InboxCommand.self,
+                    AssignCommand.self,
+                ]),
+            CommandGroup(
+                name: "Plugin and device",
+                subcommands: [
+                    PluginsCommand.self, ConfigureCommand.self, ApplyCommand.self, LogsCommand.self,
+                    RestartCommand.self, ReleaseCommand.self, DeviceCommand.self, DoCommand.self,
+                    RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
+                    PermissionsCommand.self,
+                ]),
+            CommandGroup(
+                name: "Phone, page and network",
+                subcommands: [IngestCommand.self, WebCommand.self, KeysCommand.self]),
+            CommandGroup(
+                name: "File",
+                subcommands: [
+                    ImportCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
+                    RetentionCommand.self,
+                ]),
+            CommandGroup(
+                name: "Repair and operation",
+                subcommands: [
+                    DoctorCommand.self, SalvageCommand.self, CompactCommand.self, ReplayCommand.self,
+                    ForgetSinkCommand.self, ServiceCommand.self, ExitCodesCommand.self,
+                ]),
+            CommandGroup(name: "Programming", subcommands: [PluginCommand.self, BridgeCommand.self]),
         ])
 }
 
 extension RootCommand {
+    /// Names of other programs' commands, and the command here that does the same.
+    private static let redirects = [
+        "list": "hub samples lists what was measured, hub plugins the plugins, hub status all of it in short",
+        "version": "hub --version prints the version", "start": "hub run starts the hub",
+        "show": "hub samples shows what was measured, hub trace NUMBER one record", "ls": "hub samples lists records",
+        "add": "hub log enters a value, hub ingest new adds a phone", "delete": "hub retract takes a record back",
+        "rm": "hub retract takes a record back", "undo": "edit, retract and setup have --undo",
+        "config": "hub configure changes hub.conf", "devices": "hub device lists devices",
+        "log-in": "hub login logs a plugin in",
+        "install": "hub plugin install installs a plugin, hub service install the hub under systemd",
+        "enable": "hub configure NAME --enable enables a plugin",
+        "disable": "hub configure NAME --disable disables a plugin",
+    ]
+
     /// Refuses a subcommand that does not exist, with the one that was probably meant, instead of the whole usage.
     static func checkName(_ arguments: some Collection<String>) throws(Failure) {
         guard let name = arguments.first, !name.hasPrefix("-") else { return }
         let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
         guard !names.contains(name) else { return }
+        if let redirect = redirects[name.lowercased()] {
+            throw Failure(.usage, "there is no command \(name); \(redirect)")
+        }
         let meant = nearestName(to: name, among: names) ?? names.first { name.count > 1 && $0.hasPrefix(name) }
         throw Failure(
             .usage,

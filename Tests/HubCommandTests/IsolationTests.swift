@@ -79,7 +79,7 @@ struct IsolationTests {
         let variables = try String(contentsOfFile: folder.path + "/environment", encoding: .utf8)
         #expect(!variables.contains("OTHER_TOKEN") && variables.contains("HUB_INSTANCE=open"))
         #expect(variables.contains("HOME=\(folder.path)/data/plugins/open"))
-        #expect(try await hub("plugins").output.contains("confined no: it may do all that the hub's user may"))
+        #expect(try await hub("plugins", "--all").output.contains("confined no: it may do all that the hub's user may"))
         #expect(try await hub("doctor").output.contains("plugin open may do all that the hub's user may"))
         process.signal(SIGTERM)
         #expect(await process.waitForExit() == 0)

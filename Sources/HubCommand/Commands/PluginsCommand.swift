@@ -7,14 +7,16 @@ import HubWire
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugins",
-        abstract: "The plugins of a running hub: what each is, who is logged in, its settings.",
+        abstract: "The plugins of a running hub; with a name, one of them with its settings.",
         discussion: """
-            Of each setting: its value, where it comes from, and what it means. Secrets
-            print as <secret>.
+            Without a name, one line for each plugin. With a name, what it may read and
+            write, its log-ins and commands, and each setting: its value, where it comes
+            from, and what it means. Secrets print as <secret>.
 
             Examples:
               hub plugins
               hub plugins ihealth-hs3
+              hub plugins --all                       every plugin with its settings
               hub plugins --json | jq '.[] | {name, version}'
 
             Exit codes: 0; 1 there is no plugin of that name, or its section of hub.conf
@@ -23,6 +25,8 @@ struct PluginsCommand: ParsableCommand {
 
     @Argument(help: "Only this instance.")
     var name: String?
+    @Flag(help: "All of them with their settings.")
+    var all = false
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "One JSON document, as the hub gives it.")
     var json = false
@@ -44,10 +48,25 @@ struct PluginsCommand: ParsableCommand {
         if json { return try Output.json(try JSON.line(plugins)) }
         if plugins.isEmpty { Terminal.say("no plugins: enable one with [plugin.NAME] in hub.conf") }
         let status = try JSON.answer(HubStatus.self, try door.ask(.status))
+        guard all || name != nil else { return try list(plugins, status) }
         for (index, plugin) in plugins.enumerated() {
             if index > 0 { try Output.print("") }
             let tokens = status.plugins.first { $0.name == plugin.name }?.tokens
             for line in plugin.lines(tokens: tokens) { try Output.print(line) }
         }
+    }
+
+    private func list(_ plugins: [PluginText], _ status: HubStatus) throws {
+        guard !plugins.isEmpty else { return }
+        var table = Table([("PLUGIN", .left), ("STATE", .left), ("VERSION", .left), ("WHAT IT DOES", .left)])
+        for plugin in plugins {
+            let state = status.plugins.first { $0.name == plugin.name }?.state.rawValue
+            table.add([
+                plugin.name, state ?? (plugin.enabled ? "-" : "disabled"), plugin.version ?? "-",
+                plugin.summary ?? plugin.fault ?? "-",
+            ])
+        }
+        for line in table.takeLines() { try Output.print(line) }
+        if Output.isRead { Terminal.say("hub plugins NAME shows one with its settings") }
     }
 }

@@ -56,6 +56,7 @@ struct RunCommand: AsyncParsableCommand {
         try await running.run(interruption) {
             let greeting = try? await blocking { RunCommand.greeting(running.hub.endpoints, configuration) }
             if let greeting { Terminal.complain(greeting) }
+            Terminal.complain(RunCommand.next(configuration))
         } end: {
             await interruption.wait()
         }
@@ -75,6 +76,15 @@ struct RunCommand: AsyncParsableCommand {
             return Terminal.complain("SIGHUP came too early or too late, or twice; nothing was changed")
         }
         for line in ApplyText(report).lines { Terminal.say(line) }
+    }
+
+    /// The command to type next, in another terminal.
+    static func next(_ configuration: HubConfiguration) -> String {
+        configuration.persons.isEmpty
+            ? "next: hub setup adds the people of this hub and its plugins"
+            : configuration.plugins.contains(where: \.enabled)
+                ? "next, in another terminal: hub status"
+                : "next, in another terminal: hub log weight 80kg enters a value, hub setup enables plugins"
     }
 
     /// The line that says the hub is ready.

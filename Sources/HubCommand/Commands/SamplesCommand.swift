@@ -47,6 +47,9 @@ struct SamplesCommand: ParsableCommand {
               type weight, height      number 12, 13    key "a b"
             A record that has no such thing does not meet a condition, also not with !=.
 
+            On a terminal, without --last, --latest, --order, --since, --json or a span in
+            --from or --to, the newest 50 are shown; a pipe or a file gets all of them.
+
             --since gives what has changed after a cursor, in the order of the changes, and
             where to go on the next time: with --json as a last line {"cursor":"..."}, else
             on stderr. Put each record in the place of what you have under its number, and
@@ -125,15 +128,22 @@ struct SamplesCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
         var query = try query(types, now: welcome.time.microseconds, zone: .current)
+        let isScreenful = isScreenful
+        if isScreenful { (query.order, query.limit) = (.newestFirst, Int64(SamplesCommand.screenful + 1)) }
         var listing = SampleListing(isJSON: json, options.readingUnits())
         if let since {
             query.since = Cursor(since) ?? Cursor(epoch: welcome.epoch, sequence: 0)
             try changes(query, door, &listing)
-        } else if last != nil {
+        } else if last != nil || isScreenful {
             var newest: [[UInt8]] = []
             try door.pages(query) { records, _ in newest += records.map { Array($0) } }
+            let isCut = isScreenful && newest.count > SamplesCommand.screenful
+            if isCut { newest.removeLast() }
             for record in newest.reversed() { try listing.add(record[...]) }
             try listing.endPage()
+            if isCut {
+                Terminal.say("these are the newest \(SamplesCommand.screenful); --last 1000 or --from 1y shows more")
+            }
         } else {
             try door.pages(query) { records, _ in
                 for record in records { try listing.add(record) }
@@ -157,6 +167,15 @@ struct SamplesCommand: ParsableCommand {
                 .usage, "\(failure.message); what you have is no longer right: forget it, and begin with --since 0")
         }
         listing.cursor = last
+    }
+
+    /// The newest records that a terminal gets if nothing says how many.
+    static let screenful = 50
+
+    /// Whether only the newest are shown because a person reads them and did not ask for a number or a span.
+    private var isScreenful: Bool {
+        Output.isRead && !json && last == nil && !latest && order == nil && since == nil && only.from == nil
+            && only.to == nil
     }
 
     /// The question; dates as they are at `now`, microseconds since 1970.

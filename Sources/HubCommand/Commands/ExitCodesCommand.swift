@@ -1,0 +1,22 @@
+import ArgumentParser
+import HubClient
+
+/// A page of the help: it prints what its own help says.
+struct ExitCodesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "exit-codes",
+        abstract: "The exit codes of all commands.",
+        discussion: """
+            \(HubExit.table)
+
+            Each command's own help says when it ends with which.
+
+            Examples:
+              hub exit-codes
+              hub status >/dev/null; echo $?
+
+            Exit codes: 0.
+            """)
+
+    func run() throws { try Output.print(HubExit.table) }
+}
