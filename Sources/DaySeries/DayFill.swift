@@ -32,7 +32,8 @@ public enum DayFill {
     public static func series(
         _ readings: [Reading], _ rules: SeriesRules, clocks: [DayClock] = [], through today: Int32
     ) -> [FilledDay] {
-        fill(measured(inOrder(readings), rules, clocks), rules, through: today)
+        let mirrored = MirroredReadings.numbers(readings, rules)
+        return fill(measured(inOrder(readings), without: mirrored, rules, clocks), rules, through: today)
     }
 
     /// The readings by day and time; the same array where they lie so already, as they mostly do.
@@ -46,7 +47,12 @@ public enum DayFill {
     }
 
     /// The measured days of readings that are in order.
-    static func measured(_ readings: [Reading], _ rules: SeriesRules, _ clocks: [DayClock]) -> [MeasuredDay] {
+    ///
+    /// - Parameter mirrored: the numbers of those that do not count.
+    static func measured(
+        _ all: [Reading], without mirrored: Set<Int64>, _ rules: SeriesRules, _ clocks: [DayClock]
+    ) -> [MeasuredDay] {
+        let readings = mirrored.isEmpty ? all : all.filter { !mirrored.contains($0.number) }
         if rules.aggregator == .sum {
             let days = Set(readings.lazy.flatMap { $0.day...$0.lastDay(clocks) })
             return SumOfDays(readings, rules, clocks).values(days.sorted())

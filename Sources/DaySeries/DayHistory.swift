@@ -22,6 +22,8 @@ public struct DayHistory: Sendable {
     private var measured: [[MeasuredDay]]
     /// Of sums: readings that may reach beyond the day after their own.
     private var long: [Reading] = []
+    /// Of each series: the numbers of the readings that do not count because they mirror another.
+    private var mirrored: [Set<Int64>]
 
     /// A history of these readings; takes a pass for each series, and a sort where the readings are not in order.
     ///
@@ -32,7 +34,9 @@ public struct DayHistory: Sendable {
     public init(_ readings: [Reading] = [], _ rules: [SeriesRules], clocks: [DayClock] = []) {
         let inOrder = DayFill.inOrder(readings)
         (self.readings, self.rules, self.clocks) = (inOrder, rules, clocks)
-        measured = rules.map { DayFill.measured(inOrder, $0, clocks) }
+        let mirrored = DayHistory.mirrored(rules) { MirroredReadings.numbers(inOrder, $0) }
+        self.mirrored = mirrored
+        measured = zip(rules, mirrored).map { DayFill.measured(inOrder, without: $1, $0, clocks) }
         if rules.contains(where: { $0.aggregator == .sum }) { long = inOrder.filter(\.isLong) }
     }
 
@@ -84,7 +88,7 @@ public struct DayHistory: Sendable {
         for series in rules.indices { rules[series].preferred = preferred }
     }
 
-    /// Says which place a source has in sums.
+    /// Says which place a source has among the others.
     ///
     /// Only for one that had no reading so far.
     public mutating func rank(_ source: Int32, _ rank: Int) {
@@ -99,8 +103,9 @@ public struct DayHistory: Sendable {
             self = DayHistory(readings + puts, rules, clocks: clocks)
             return
         }
-        let days = touched(by: puts)
+        let days = touched(by: puts + beginning(with: puts))
         readings = DayFill.inOrder(readings + puts)
+        mirrored = DayHistory.mirrored(rules) { MirroredReadings.numbers(readings, $0) }
         long += puts.filter(\.isLong)
         for series in rules.indices { measure(days, series) }
     }
@@ -116,7 +121,7 @@ public struct DayHistory: Sendable {
         removals: [(number: Int64, day: Int32)] = [], puts: [Reading] = [], through today: Int32
     ) -> [Change] {
         let removed = removals.compactMap { reading($0.number, on: $0.day) }
-        let touched = touched(by: removed + puts)
+        let touched = touched(by: removed + puts + beginning(with: removed + puts))
         let before = (measured: measured, bases: bases(of: touched))
         for reading in removed {
             let range = range(of: reading.day)
@@ -130,6 +135,7 @@ public struct DayHistory: Sendable {
             for reading in puts { readings.insert(reading, at: place(of: reading)) }
         }
         if rules.contains(where: { $0.aggregator == .sum }) { long += puts.filter(\.isLong) }
+        compareAgain(removed, puts)
         for series in rules.indices { measure(touched, series) }
         let after = bases(of: touched)
         return rules.indices.flatMap { series in
@@ -225,8 +231,10 @@ public struct DayHistory: Sendable {
 
     private func own(_ day: Int32, _ series: Int) -> DayOfReadings {
         let isWeighted = rules[series].aggregator == .weightedMean
+        var own = readings[range(of: day)]
+        if !mirrored[series].isEmpty { own = own.filter { !mirrored[series].contains($0.number) }[...] }
         return DayOfReadings(
-            readings: readings[range(of: day)], rules: rules[series],
+            readings: own, rules: rules[series],
             following: isWeighted ? readings[range(of: day + 1)] : [])
     }
 
@@ -242,7 +250,52 @@ public struct DayHistory: Sendable {
             reaching += readings[max(first, next)..<end].lazy.filter { !$0.isLong }
             next = end
         }
+        if !mirrored[series].isEmpty { reaching.removeAll { mirrored[series].contains($0.number) } }
         return SumOfDays(reaching, rules[series], clocks)
+    }
+
+    // MARK: - Mirrors
+
+    /// The same for each series; mostly all have one order of sources.
+    private static func mirrored(_ rules: [SeriesRules], _ find: (SeriesRules) -> Set<Int64>) -> [Set<Int64>] {
+        var found: [Set<Int64>] = []
+        for (series, own) in rules.enumerated() {
+            let same = rules[..<series].firstIndex { $0.ranks == own.ranks && $0.preferred == own.preferred }
+            found.append(same.map { found[$0] } ?? find(own))
+        }
+        return found
+    }
+
+    /// Looks again which readings count of the instants at which some were taken out or in.
+    private mutating func compareAgain(_ removed: [Reading], _ puts: [Reading]) {
+        for reading in removed {
+            for series in rules.indices { mirrored[series].remove(reading.number) }
+        }
+        var seen: Set<Int64> = []
+        for reading in removed + puts where seen.insert(reading.time).inserted {
+            let together = beginning(with: [reading])
+            let found = DayHistory.mirrored(rules) { MirroredReadings.numbers(together: together, $0) }
+            for series in rules.indices {
+                for other in together { mirrored[series].remove(other.number) }
+                mirrored[series].formUnion(found[series])
+            }
+        }
+    }
+
+    /// The readings that begin at the same time as some others, those among them.
+    private func beginning(with others: [Reading]) -> [Reading] {
+        var found: [Reading] = []
+        for other in others {
+            // At one instant no two places are farther apart than two days of the calendar.
+            for day in other.day - 2...other.day + 2 {
+                var place = Self.firstIndex(readings) { ($0.day, $0.time) >= (day, other.time) }
+                while place < readings.count, readings[place].day == day, readings[place].time == other.time {
+                    found.append(readings[place])
+                    place += 1
+                }
+            }
+        }
+        return found
     }
 
     // MARK: - Finding

@@ -35,7 +35,9 @@ public struct SeriesRules: Hashable, Sendable {
     ///
     /// Of a day the first that has readings counts alone; all sources where none of these has any. Not of a sum.
     public var preferred: [Set<Int32>] = []
-    /// Of a sum: the places of the sources, the best first; one that has none comes last.
+    /// The places of the sources, the best first; one that has none comes last.
+    ///
+    /// They decide a sum, and which of several readings counts that are one event.
     public var ranks: [Int32: Int] = [:]
     /// Two readings of different sources within a minute that differ by no more are one, which came two ways; `nil`: they never are.
     public var mirrorTolerance: Double?

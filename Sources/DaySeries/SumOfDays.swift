@@ -9,7 +9,7 @@ struct SumOfDays {
     /// By number, where there are several clocks.
     private var clockOf: [Int64: Int32] = [:]
 
-    /// - Parameter readings: all that reach into the days that are asked for, in any order.
+    /// - Parameter readings: all that count and reach into the days that are asked for, in any order.
     init(_ readings: some Sequence<Reading>, _ rules: SeriesRules, _ clocks: [DayClock]) {
         self.clocks = clocks
         var portions: [Portion] = []
@@ -18,9 +18,9 @@ struct SumOfDays {
             portions.append(
                 Portion(
                     number: reading.number, start: reading.time, end: reading.end, value: reading.value,
-                    rank: rules.ranks[reading.source] ?? .max - Int(reading.source)))
+                    rank: rules.rank(of: reading.source)))
         }
-        merge = SourceMerge(portions)
+        merge = SourceMerge(counting: portions)
     }
 
     /// The days that have anything, of these, which are in order.

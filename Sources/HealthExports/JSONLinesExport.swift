@@ -25,7 +25,7 @@ public struct JSONLinesExport: ExportWriter {
         account.written += 1
     }
 
-    /// Appends an object without some of its members, all else byte for byte.
+    /// Appends an object without some of its members, all else byte for byte; for which records are its mirrors, that it has some.
     static func append(_ json: [UInt8], without names: Set<String>, to output: inout [UInt8]) {
         let start = output.count
         let isRead: Bool = json.withUnsafeBytes { bytes in
@@ -35,6 +35,10 @@ public struct JSONLinesExport: ExportWriter {
                 guard let name = try? scanner.name(), let value = try? scanner.value() else { return false }
                 if let text = JSONText.string(name, in: bytes), names.contains(text) { continue }
                 if output.count > start + 1 { output.append(UInt8(ascii: ",")) }
+                if JSONText.string(name, in: bytes) == "mirrors" {
+                    output.append(contentsOf: Array(#""mirrors":true"#.utf8))
+                    continue
+                }
                 output.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[name.start..<value.end]))
             } while scanner.take(UInt8(ascii: ","))
             output.append(UInt8(ascii: "}"))

@@ -4,7 +4,9 @@ public import Samples
 public struct Figures: Sendable {
     /// Sources are merged in it where the type is added up.
     public var total = Tally()
-    /// By rank, as if there were no other source; empty where that was not asked for.
+    /// By rank, as if there were no other source, but without what mirrors a record of a better one; empty if that was not asked for.
+    ///
+    /// If all records of a source that begin in the span mirror others, its tally is empty.
     public var sources: [Int: Tally] = [:]
 
     public init() {}
@@ -25,19 +27,26 @@ public struct Figures: Sendable {
     ///   - borders: in microseconds since 1970, rising, two at least.
     public static func sums(_ portions: [Portion], _ borders: [Int64], bySource: Bool) -> [Figures] {
         var figures = Array(repeating: Figures(), count: borders.count - 1)
-        for (place, total) in SourceMerge(portions).totals(borders).enumerated() {
+        let portions = portions.sorted(by: SourceMerge.precedes)
+        let mirrors = Mirrors.find(portions)
+        let counting = mirrors.isEmpty ? portions : portions.indices.filter { mirrors[$0] == nil }.map { portions[$0] }
+        for (place, total) in SourceMerge(counting: counting).totals(borders).enumerated() {
             if let total { figures[place].total.add(total) }
         }
-        for portion in portions {
+        for (index, portion) in portions.enumerated() {
             guard let place = Figures.place(of: portion.start, among: borders) else { continue }
+            if mirrors[index] != nil {
+                if bySource { figures[place].sources[portion.rank, default: Tally()].add(Tally()) }
+                continue
+            }
             let reading = Tally.Reading(
                 number: portion.number, start: portion.start, end: portion.end, value: portion.value)
             figures[place].total.note(reading)
             if bySource { figures[place].sources[portion.rank, default: Tally()].note(reading) }
         }
         guard bySource else { return figures }
-        for (rank, own) in Dictionary(grouping: portions, by: \.rank) {
-            for (place, total) in SourceMerge(own).totals(borders).enumerated() {
+        for (rank, own) in Dictionary(grouping: counting, by: \.rank) {
+            for (place, total) in SourceMerge(counting: own).totals(borders).enumerated() {
                 if let total { figures[place].sources[rank, default: Tally()].add(total) }
             }
         }
@@ -55,10 +64,16 @@ public struct Figures: Sendable {
         var figures = Array(repeating: Figures(), count: borders.count - 1)
         var all = Following()
         var own: [Int: Following] = [:]
-        for level in levels.reversed() {
+        let mirrors = Mirrors.find(levels)
+        for index in levels.indices.reversed() {
+            let level = levels[index]
             let next = all.next(of: level)
             let nextOfSource = bySource ? own[level.rank, default: Following()].next(of: level) : nil
             guard let place = Figures.place(of: level.start, among: borders) else { continue }
+            if mirrors[index] != nil {
+                if bySource { figures[place].sources[level.rank, default: Tally()].add(Tally()) }
+                continue
+            }
             figures[place].total.add(level, style, until: next)
             if bySource {
                 figures[place].sources[level.rank, default: Tally()].add(level, style, until: nextOfSource)

@@ -3,6 +3,7 @@
 /// A phone and a watch on one walk count the same steps. Time is cut where anything begins or ends. In each slice the samples of the best
 /// source that has any there count, each with the share of its value that the slice is of its length. What has no length counts whole,
 /// where no sample of a better source covers it. A source of sums, which have all in them that others say, is the best (``SourceRank``).
+/// A sample that mirrors one of a better source does not count (``Mirrors``).
 ///
 /// The share of a slice is what the sample had counted at its end less what it had at its beginning, both rounded once. So slices side by
 /// side give what they give together, whatever cuts them, and all of a sample is the value that its source said.
@@ -14,34 +15,27 @@ public struct SourceMerge: Sendable {
         public var duration: Int64 = 0
     }
 
-    /// By start; mirrors are left out.
+    /// By start; what mirrors another that counts is left out.
     private let portions: [Portion]
 
-    /// Two samples of one source and time whose values differ by no more than this part of them are one that came two ways.
-    static let mirrorTolerance = 0.0005
-
-    /// - Parameter portions: of one person and type, in any order; finite values.
+    /// - Parameter portions: of one person and type, in any order; finite values. For each one that begins before the first border, all that begin with it
+    ///   are needed: one of them may count instead.
     public init(_ portions: [Portion]) {
-        var known: [Portion] = []
-        for portion in portions.sorted(by: SourceMerge.precedes) {
-            if let last = known.last, SourceMerge.areMirrors(last, portion) { continue }
-            known.append(portion)
-        }
-        self.portions = known
+        let portions = portions.sorted(by: SourceMerge.precedes)
+        let mirrors = Mirrors.find(portions)
+        self.portions =
+            mirrors.isEmpty ? portions : portions.indices.filter { mirrors[$0] == nil }.map { portions[$0] }
     }
 
-    /// By start; what may be mirrors of one another lies side by side, by value.
-    private static func precedes(_ left: Portion, _ right: Portion) -> Bool {
+    /// - Parameter portions: the same without those that mirror another (``Mirrors/find(_:)``).
+    public init(counting portions: [Portion]) { self.portions = portions.sorted(by: SourceMerge.precedes) }
+
+    static func precedes(_ left: Portion, _ right: Portion) -> Bool {
         if left.start != right.start { return left.start < right.start }
         if left.end != right.end { return left.end < right.end }
         if left.rank != right.rank { return left.rank < right.rank }
         if left.value != right.value { return left.value < right.value }
         return left.number < right.number
-    }
-
-    private static func areMirrors(_ left: Portion, _ right: Portion) -> Bool {
-        left.start == right.start && left.end == right.end && left.rank == right.rank
-            && abs(left.value - right.value) <= mirrorTolerance * abs(left.value)
     }
 
     /// What counts between each border and the next.

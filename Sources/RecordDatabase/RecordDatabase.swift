@@ -115,8 +115,8 @@ public final class RecordDatabase {
             sample.start.text, sample.end.text, clock?.date.text, clock?.time, sample.start.microseconds, seconds,
             sample.zone,
             try id(of: sample.source, db), sample.key.text, sample.group, sample.provenance.word, original?.value,
-            original?.unit, stored.edited.isEmpty ? 0 : 1, stored.implausible.isEmpty ? 0 : 1, sample.sourceVersion,
-            sample.metadata?.text, sample.extra?.text,
+            original?.unit, stored.edited.isEmpty ? 0 : 1, stored.implausible.isEmpty ? 0 : 1,
+            stored.mirrors.isEmpty ? 0 : 1, sample.sourceVersion, sample.metadata?.text, sample.extra?.text,
         ]
         try RecordDatabase.insert(into: "records", row, db)
         for total in sample.workout?.totals ?? [] {

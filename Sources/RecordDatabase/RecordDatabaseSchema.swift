@@ -14,7 +14,7 @@ enum RecordDatabaseSchema {
             seconds REAL NOT NULL, zone TEXT,
             source INTEGER NOT NULL REFERENCES sources (id), key TEXT NOT NULL, "group" TEXT, provenance TEXT NOT NULL,
             original_value REAL, original_unit TEXT, edited INTEGER NOT NULL, implausible INTEGER NOT NULL,
-            source_version INTEGER, metadata TEXT, further TEXT);
+            mirrored INTEGER NOT NULL, source_version INTEGER, metadata TEXT, further TEXT);
         CREATE TABLE workout_totals (
             record INTEGER NOT NULL REFERENCES records (id), type TEXT NOT NULL, statistic TEXT NOT NULL,
             value REAL NOT NULL, unit TEXT NOT NULL);

@@ -16,6 +16,15 @@ import Testing
         }
     }
 
+    /// What came another way by another clock may be of another day, on which it does not count.
+    private func byOneClock(_ readings: [Reading]) -> [Reading] {
+        readings.map { reading in
+            var reading = reading
+            (reading.clock, reading.day) = (0, clocks[0].day(of: reading.time))
+            return reading
+        }
+    }
+
     @Test func `the order in which readings arrive changes nothing, nor does computing twice`() {
         eachHistory { dice, readings, rules in
             for rules in rules {
@@ -28,7 +37,8 @@ import Testing
     }
 
     @Test func `a window of thirty days shows no other value than the stored series, and maybe fewer`() {
-        eachHistory { dice, readings, rules in
+        eachHistory { dice, several, rules in
+            let readings = byOneClock(several)
             let rules = SeriesRules(.mean)
             let first = today - 29
             let stored = DayFill.series(readings, rules, clocks: clocks, through: today)
@@ -52,7 +62,8 @@ import Testing
     }
 
     @Test func `days are in order, each once, and a day with readings has its own value`() {
-        eachHistory { _, readings, rules in
+        eachHistory { _, several, rules in
+            let readings = byOneClock(several)
             for rules in rules where rules.aggregator != .sum {
                 let series = DayFill.series(readings, rules, clocks: clocks, through: today)
                 #expect(zip(series, series.dropFirst()).allSatisfy { $0.day < $1.day })
@@ -67,8 +78,10 @@ import Testing
             let new = dice.reading(1_000)
             var history = DayHistory(readings, rules, clocks: clocks)
             let changes = history.apply(puts: [new], through: today)
-            let next = readings.map(\.day).filter { $0 > new.day }.min() ?? .max
+            let before = DayHistory(readings, rules, clocks: clocks)
             for change in changes where rules[change.series].preferred.isEmpty {
+                let measured = before.series(change.series, through: today + 10).filter { $0.age == 0 }.map(\.day)
+                let next = measured.filter { $0 > new.day }.min() ?? .max
                 switch rules[change.series].aggregator {
                 case .sum: continue  // It changes the days that it reaches into, and what it covers there.
                 // It ends what the last one of the day before held.
@@ -90,6 +103,9 @@ import Testing
                 for reading in readings.shuffled(using: &dice).prefix(.random(in: 0...3, using: &dice)) {
                     removals.append(reading)
                     if Bool.random(using: &dice) { puts.append(dice.reading(reading.number)) }
+                }
+                for reading in readings.shuffled(using: &dice).prefix(.random(in: 0...2, using: &dice)) {
+                    puts.append(dice.mirror(of: reading, Int64(2_000 + step * 10 + puts.count)))
                 }
                 for extra in 0..<Int.random(in: 0...3, using: &dice) {
                     puts.append(dice.reading(Int64(1_000 + step * 10 + extra)))

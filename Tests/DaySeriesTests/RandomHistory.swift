@@ -26,7 +26,22 @@ extension SeededGenerator {
     }
 
     mutating func readings() -> [Reading] {
-        (1...Int64.random(in: 1...60, using: &self)).map { reading($0) }
+        var readings = (1...Int64.random(in: 1...60, using: &self)).map { reading($0) }
+        for reading in readings.prefix(.random(in: 0...20, using: &self)) {
+            readings.append(mirror(of: reading, 200 + reading.number))
+        }
+        return readings
+    }
+
+    /// Much the same of another source, by the clock of another place, or without an end.
+    mutating func mirror(of reading: Reading, _ number: Int64) -> Reading {
+        var other = reading
+        (other.number, other.source) = (number, (reading.source + 1) % 3)
+        other.value *= [1, 1.0004, 1.0006].randomElement(using: &self) ?? 1
+        if Bool.random(using: &self) { other.end = other.time }
+        other.clock = .random(in: 0...9, using: &self) / 9
+        other.day = clocks[Int(other.clock)].day(of: other.time)
+        return other
     }
 
     mutating func rules() -> [SeriesRules] {
@@ -34,7 +49,7 @@ extension SeededGenerator {
             var rules = SeriesRules(
                 aggregator, days: .random(in: 1...30, using: &self),
                 mirrorTolerance: Bool.random(using: &self) ? 0.05 : nil)
-            if aggregator == .sum { rules.ranks = [0: 30, 1: 10, 2: 20] }
+            if aggregator == .sum || Bool.random(using: &self) { rules.ranks = [0: 30, 1: 10, 2: 20] }
             if aggregator != .sum, Int.random(in: 0...3, using: &self) == 0 {
                 rules.preferred = [[.random(in: 0...2, using: &self)], [.random(in: 0...2, using: &self)]]
             }

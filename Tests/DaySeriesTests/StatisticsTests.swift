@@ -12,15 +12,25 @@ import Testing
     /// Readings of three weeks about a change of the clocks, all by one clock.
     private func history(_ dice: inout SeededGenerator, _ clock: DayClock) -> [Reading] {
         let begin: Int64 = 1_711_000_000_000_000
-        return (1...Int64.random(in: 2...80, using: &dice)).map { number in
+        var readings: [Reading] = []
+        for number in 1...Int64.random(in: 2...80, using: &dice) {
+            if Int.random(in: 0..<4, using: &dice) == 0, var other = readings.randomElement(using: &dice) {
+                // The same by another way, or twice by one.
+                (other.number, other.source) = (number, .random(in: 0...3, using: &dice))
+                if Bool.random(using: &dice) { other.end = other.time }
+                readings.append(other)
+                continue
+            }
             let time = begin + .random(in: 0..<1_800, using: &dice) * 1_000_000_000
             let lengths: [Int64] = [0, 60_000_000, 3_600_000_000, 40_000_000_000, 300_000_000_000]
             let length = lengths.randomElement(using: &dice) ?? 0
-            return Reading(
-                number: number, time: time, end: time + (length == 0 ? 0 : .random(in: 0...length, using: &dice)),
-                value: .random(in: 0...1_000, using: &dice), day: clock.day(of: time),
-                source: .random(in: 0...3, using: &dice))
+            readings.append(
+                Reading(
+                    number: number, time: time, end: time + (length == 0 ? 0 : .random(in: 0...length, using: &dice)),
+                    value: .random(in: 0...1_000, using: &dice), day: clock.day(of: time),
+                    source: .random(in: 0...3, using: &dice)))
         }
+        return readings
     }
 
     @Test(arguments: seeds)
@@ -50,12 +60,14 @@ import Testing
             (Aggregator.mean, AggregationStyle.discreteArithmetic), (.weightedMean, .discreteTemporallyWeighted),
         ] {
             let levels = readings.sorted().map {
-                Level(number: $0.number, start: $0.time, end: $0.end, value: $0.value, rank: 0)
+                Level(number: $0.number, start: $0.time, end: $0.end, value: $0.value, rank: sum.ranks[$0.source] ?? 0)
             }
             let means = zip(days, Figures.levels(levels, borders, style, bySource: false)).compactMap { day, figures in
                 figures.total.average(style).map { MeasuredDay(day: day, value: $0) }
             }
-            #expect(series(readings, SeriesRules(aggregator, days: 1), clock) == means, "\(aggregator)")
+            var rules = SeriesRules(aggregator, days: 1)
+            rules.ranks = sum.ranks
+            #expect(series(readings, rules, clock) == means, "\(aggregator)")
         }
     }
 

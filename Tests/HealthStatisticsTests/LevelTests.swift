@@ -72,6 +72,17 @@ import Testing
         #expect(figures.sources[0]?.count == 2 && figures.total.count == 3)
     }
 
+    @Test func `a reading that another source has too counts once, and the better one's value is it`() throws {
+        let style = AggregationStyle.discreteArithmetic
+        var several = levels((0, 80.4), (0, 80.41), (0, 80.4), (60, 82))
+        (several[0].rank, several[1].rank, several[2].rank) = (1, 0, 1)
+        let figures = Figures.levels(several, [0, 200_000_000], style, bySource: true)[0]
+        #expect(figures.total.count == 3)
+        let mean: Double = (80.41 + 80.4 + 82) / 3
+        #expect(figures.total.average(style) == mean)
+        #expect(figures.sources[0]?.count == 2 && figures.sources[1]?.average(style) == 80.4)
+    }
+
     @Test func `an option that does not fit is told with those that do`() throws {
         let steps = try #require(TypeRegistry.standard.type(try TypeID("stepCount")))
         #expect(StatisticsOptions([.sum, .bySource]).fault(for: steps) == nil)

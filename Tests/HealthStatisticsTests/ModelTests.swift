@@ -71,12 +71,24 @@ enum Model {
         var random = SeededGenerator(seed: seed)
         var (questions, results): ([Question], [[Double?]]) = ([], [])
         for _ in 0..<4_000 {
-            let portions = (0..<Int.random(in: 0...10, using: &random)).map { number in
+            var portions: [Portion] = []
+            for number in 0..<Int64.random(in: 0...10, using: &random) {
+                if Bool.random(using: &random), var other = portions.randomElement(using: &random) {
+                    // A repeat of another sample, by the same source or another.
+                    (other.number, other.rank) = (number, Int.random(in: 0...3, using: &random))
+                    other.value *= [1, 1.0004, 1.0006].randomElement(using: &random) ?? 1
+                    let ends = [other.end, other.start, other.end + 1]
+                    other.end = ends.randomElement(using: &random) ?? other.end
+                    portions.append(other)
+                    continue
+                }
                 let start = Int64.random(in: 0...100, using: &random)
                 let length = max(0, Int64.random(in: -10...60, using: &random))
-                return Portion(
-                    number: Int64(number), start: start, end: start + length,
-                    value: Double.random(in: 0...500, using: &random), rank: Int.random(in: 0...3, using: &random))
+                portions.append(
+                    Portion(
+                        number: number, start: start, end: start + length,
+                        value: Double.random(in: 0...500, using: &random), rank: Int.random(in: 0...3, using: &random))
+                )
             }
             let borders = Set((0..<4).map { _ in Int64.random(in: -5...150, using: &random) }).sorted()
             guard borders.count > 1 else { continue }

@@ -77,7 +77,7 @@ import Testing
                 return Portion(
                     number: Int64(number), start: start,
                     end: isInstant ? start : start + Int64.random(in: 1...40, using: &random),
-                    // No two within the tolerance of a mirror.
+                    // No two that may be one event.
                     value: Double(number * 7 + 1), rank: Int.random(in: 0...3, using: &random))
             }
             var borders = (0..<Int.random(in: 2...6, using: &random)).map { _ in
@@ -97,12 +97,23 @@ import Testing
     @Test func `days add up to their month, and the order of the samples does not matter`() throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
-        let portions = (0..<3_000).map { number in
+        var portions = (0..<2_000).map { number in
             let start = Int64.random(in: 0..<30_000, using: &random)
             return Portion(
                 number: Int64(number), start: start, end: start + Int64.random(in: 0...60, using: &random),
                 value: Double.random(in: 0...90, using: &random), rank: Int.random(in: 0...2, using: &random))
         }
+        // Some came by another way as well.
+        portions += portions.prefix(1_000).map { portion in
+            var other = portion
+            other.number += 2_000
+            other.rank = (portion.rank + 1) % 3
+            if Bool.random(using: &random) { other.end = other.start }
+            return other
+        }
+        let sorted = portions.sorted { $0.start < $1.start }
+        let mirrors = Set(Mirrors.find(sorted).keys.map { sorted[$0].number })
+        let counting = portions.filter { !mirrors.contains($0.number) }
         let days = SourceMerge(portions).totals(Array(stride(from: 0, through: 30_100, by: 1_003)))
         let again = SourceMerge(portions.shuffled(using: &random)).totals(
             Array(stride(from: 0, through: 30_100, by: 1_003)))
@@ -118,9 +129,10 @@ import Testing
         let figures = Figures.sums(portions, Array(stride(from: 0, through: 30_090, by: 1_003)), bySource: true)
         var year = Figures()
         for part in figures { year.add(part) }
-        #expect(year.total.total == month.sum.rounded && year.total.count == portions.count { $0.start < 30_090 })
+        #expect(year.total.total == month.sum.rounded && year.total.count == counting.count { $0.start < 30_090 })
+        #expect(mirrors.count >= 900, "seed \(seed)")
         for (rank, tally) in year.sources {
-            let own = SourceMerge(portions.filter { $0.rank == rank }).totals([0, 30_090])[0]
+            let own = SourceMerge(counting: counting.filter { $0.rank == rank }).totals([0, 30_090])[0]
             #expect(tally.total == own?.sum.rounded && tally.duration == own?.duration, "seed \(seed)")
         }
     }
@@ -134,19 +146,58 @@ import Testing
         }
     }
 
-    @Test func `one sample that came two ways counts once`() {
-        func sum(_ values: [Double]) -> Double? {
-            let portions = values.enumerated().map { number, value in
-                Portion(number: Int64(number), start: 0, end: 10, value: value, rank: 0)
-            }
-            return SourceMerge(portions).totals([0, 10])[0]?.sum.rounded
+    /// Seconds of a minute, and the place of the source; without a length where `end` is `nil`.
+    private func portions(_ samples: (start: Int64, end: Int64?, value: Double, rank: Int)...) -> [Portion] {
+        samples.enumerated().map { number, sample in
+            Portion(
+                number: Int64(number), start: sample.start, end: sample.end ?? sample.start, value: sample.value,
+                rank: sample.rank)
         }
-        #expect(sum([600, 600.0004]) == 600)
-        #expect(sum([600, 599.9999]) == 599.9999)
-        #expect(sum([600, 601]) == 1_201)
-        // So many of one instant are looked at once, and not each with each.
-        #expect(sum(Array(repeating: 600, count: 200_000)) == 600)
-        #expect(sum((0..<1_000).map { Double($0) * 1_000 }) == 499_500_000)
+    }
+
+    private func sum(_ portions: [Portion], _ borders: [Int64] = [0, 60]) -> Double? {
+        SourceMerge(portions).totals(borders)[0]?.sum.rounded
+    }
+
+    @Test func `a sample that another source has too counts once, even if one of them has no end`() {
+        #expect(sum(portions((0, nil, 250, 0), (0, nil, 250, 1), (9, nil, 250, 1), (9, nil, 250, 0))) == 500)
+        #expect(sum(portions((0, 10, 600, 0), (0, nil, 600.3, 1))) == 600)
+        // The better source's counts, whole at its instant.
+        #expect(sum(portions((0, nil, 600.3, 0), (0, 10, 600, 1))) == 600.3)
+        #expect(sum(portions((0, nil, 600, 0), (0, 10, 600, 1)), [5, 60]) == nil)
+        // Another value, start or end is another event.
+        #expect(sum(portions((0, nil, 250, 0), (0, nil, 251, 1))) == 501)
+        #expect(sum(portions((0, nil, 250, 0), (1, nil, 250, 1))) == 500)
+        #expect(sum(portions((0, 10, 600, 0), (0, 12, 600, 1))) == 700)
+    }
+
+    @Test func `two samples of one source are two events, and each mirrors at most one of another`() {
+        #expect(sum(portions((0, nil, 250, 0), (0, nil, 250, 0))) == 500)
+        #expect(sum(portions((0, nil, 250, 0), (0, nil, 250, 0), (0, nil, 250, 1))) == 500)
+        #expect(sum(portions((0, nil, 250, 0), (0, nil, 250, 1), (0, nil, 250, 1), (0, nil, 250, 2))) == 500)
+        // An interval takes its counterpart before an instant does.
+        #expect(sum(portions((0, 10, 60, 0), (0, nil, 60, 0), (0, nil, 60, 1), (0, 10, 60, 1))) == 120)
+    }
+
+    @Test func `two hundred thousand samples of one instant and two sources are not compared each with each`() {
+        let many = (0..<200_000).map { number in
+            Portion(number: Int64(number), start: 0, end: 0, value: 600, rank: number % 2)
+        }
+        #expect(sum(many) == 60_000_000)
+        let different = (0..<200_000).map { number in
+            Portion(
+                number: Int64(number), start: 0, end: Int64(number / 2), value: Double(number / 2) * 1_000,
+                rank: number % 2)
+        }
+        #expect(Mirrors.find(different).count == 100_000)
+    }
+
+    @Test func `each source has its own sum without what mirrors a better one, and shows that it has something`() {
+        let samples = portions((0, nil, 250, 0), (0, nil, 250, 1), (9, nil, 100, 1))
+        let figures = Figures.sums(samples, [0, 5, 60], bySource: true)
+        #expect(figures.map(\.total.total) == [250, 100] && figures.map(\.total.count) == [1, 1])
+        #expect(figures[0].sources[0]?.total == 250 && figures[0].sources[1] == Tally())
+        #expect(figures[1].sources[1]?.total == 100)
     }
 
     @Test func `sums of spans come before all that hub.conf does not name, and what is entered by hand after it`() {

@@ -60,7 +60,13 @@ import Testing
                     let isLate = Int.random(in: 0..<6, using: &random) == 0
                     guard isLate, let key = known.randomElement(using: &random) else {
                         let key = try #require(RecordKey("\(place) \(sent[place].count)"))
-                        let sample = try StoreTests.sample(source, key, &random)
+                        var sample = try StoreTests.sample(source, key, &random)
+                        let others = sent[(place + 1) % 4].sorted { $0.key.text < $1.key.text }
+                        if Int.random(in: 0..<3, using: &random) == 0,
+                            let other = others.randomElement(using: &random)?.value.sample
+                        {
+                            sample = StoreTests.mirror(of: other, source, key, &random)
+                        }
                         let isOwn = Int.random(in: 0..<9, using: &random) > 0
                         let isTrue = Int.random(in: 0..<12, using: &random) > 0
                         sent[place][key] = (sample, isOwn && isTrue)
@@ -114,6 +120,20 @@ import Testing
             source: source, key: key, type: try TypeID(type.id), value: .quantity(value, unit: type.unit),
             start: Timestamp(microseconds: start, offsetMinutes: 60),
             end: Timestamp(microseconds: start + length, offsetMinutes: 60))
+    }
+
+    /// Much the same by another way.
+    private static func mirror(
+        of other: Sample, _ source: Source, _ key: RecordKey, _ random: inout SeededGenerator
+    ) -> Sample {
+        var sample = other
+        (sample.source, sample.key) = (source, key)
+        if case .quantity(let value, let unit) = other.value {
+            let factor: Double = [1, 1.0004, 1.0006].randomElement(using: &random) ?? 1
+            sample.value = .quantity(value * factor, unit: unit)
+        }
+        if Bool.random(using: &random) { sample.end = sample.start }
+        return sample
     }
 
     private func question(_ random: inout SeededGenerator) throws -> (line: Line, query: StatisticsQuery) {

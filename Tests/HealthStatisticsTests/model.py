@@ -23,13 +23,29 @@ def rank_of(piece):
     return piece["rank"]
 
 
+def agree(one, other):
+    return (
+        abs(one["value"] - other["value"]) <= 0.0005 * max(abs(one["value"]), abs(other["value"]))
+        and (one["end"] == other["end"] or one["start"] in (one["end"], other["end"])))
+
+
 def without_mirrors(pieces):
-    kept = []
-    for piece in sorted(pieces, key=lambda p: (p["start"], p["end"], p["rank"], p["value"], p["number"])):
-        last = kept[-1] if kept else None
-        same = last and all(last[n] == piece[n] for n in ("start", "end", "rank"))
-        if not same or abs(last["value"] - piece["value"]) > 0.0005 * abs(last["value"]):
-            kept.append(piece)
+    """Of what begins together, source by source: each record that agrees with none of a better source that is free yet."""
+    kept, together = [], {}
+    for piece in pieces:
+        together.setdefault(piece["start"], []).append(piece)
+    for start, group in together.items():
+        counting = []
+        for rank in sorted({piece["rank"] for piece in group}):
+            free, own = list(counting), [piece for piece in group if piece["rank"] == rank]
+            for piece in sorted(own, key=lambda p: (p["end"] == start, p["value"], p["end"], p["number"])):
+                fits = [other for other in free if agree(piece, other)]
+                if fits:
+                    free.remove(min(fits, key=lambda p: (
+                        piece["end"] != start and p["end"] != piece["end"], p["value"], p["end"], p["number"])))
+                else:
+                    counting.append(piece)
+        kept += counting
     return kept
 
 
@@ -39,9 +55,12 @@ def counted(piece, time):
 
 
 def totals(question):
-    standing = without_mirrors(question["pieces"])
+    return sums(without_mirrors(question["pieces"]), question["borders"])
+
+
+def sums(standing, edges):
     answers = []
-    for low, high in zip(question["borders"], question["borders"][1:]):
+    for low, high in zip(edges, edges[1:]):
         pieces = [p for p in standing if p["start"] < high and (p["end"] > low or p["start"] >= low)]
         cuts = sorted({low, high, *(t for p in pieces for t in (p["start"], p["end"]) if low < t < high)})
         terms = []
@@ -102,6 +121,7 @@ def statistics(question):
         frame = frame[frame.plugin == question["plugin"]]
     if frame.empty:
         return []
+    frame = pd.DataFrame(without_mirrors(frame.to_dict("records")))
     ends = frame.end.where((frame.end > frame.start) & (style == "cumulative"), frame.start + 1)
     begin = int(frame.start.min()) if low is None else max(low, int(frame.start.min()))
     end = int(ends.max()) if high is None else min(high, int(ends.max()))
@@ -140,7 +160,7 @@ def table(frame, style, edges):
     rows["latest"] = last.reindex(rows.index).astype("Int64")
     rows["value"], rows["least"] = np.nan, np.nan
     if style == "cumulative":
-        rows["value"] = totals({"pieces": frame.to_dict("records"), "borders": edges.tolist()})
+        rows["value"] = sums(frame.to_dict("records"), edges.tolist())
     elif inside.any():
         groups = frame.assign(weight=weights(frame, style))[inside].groupby(interval)
         rows["value"] = groups.apply(mean, style).reindex(rows.index)

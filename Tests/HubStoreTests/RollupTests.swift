@@ -106,6 +106,13 @@ import Testing
         _ store: Store, _ random: inout SeededGenerator, _ known: inout [Sample], _ me: Assignment, _ you: Assignment
     ) async throws {
         func sample(_ key: String) throws -> Sample {
+            // Much the same by another way.
+            if Int.random(in: 0..<3, using: &random) == 0, var other = known.randomElement(using: &random) {
+                other.source = try #require(Self.sources.randomElement(using: &random))
+                other.key = try #require(RecordKey(key))
+                if Bool.random(using: &random) { other.end = other.start }
+                return other
+            }
             let type = try #require(Self.types.randomElement(using: &random))
             let most = [0, 0, 60, 600, 9_000, 100_000, 400_000, 4_000_000].randomElement(using: &random) ?? 0
             let value = Double.random(in: 40...120, using: &random)

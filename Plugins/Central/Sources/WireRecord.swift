@@ -216,6 +216,7 @@ private struct BodyMembers {
             sample.group.map { .text(WireRecord.digest(["group", sample.source.plugin, $0]).uuidString.lowercased()) })
         if let name = sample.partName { add(name, sample.extra.flatMap { JSONTree(Array($0.text.utf8)) }?[name]) }
         add("metadata", Self.metadata(of: sample))
+        if !stored.mirrors.isEmpty { add("mirrors", .list(stored.mirrors.map { .number("\($0)") })) }
         if !stored.implausible.isEmpty {
             let names = SampleMembers.named.filter { stored.implausible.contains($0.member) }
             add("implausible", .list(names.map { .text("\($0.name)") }))

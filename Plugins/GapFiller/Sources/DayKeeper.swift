@@ -139,7 +139,7 @@ actor DayKeeper {
         return Dictionary(persons) { first, _ in first }
     }
 
-    /// Asks which place in sums each source has that is new.
+    /// Asks which place each source has that is new.
     private static func rank(
         _ records: [StoredRecord], in library: inout ReadingIndex, _ hub: PluginContext
     ) async throws {

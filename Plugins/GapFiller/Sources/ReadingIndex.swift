@@ -43,7 +43,7 @@ struct ReadingIndex: Sendable {
     let settings: FillerSettings
     /// By name.
     let persons: [String: FillerPerson]
-    /// Which place each source has in sums, as the hub has said; `nil` where it had nothing of that source any more.
+    /// The place of each source as the hub gives it; `nil` if the hub has no record of that source any more.
     private(set) var ranks: [Origin: Int64?] = [:]
     private(set) var shelves: [SeriesTable] = []
     /// By the record's number.
@@ -194,13 +194,13 @@ struct ReadingIndex: Sendable {
 
     // MARK: - Which source counts first
 
-    /// The sources of which these records are and whose place in sums is not known, each with an instant at which it has something.
+    /// The sources of which these records are and whose place is not known, each with an instant at which it has something.
     func unranked(_ records: [StoredRecord]) -> [Origin: Timestamp] {
         var found: [Origin: Timestamp] = [:]
         for stored in records {
             guard case .sample(let sample) = stored.record, let person = stored.assignment.person?.name,
                 persons[person] != nil,
-                settings.types.contains(where: { $0.type.id == stored.type && $0.treatment.isSum })
+                settings.types.contains(where: { $0.type.id == stored.type })
             else { continue }
             let origin = Origin(
                 key: SeriesTable.Key(person: person, type: stored.type), source: sample.source)

@@ -111,6 +111,40 @@ import Testing
             scene, ["2024-03-30": 1_375, "2024-03-31": 256.75, "2024-04-01": 166.75])
     }
 
+    @Test func `R8.191 an event by two sources counts once in days, as in statistics, and its other record after it`()
+        async throws
+    {
+        let scene = try await Scene(hub: conf)
+        let night = "2024-03-30T23:50:00+01:00"
+        // Pushed without an end; the same of another clock.
+        try scene.give(
+            [
+                "{\"type\":\"stepCount\",\"value\":600,\"unit\":\"count\",\"start\":\"\(night)\",\"key\":\"a\"}",
+                "{\"type\":\"weight\",\"value\":80,\"unit\":\"kg\",\"start\":\"2024-03-31T01:00:00+01:00\",\"key\":\"w\"}",
+            ], from: "push")
+        try await scene.startFiller("types = [\"stepCount\", \"weight\"]")
+        try await agree(scene, ["2024-03-30": 600])
+        let walk = Steps(key: "a", start: night, end: "2024-03-31T00:10:00+01:00", value: 600)
+        try scene.give(
+            [
+                walk.json,
+                "{\"type\":\"weight\",\"value\":80.02,\"unit\":\"kg\",\"start\":\"2024-03-31T00:00:00Z\",\"key\":\"w\"}",
+                "{\"type\":\"weight\",\"value\":82,\"unit\":\"kg\",\"start\":\"2024-03-31T09:00:00+02:00\",\"key\":\"v\"}",
+            ], from: "file")
+        try await scene.comesTo(
+            ["2024-03-31 81.0 mean", "2024-04-01 81.0 carried 2024-03-31", "2024-04-02 81.0 carried 2024-03-31"].map {
+                "me mean30 \($0)"
+            })
+        try await agree(scene, ["2024-03-30": 600])
+        // What counted is taken back: half of the other lies on the next day.
+        try scene.give(["{\"kind\":\"retraction\",\"key\":\"a\"}"], from: "push")
+        try await agree(scene, ["2024-03-30": 300, "2024-03-31": 300])
+        try scene.give(
+            ["{\"type\":\"stepCount\",\"value\":600,\"unit\":\"count\",\"start\":\"\(night)\",\"key\":\"b\"}"],
+            from: "push")
+        try await agree(scene, ["2024-03-30": 600])
+    }
+
     @Test func `without an order of hub.conf the source counts first of which the hub had a record first, of any type`()
         async throws
     {

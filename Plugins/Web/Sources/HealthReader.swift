@@ -22,8 +22,11 @@ struct HealthReader: Sendable {
         var filter = QueryRequest.Filter()
         (filter.types, filter.persons) = ([type.rawValue], [person])
         var found: [StoredRecord] = []
-        for try await page in hub.query(filter, order: .newestFirst, limit: limit) { found += page.records }
-        return found
+        // Each may have come by several sources.
+        for try await page in hub.query(filter, order: .newestFirst, mirrors: true, limit: limit * 8) {
+            found += page.records.filter { !$0.isRepeat }
+        }
+        return Array(found.prefix(Int(limit)))
     }
 
     /// The sample of a type that began first; `nil` where there is none.
@@ -107,6 +110,11 @@ extension HealthReader {
         (filter.group, filter.sources) = (group, [sample.source.plugin])
         return filter
     }
+}
+
+extension StoredRecord {
+    /// Whether the hub had the same event by another source before: lists show one of them.
+    var isRepeat: Bool { mirrors.contains { $0 < number } }
 }
 
 /// A type as people call it.

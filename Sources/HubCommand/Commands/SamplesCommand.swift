@@ -57,6 +57,10 @@ struct SamplesCommand: ParsableCommand {
             same each time: with a date in --from, not a span. After a restore, or where
             what was taken back is no longer told, it begins again: --since 0.
 
+            An event that came by several sources is shown once, as the record that came
+            first; --mirrors shows all of them. With --json they are all there, each with
+            the numbers of the others in its member mirrors (without --since).
+
             Exit codes: 0, also when there is none; 64 no such type or person; 69 no hub
             answers.
             """)
@@ -84,7 +88,9 @@ struct SamplesCommand: ParsableCommand {
     var nobody = false
     @Flag(help: "Only what was taken back; hub retract --undo brings back what a person did.")
     var retracted = false
-    @Flag(help: "A JSON object per line, byte for byte as on the feed.")
+    @Flag(help: "All records of an event that came by several sources, not only the first.")
+    var mirrors = false
+    @Flag(help: "A JSON object per line, as on the feed, with the mirrors of each record.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
@@ -128,17 +134,21 @@ struct SamplesCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
         var query = try query(types, now: welcome.time.microseconds, zone: .current)
-        let isScreenful = isScreenful
-        if isScreenful { (query.order, query.limit) = (.newestFirst, Int64(SamplesCommand.screenful + 1)) }
-        var listing = SampleListing(isJSON: json, options.readingUnits())
+        let count = last ?? (isScreenful ? SamplesCommand.screenful : nil)
+        if let count { (query.order, query.limit) = (.newestFirst, Int64(count) + (last == nil ? 1 : 0)) }
+        var listing = SampleListing(isJSON: json, showsMirrors: mirrors, options.readingUnits())
         if let since {
             query.since = Cursor(since) ?? Cursor(epoch: welcome.epoch, sequence: 0)
             try changes(query, door, &listing)
-        } else if last != nil || isScreenful {
+        } else if let count {
+            // Each event may have come by several sources.
+            let joinsMirrors = !json && !mirrors
+            if joinsMirrors { query.limit = Int64(count + 1) * 8 }
             var newest: [[UInt8]] = []
             try door.pages(query) { records, _ in newest += records.map { Array($0) } }
-            let isCut = isScreenful && newest.count > SamplesCommand.screenful
-            if isCut { newest.removeLast() }
+            let found = newest.count
+            newest = joinsMirrors ? try Self.events(count, of: newest) : Array(newest.prefix(count))
+            let isCut = last == nil && newest.count < found
             for record in newest.reversed() { try listing.add(record[...]) }
             try listing.endPage()
             if isCut {
@@ -151,6 +161,20 @@ struct SamplesCommand: ParsableCommand {
             }
         }
         try listing.end()
+    }
+
+    /// The records of the newest `count` events; the newest record comes first.
+    private static func events(_ count: Int, of records: [[UInt8]]) throws -> [[UInt8]] {
+        var reader = RecordReader()
+        var (found, numbers, events): ([[UInt8]], Set<Int64>, Int) = ([], [], 0)
+        for bytes in records {
+            let record = try reader.record(bytes[...])
+            if !record.mirrors.contains(where: numbers.contains) { events += 1 }
+            if events > count { break }
+            numbers.insert(record.number)
+            found.append(bytes)
+        }
+        return found
     }
 
     /// What has changed, and up to where.
@@ -190,6 +214,7 @@ struct SamplesCommand: ParsableCommand {
         if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }
         var query = QueryRequest(id: 0, filter: filter, limit: last.map(Int64.init))
         query.isLatest = latest
+        query.marksMirrors = since == nil && !retracted && !latest
         if !latest { query.order = last != nil ? .newestFirst : order ?? (since == nil ? .time : .sequence) }
         return query
     }
@@ -197,23 +222,35 @@ struct SamplesCommand: ParsableCommand {
 
 /// Prints records page by page: as they came, or as a table.
 struct SampleListing: ~Copyable {
-    private let isJSON: Bool
+    private let isJSON, showsMirrors: Bool
     private let units: ReadingUnits
     private var output = Output()
     private var reader = RecordReader()
     private var table = RecordText.table()
     private var count = 0
+    /// Records that are shown and are one event with others, and how many of these are not shown.
+    private var shown: Set<Int64> = []
+    private var repeats = 0
     /// Where the next question goes on, for who follows what changes.
     var cursor: Cursor?
 
-    init(isJSON: Bool, _ units: ReadingUnits) {
-        (self.isJSON, self.units) = (isJSON, units)
+    init(isJSON: Bool, showsMirrors: Bool = true, _ units: ReadingUnits) {
+        (self.isJSON, self.showsMirrors, self.units) = (isJSON, showsMirrors, units)
     }
 
     mutating func add(_ record: ArraySlice<UInt8>) throws {
+        if isJSON {
+            count += 1
+            return try output.json(record)
+        }
+        let stored = try reader.record(record)
+        if !showsMirrors, stored.mirrors.contains(where: shown.contains) {
+            repeats += 1
+            return
+        }
+        if !stored.mirrors.isEmpty { shown.insert(stored.number) }
         count += 1
-        if isJSON { return try output.json(record) }
-        table.add(RecordText(try reader.record(record), units).cells)
+        table.add(RecordText(stored, units).cells)
     }
 
     /// Shows what came.
@@ -228,7 +265,12 @@ struct SampleListing: ~Copyable {
         if isJSON, let cursor { try output.json(Array("{\"cursor\":\"\(cursor)\"}".utf8)[...]) }
         try output.flush()
         if Terminal.showsProgress, count >= 1_000 { Terminal.progress("") }
-        if count == 0, !isJSON { Terminal.say(cursor == nil ? "no records" : "nothing has changed") }
+        if repeats > 0 {
+            let are = repeats == 1 ? "is" : "are"
+            let records = NumberText.count(repeats, "record")
+            Terminal.say("\(records) \(are) not shown: the same events by other sources (--mirrors shows all)")
+        }
+        if count == 0, repeats == 0, !isJSON { Terminal.say(cursor == nil ? "no records" : "nothing has changed") }
         if let cursor, !isJSON { Terminal.say("go on with --since \(cursor)") }
     }
 }

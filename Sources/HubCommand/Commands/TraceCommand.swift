@@ -57,11 +57,13 @@ struct TraceCommand: ParsableCommand {
         } while all && next != nil
     }
 
-    /// Of what is added up: which source of its time counts, and why.
+    /// Why a record counts or not: by the other records of its event, or in sums by the other sources of its time.
     private static func standing(of stored: StoredRecord, _ door: DoorClient) throws -> String? {
-        guard case .sample(let sample) = stored.record, let person = stored.assignment.person?.name,
-            TypeRegistry.standard.type(sample.type)?.aggregation == .cumulative
-        else { return nil }
+        guard case .sample(let sample) = stored.record, let person = stored.assignment.person?.name else { return nil }
+        let mirrors = try mirrors(of: stored.number, door)
+        guard !mirrors.isEmpty || TypeRegistry.standard.type(sample.type)?.aggregation == .cumulative else {
+            return nil
+        }
         let welcome = try door.open()
         var (query, tallies) = (QueryRequest(id: 0, want: .sources), [SourceTally]())
         (query.filter.types, query.filter.persons) = ([sample.type.rawValue], [person])
@@ -74,7 +76,24 @@ struct TraceCommand: ParsableCommand {
             tallies += answer.sources
             query.next = answer.next
         } while query.next != nil
-        return SourceStanding(welcome.persons).line(of: sample.source, among: tallies)
+        let standing = SourceStanding(welcome.persons)
+        return mirrors.isEmpty
+            ? standing.line(of: sample.source, among: tallies)
+            : standing.line(of: stored, mirrors: mirrors, among: tallies)
+    }
+
+    /// The records that are the same event by other sources.
+    private static func mirrors(of number: Int64, _ door: DoorClient) throws -> [StoredRecord] {
+        func records(_ numbers: [Int64], marked: Bool) throws -> [StoredRecord] {
+            var query = QueryRequest(id: 0)
+            (query.filter.numbers, query.marksMirrors) = (numbers, marked)
+            var reader = RecordReader()
+            var found: [StoredRecord] = []
+            try door.pages(query) { page, _ in for bytes in page { found.append(try reader.record(bytes)) } }
+            return found
+        }
+        let numbers = try records([number], marked: true).first?.mirrors ?? []
+        return numbers.isEmpty ? [] : try records(numbers, marked: false)
     }
 
     private func unknown(_ door: DoorClient) throws -> Failure {

@@ -27,7 +27,9 @@ struct RecordStream {
     ) throws {
         var reader = RecordReader()
         var runs = ExportRuns()
-        try door.pages(QueryRequest(id: 0, filter: filter, order: .time)) { records, _ in
+        var query = QueryRequest(id: 0, filter: filter, order: .time)
+        query.marksMirrors = filter.kinds != [.day]
+        try door.pages(query) { records, _ in
             for json in records {
                 let stored = try reader.record(json)
                 let next = runs.add(ExportItem(stored, json: Array(json)))

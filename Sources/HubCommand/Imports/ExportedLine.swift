@@ -32,7 +32,7 @@ struct ExportedLine {
 
     /// What a source does not say: the hub says it again of what it is given.
     private static let hubs: Set<String> = [
-        "person", "personId", "unassigned", "original", "edited", "implausible", "by", "number", "seq",
+        "person", "personId", "unassigned", "original", "edited", "implausible", "mirrors", "by", "number", "seq",
     ]
 
     init(_ bytes: ArraySlice<UInt8>) throws(Fault) {

@@ -25,6 +25,34 @@ struct SourceStanding {
         return source.plugin == Source.byHand ? "by hand" : "first record"
     }
 
+    /// What `hub trace` shows of a record that is one event with others: which of them counts, and why.
+    ///
+    /// - Parameters:
+    ///   - mirrors: the others.
+    ///   - sources: of its person and type that have something at its start, with theirs.
+    func line(of stored: StoredRecord, mirrors: [StoredRecord], among sources: [SourceTally]) -> String? {
+        func tally(_ record: StoredRecord) -> SourceTally? {
+            let source = record.record.source
+            return sources.first {
+                $0.source.plugin == source.plugin && $0.source.device == source.device
+                    && $0.source.account == source.account && $0.rank != nil
+            }
+        }
+        let all = ([stored] + mirrors).compactMap { record in tally(record).map { (record: record, tally: $0) } }
+        guard
+            let best = all.min(by: { ($0.tally.rank ?? 0, $0.record.number) < ($1.tally.rank ?? 0, $1.record.number) })
+        else { return nil }
+        if best.record.number != stored.number {
+            let source = SourceStanding.name(best.tally)
+            return
+                "counts     no: the same event as \(best.record.number) by \(source), which comes first (\(reason(best.tally)))"
+        }
+        let others = mirrors.map { String($0.number) }.joined(separator: ", ")
+        let source = SourceStanding.name(best.tally)
+        return
+            "counts     yes: \(others) \(mirrors.count == 1 ? "is" : "are") the same event, but \(source) comes first (\(reason(best.tally)))"
+    }
+
     /// What `hub trace` says of a record that is added up: whether others count instead of it.
     ///
     /// - Parameter sources: of its person and type that have something in its span, itself among them.

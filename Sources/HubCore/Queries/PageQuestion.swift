@@ -29,6 +29,7 @@ struct PageQuestion {
         query.group = filter.group
         query.isImplausible = filter.isImplausible
         query.since = request.since
+        query.marksMirrors = request.marksMirrors
         query.order =
             switch request.order {
             case .by([.time]): .time

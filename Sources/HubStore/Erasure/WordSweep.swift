@@ -119,7 +119,9 @@ extension WriteTransaction {
         guard try Int64.fetchOne(db, sql: "SELECT stage FROM erasure") == 2 else { return false }
         // The order of sources has their names in it.
         try db.execute(
-            sql: "UPDATE rollup SET not_valid = 1 WHERE priority <> '' AND EXISTS (SELECT 1 FROM erasure_source)")
+            sql:
+                "UPDATE rollup SET not_valid = 1 WHERE instr(priority, char(10)) > 0 AND EXISTS (SELECT 1 FROM erasure_source)"
+        )
         var sweep = sweep
         try sweep.look(after: head, in: db)
         var isMore = false

@@ -53,6 +53,8 @@ struct SinkReader {
             given += 1
         }
         if given < due.count || due.count == filling.room { draft.page.hasMore = true }
+        var marks = MirrorMarks(reader, since: limits.since)
+        try marks.mark(&draft.page.records)
         draft.page.nextDue = try nextDue()
         return draft
     }

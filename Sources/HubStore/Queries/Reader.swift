@@ -20,6 +20,15 @@ struct Reader {
     // MARK: - Pages
 
     func page(_ asked: RecordQuery, within size: PageSlice = .usual) throws -> RecordPage {
+        var page = try plainPage(asked, within: size)
+        if asked.marksMirrors {
+            var marks = MirrorMarks(self, asked.allowance)
+            try marks.mark(&page.records)
+        }
+        return page
+    }
+
+    private func plainPage(_ asked: RecordQuery, within size: PageSlice) throws -> RecordPage {
         let slice = (asked.condition == nil ? size : size.ofJudgedRows).begun()
         var query = asked
         guard (1...RecordQuery.maximumPage).contains(query.limit) else {

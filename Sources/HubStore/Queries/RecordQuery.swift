@@ -64,6 +64,8 @@ public struct RecordQuery: Hashable, Sendable {
     /// What has changed and does not meet the query now comes as a retraction, whether it met the query before or not.
     public var since: Cursor?
     public var order: Order = .sequence
+    /// Whether each record is to say which others are the same event by other sources; without `since`.
+    public var marksMirrors = false
     /// Records in a page, 1…1,000; a page may hold fewer and yet have a `next`.
     public var limit = RecordQuery.maximumPage
     /// Where the page before ended, from its `next`; the rest of the query must be the same.

@@ -38,7 +38,7 @@ extension WriteTransaction {
             if references.person == 0 { previous = try caches.advance(.inbox, to: sequence, in: db) }
             charge(sample.extra)
             if references.person != 0, sample.value.kind == .quantity {
-                caches.rollups.touch(
+                try touchRollups(
                     Rollup.Key(person: references.person, type: references.type), start: sample.start.microseconds,
                     duration: duration)
             }
@@ -137,8 +137,8 @@ extension WriteTransaction {
         try archive(SampleRow.archive, known.number)
         try write(row, SampleRow.replace)
         caches.tallies.replace(known, with: row)
-        touchRollups(of: known)
-        touchRollups(of: row)
+        try touchRollups(of: known)
+        try touchRollups(of: row)
         try supersede(row.number, known.facts, by: row.facts)
         if !caches.trends.isEmpty {
             caches.trends.forget(known.personID)

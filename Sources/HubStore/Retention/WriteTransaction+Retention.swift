@@ -43,7 +43,7 @@ extension WriteTransaction {
         if let known = try find(SampleRow.byNumber, number) {
             identity = caches.tombstones.identity(known.sample.source, known.sample.key)
             caches.tallies.remove(known)
-            touchRollups(of: known)
+            try touchRollups(of: known)
             caches.trends.forget(known.personID)
             try settleBooks("sample", number)
         } else if let known = try findDay(DayRow.byNumber, number) {

@@ -31,10 +31,9 @@ final class RolledHours {
     init?(_ query: StatisticsQuery, _ key: Rollup.Key, unit: Int64, _ db: Database) throws {
         guard query.usesRollups, key.person != 0, let rollup = try Rollup.find(key, in: db) else { return nil }
         // Which sources have something does not depend on which of them is better.
-        let priority = query.sources == nil ? query.priority : []
-        var terms = rollup.terms
-        if query.sources != nil { terms.priority = "" }
-        guard terms == Rollup.Terms(unit: unit, query.style, priority, phase: terms.phase) else { return nil }
+        guard let priority = query.sources == nil ? query.priority : rollup.terms.sources,
+            rollup.terms == Rollup.Terms(unit: unit, query.style, priority, phase: rollup.terms.phase)
+        else { return nil }
         (self.rollup, self.db, isBySource) = (rollup, db, query.isBySource)
     }
 

@@ -14,15 +14,23 @@ struct Rollup: Hashable {
     struct Terms: Hashable {
         var unit: Int64
         var style: AggregationStyle
-        /// The order of the sources, where it counts.
+        /// The rules by which it was computed, then the order of the sources, a line each.
         var priority: String
         /// Minutes after a whole hour of UTC at which an hour begins.
         var phase: Int64
 
         init(unit: Int64, _ style: AggregationStyle, _ priority: [String], phase: Int64) {
             (self.unit, self.style, self.phase) = (unit, style, phase)
-            // Only sums of several sources depend on which is better.
-            self.priority = style == .cumulative ? priority.joined(separator: "\n") : ""
+            self.priority = ([Terms.rules] + priority).joined(separator: "\n")
+        }
+
+        /// Changes when the same samples give other figures: those of an earlier hub have another text, or none.
+        private static let rules = "mirrors"
+
+        /// The order of the sources; `nil` if the figures were computed by other rules.
+        var sources: [String]? {
+            let lines = priority.split(separator: "\n").map(String.init)
+            return lines.first == Terms.rules ? Array(lines.dropFirst()) : nil
         }
     }
 

@@ -12,7 +12,9 @@ enum RollupCheck {
             let person = try reader.termCache.person(rollup.key.person, in: db)
             var query = StatisticsQuery(
                 of: person.uid, type, unit: try reader.termCache.term(rollup.terms.unit, in: db), rollup.terms.style)
-            query.priority = rollup.terms.priority.split(separator: "\n").map(String.init)
+            // Figures of an earlier hub answer no question and are computed again.
+            guard let priority = rollup.terms.sources else { continue }
+            query.priority = priority
             (query.isBySource, query.usesRollups) = (true, false)
             guard let wrong = try firstWrongDay(of: rollup, query, reader) else { continue }
             let date = LocalDate(daysSinceEpoch: Int(wrong)).text

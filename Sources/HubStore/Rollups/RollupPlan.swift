@@ -101,7 +101,7 @@ struct RollupPiece: Sendable {
         of rollup: Rollup, _ day: Int64, _ readings: StatisticsReadings
     ) throws -> (figures: RolledDay?, count: Int) {
         let borders = (0...24).map { rollup.start(of: day) + $0 * Rollup.hour }
-        if let (figures, count, _, _) = try readings.figures(borders, most: samplesAtOnce) {
+        if let (figures, count, _) = try readings.figures(borders, most: samplesAtOnce) {
             return (RolledDay(figures.map(readings.rolled)), count)
         }
         var (hours, count) = ([RolledDay.Hour](), 0)

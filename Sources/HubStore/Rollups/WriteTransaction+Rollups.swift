@@ -67,10 +67,27 @@ extension WriteTransaction {
     }
 
     /// Notes that what is kept of a sample's time does not hold any more: the sample is new, or is not what it was.
-    mutating func touchRollups(of row: SampleRow) {
+    mutating func touchRollups(of row: SampleRow) throws {
         guard row.sample.value.kind == .quantity, row.personID != 0 else { return }
-        caches.rollups.touch(
+        try touchRollups(
             Rollup.Key(person: row.personID, type: row.typeID), start: row.sample.start.microseconds,
             duration: row.sample.end.microseconds - row.sample.start.microseconds)
+    }
+
+    /// The same of a sample of which no more is known.
+    mutating func touchRollups(_ key: Rollup.Key, start: Int64, duration: Int64) throws {
+        let db = self.db
+        try caches.rollups.touch(key, start: start, duration: duration) {
+            // Whether one of those that begin with it counts may depend on it.
+            let longest = try RawStatement(
+                cached: """
+                    SELECT max(duration) FROM sample INDEXED BY sample_history WHERE person = ?1 AND type = ?2 AND start = ?3
+                    """, in: db)
+            defer { longest.clear() }
+            longest.bind(1, key.person)
+            longest.bind(2, key.type)
+            longest.bind(3, start)
+            return try longest.step() ? longest.integer(0) : 0
+        }
     }
 }

@@ -35,7 +35,11 @@ struct WriterRollups {
     }
 
     /// Notes that a sample is new, or was there and is not any more.
-    mutating func touch(_ key: Rollup.Key, start: Int64, duration: Int64) {
+    ///
+    /// - Parameter longest: the longest duration of the samples that begin with it.
+    mutating func touch(
+        _ key: Rollup.Key, start: Int64, duration: Int64, longest: () throws -> Int64
+    ) rethrows {
         guard !rollups.isEmpty else { return }
         if let last, last.key == key, start >= last.before, duration <= last.hold { return }
         guard var rollup = rollups[key] else {
@@ -47,10 +51,13 @@ struct WriterRollups {
             rollups[key] = rollup
             altered.insert(key)
         }
-        let days = rollup.days(start: start, duration: duration)
+        var days = rollup.days(start: start, duration: duration)
         var limit = rollup.through
+        if let building, building.key == key { limit = max(limit, building.days.upperBound) }
+        if rollup.terms.style == .cumulative, days.lowerBound < limit {
+            days = rollup.days(start: start, duration: max(duration, try longest()))
+        }
         if let building, building.key == key {
-            limit = max(limit, building.days.upperBound)
             if days.overlaps(building.days) {
                 self.building?.firstTouched = min(
                     building.firstTouched, max(days.lowerBound, building.days.lowerBound))

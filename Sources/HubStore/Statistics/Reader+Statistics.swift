@@ -83,12 +83,12 @@ extension Reader {
             }
         }
         if borders.count <= room { borders.append(end) }
-        guard let (parts, count, looked, reach) = try readings.figures(borders, most: Self.samplesAtOnce) else {
+        guard let (parts, count, looked) = try readings.figures(borders, most: Self.samplesAtOnce) else {
             course.stride = max(StatisticsWalk.Course.strides.lowerBound, course.stride / 8)
             return
         }
-        course.reach = max(course.reach, reach ?? .min)
         for (place, part) in parts.enumerated() {
+            if let latest = part.total.latest { course.reach = max(course.reach, latest.end, latest.start + 1) }
             course.figures.add(part)
             course.place = borders[place + 1]
             if course.isFull, !part.isEmpty {

@@ -145,28 +145,21 @@ struct StatisticsReadings {
         }.min()
     }
 
-    /// The figures between each border and the next, how many samples they were made of, how many were looked at for that, and where the
-    /// last of those ends that they were made of.
+    /// The figures between each border and the next, how many samples they were made of, and how many were looked at for that.
     ///
     /// - Returns: `nil` where more than so many samples begin in more than an hour.
-    func figures(
-        _ borders: [Int64], most: Int
-    ) throws -> (figures: [Figures], count: Int, looked: Int, reach: Int64?)? {
-        guard let from = borders.first, let to = borders.last else { return ([], 0, 0, nil) }
+    func figures(_ borders: [Int64], most: Int) throws -> (figures: [Figures], count: Int, looked: Int)? {
+        guard let from = borders.first, let to = borders.last else { return ([], 0, 0) }
         let most = to - from > StatisticsWalk.Course.strides.lowerBound ? most : .max
         if query.style == .cumulative {
             guard let (portions, looked) = try portions(from, to, most: most) else { return nil }
-            let reach = portions.lazy.map { max($0.end, $0.start + 1) }.max()
-            return (Figures.sums(portions, borders, bySource: query.isBySource), portions.count, looked, reach)
+            return (Figures.sums(portions, borders, bySource: query.isBySource), portions.count, looked)
         }
         guard let (levels, looked) = try levels(from, to, most: most) else { return nil }
-        let reach = levels.lazy.filter { $0.start < to }.map { max($0.end, $0.start + 1) }.max()
-        return (
-            Figures.levels(levels, borders, query.style, bySource: query.isBySource), levels.count, looked, reach
-        )
+        return (Figures.levels(levels, borders, query.style, bySource: query.isBySource), levels.count, looked)
     }
 
-    /// All samples that reach into a span.
+    /// All samples that reach into a span, and those that begin with one that begins before it: one of these may count instead.
     private func portions(_ from: Int64, _ to: Int64, most: Int) throws -> (portions: [Portion], looked: Int)? {
         var (portions, looked) = ([Portion](), 0)
         for lane in lanes(over: max(from, query.since ?? .min)) {
@@ -176,15 +169,24 @@ struct StatisticsReadings {
             while try rows.step() {
                 looked += 1
                 guard looked <= most else { return nil }
-                guard isAsked(rows) else { continue }
-                let start = rows.integer(1)
-                portions.append(
-                    Portion(
-                        number: rows.integer(0), start: start, end: start + rows.integer(2), value: rows.double(3),
-                        rank: try ranks.rank(of: rows.integer(4))))
+                if isAsked(rows) { portions.append(try portion(rows)) }
             }
         }
+        let early = Set(portions.lazy.filter { $0.start < from }.map(\.start))
+        if !early.isEmpty { portions.removeAll { $0.start < from } }
+        for start in early {
+            let rows = try rows(from: start, to: start + 1, .usual)
+            defer { rows.clear() }
+            while try rows.step() { if isAsked(rows) { portions.append(try portion(rows)) } }
+        }
         return (portions, looked)
+    }
+
+    private func portion(_ rows: RawStatement) throws -> Portion {
+        let start = rows.integer(1)
+        return Portion(
+            number: rows.integer(0), start: start, end: start + rows.integer(2), value: rows.double(3),
+            rank: try ranks.rank(of: rows.integer(4)))
     }
 
     /// The readings that begin in a span, by start, and those after it that may end what the last of them hold.
@@ -292,13 +294,17 @@ struct StatisticsReadings {
 
     /// Where the last of what reaches over an instant ends.
     func reach(over time: Int64) throws -> Int64? {
-        guard query.style == .cumulative else { return nil }
-        return try portions(time, time + 1, most: .max)?.portions.lazy.map { max($0.end, $0.start + 1) }.max()
+        guard query.style == .cumulative, let found = try portions(time, time + 1, most: .max) else { return nil }
+        let portions = found.portions.sorted { $0.start < $1.start }
+        let mirrors = Mirrors.find(portions)
+        return portions.indices.lazy.filter { mirrors[$0] == nil }
+            .map { max(portions[$0].end, portions[$0].start + 1) }.max()
     }
 
     /// A row of the answer, with the sources by their names.
     func row(_ figures: Figures, from: Int64, to: Int64) throws -> StatisticsRow {
-        let sources = try figures.sources.sorted { $0.key < $1.key }.map { rank, tally in
+        let counting = figures.sources.filter { $0.value != Tally() }
+        let sources = try counting.sorted { $0.key < $1.key }.map { rank, tally in
             (try ranks.source(at: rank), tally)
         }
         return StatisticsRow(from: from, to: to, total: figures.total, sources: sources)

@@ -60,6 +60,8 @@ public struct QueryRequest: Hashable, Sendable {
     public var order: Order?
     /// Of each person and type only the sample with the latest end.
     public var isLatest = false
+    /// Whether each record is to say which others are the same event by other sources.
+    public var marksMirrors = false
     /// Records in all pages together.
     public var limit: Int64?
     /// The mark of the page before, exactly as it came.
@@ -88,7 +90,7 @@ public struct QueryRequest: Hashable, Sendable {
 extension QueryRequest: BodyCoding {
     private static let members =
         ["id", "want"] + Filter.members
-        + ["since", "order", "latest", "limit", "next", "number", "figures", "interval", "instance"]
+        + ["since", "order", "latest", "mirrors", "limit", "next", "number", "figures", "interval", "instance"]
     /// What a question about statistics may have.
     private static let statisticsMembers = [
         "id", "want", "types", "persons", "sources", "from", "to", "limit", "next", "figures", "interval",
@@ -112,6 +114,7 @@ extension QueryRequest: BodyCoding {
         }
         order = try Order.ifPresent(in: object)
         isLatest = try object.truthIfPresent("latest") ?? false
+        marksMirrors = try object.truthIfPresent("mirrors") ?? false
         limit = try object.integerIfPresent("limit", in: 1...ObjectReader.safeIntegers.upperBound)
         next = try object.textIfPresent("next")
         number = try object.integerIfPresent("number")
@@ -130,6 +133,10 @@ extension QueryRequest: BodyCoding {
             if filter.kinds?.contains(where: { !RecordKind.samples.contains($0) }) == true {
                 throw object.fault("latest", "kinds of samples alone beside it", object.value("latest"), code: .query)
             }
+        }
+        if object.value("mirrors") != nil, since != nil || want != .records {
+            let reason = want == .records ? "no since beside it" : "it with want \"records\" alone"
+            throw object.fault("mirrors", reason, object.value("mirrors"), code: .query)
         }
         if since != nil, let order, order != .sequence {
             throw object.fault(
@@ -185,6 +192,7 @@ extension QueryRequest: BodyCoding {
         body.member("since", text: since?.description)
         order?.write(to: &body)
         body.member("latest", truth: isLatest ? true : nil)
+        body.member("mirrors", truth: marksMirrors ? true : nil)
         body.member("limit", integer: limit)
         body.member("next", text: next)
         body.member("number", integer: number)

@@ -44,6 +44,7 @@ private struct HubMembers {
     let canonical: StoredRecord.CanonicalValue?
     let edited: SampleMembers
     let implausible: SampleMembers
+    let mirrors: [Int64]
 
     init(_ stored: StoredRecord) {
         number = stored.number
@@ -53,6 +54,7 @@ private struct HubMembers {
         canonical = stored.canonical
         edited = stored.edited
         implausible = stored.implausible
+        mirrors = stored.mirrors
     }
 }
 
@@ -95,6 +97,10 @@ private struct RecordWriter {
         if !sample.origin.isEmpty { origin(sample.origin) }
         if let stored, !stored.edited.isEmpty { members(#""edited":["#, stored.edited) }
         if let stored, !stored.implausible.isEmpty { members(#""implausible":["#, stored.implausible) }
+        if let stored, !stored.mirrors.isEmpty {
+            let list = stored.mirrors.map(String.init).joined(separator: ",")
+            output.append(json: #""mirrors":["# + list + "],")
+        }
         extra(sample)
         if let stored { numbers(stored) }
     }

@@ -7,7 +7,7 @@ enum RecordMember: UInt8, CaseIterable {
     case provenance, metadata, sourceVersion, origin, extra, number, seq
     case series, date, method, observedOn, age, basis
     case by, reason
-    case edited, implausible
+    case edited, implausible, mirrors
     case payload
 
     /// The name on the wire.
@@ -52,6 +52,7 @@ enum RecordMember: UInt8, CaseIterable {
         case (6, "e"): (.edited, "edited")
         case (7, "s"): (.subject, "subject")
         case (7, "p"): (.payload, "payload")
+        case (7, "m"): (.mirrors, "mirrors")
         case (8, "m"): (.metadata, "metadata")
         case (8, "o"): (.original, "original")
         case (8, "p"): (.personId, "personId")
@@ -76,13 +77,15 @@ struct RecordMembers: OptionSet {
     func contains(_ member: RecordMember) -> Bool { rawValue >> UInt64(member.rawValue) & 1 == 1 }
 
     /// What only the hub writes, in any kind of record.
-    static let reserved = RecordMembers([.original, .personId, .unassigned, .edited, .implausible, .number, .seq])
+    static let reserved = RecordMembers([
+        .original, .personId, .unassigned, .edited, .implausible, .mirrors, .number, .seq,
+    ])
 
     /// What a sample has; any other member is an extra one.
     static let sample = RecordMembers([
         .kind, .type, .value, .unit, .raw, .original, .start, .end, .zone, .person, .personId, .unassigned, .subject,
-        .source, .key, .group, .provenance, .metadata, .sourceVersion, .origin, .edited, .implausible, .extra, .number,
-        .seq, .payload,
+        .source, .key, .group, .provenance, .metadata, .sourceVersion, .origin, .edited, .implausible, .mirrors, .extra,
+        .number, .seq, .payload,
     ])
 
     /// What a day value has.

@@ -50,9 +50,26 @@ public struct StoredRecordDecoder {
             (value, canonical) = try self.value(kind)
             record = .sample(try sample(type, value))
         }
-        return StoredRecord(
+        var stored = StoredRecord(
             record: record, number: try integer(.number), sequence: try integer(.seq), assignment: try assignment(),
             type: type, canonical: canonical, edited: try members(.edited), implausible: try members(.implausible))
+        stored.mirrors = try mirrors()
+        return stored
+    }
+
+    private func mirrors() throws(RecordRejection) -> [Int64] {
+        guard let value = scan.value(.mirrors) else { return [] }
+        guard value.kind == .array else { throw scan.rejection(.json, .mirrors, expected: "an array of numbers") }
+        var numbers: [Int64] = []
+        for element in try scan.elements(of: value) {
+            let text =
+                element.kind == .number ? String(decoding: scan.bytes[element.start..<element.end], as: UTF8.self) : ""
+            guard let number = Int64(text) else {
+                throw scan.rejection(.json, .mirrors, expected: "an array of numbers")
+            }
+            numbers.append(number)
+        }
+        return numbers
     }
 
     /// A later hub may name more members than this version knows of.

@@ -70,13 +70,14 @@ extension PluginContext {
     ///   - since: the latest version of everything that changed after this cursor, retractions included.
     ///   - order: by the hub's sequence, unless given; with `since` no other.
     ///   - latest: of each person and type only the sample with the latest end; without `since` and `order`.
+    ///   - mirrors: whether each record is to say which others are the same event by other sources; without `since`.
     ///   - limit: records in all.
     public func query(
         _ filter: QueryRequest.Filter = .init(), since: Cursor? = nil, order: QueryRequest.Order? = nil,
-        latest: Bool = false, limit: Int64? = nil
+        latest: Bool = false, mirrors: Bool = false, limit: Int64? = nil
     ) -> RecordPages {
         var query = QueryRequest(id: 0, filter: filter, since: since, order: order, limit: limit)
-        query.isLatest = latest
+        (query.isLatest, query.marksMirrors) = (latest, mirrors)
         return RecordPages(link: link, query: query)
     }
 

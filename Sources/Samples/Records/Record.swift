@@ -75,6 +75,10 @@ public struct StoredRecord: Hashable, Sendable {
     public var edited: SampleMembers
     /// What of a sample is hardly true, as it was judged when it came; what a person has set by hand is not among it.
     public var implausible: SampleMembers
+    /// The numbers of the records of the same event by other sources, if the hub was asked for them; one of all of them counts.
+    ///
+    /// True at the moment of the answer; not stored.
+    public var mirrors: [Int64] = []
 
     /// A quantity in the unit that the registry gives its type.
     public struct CanonicalValue: Hashable, Sendable {

@@ -62,9 +62,10 @@ struct SampleList: Sendable {
         while true {
             var count = 0
             found = []
-            for try await page in reader.hub.query(filter, order: order, limit: Int64(limit)) {
+            for try await page in reader.hub.query(filter, order: order, mirrors: true, limit: Int64(limit)) {
                 count += page.records.count
                 found += page.records.filter { record in
+                    if record.isRepeat { return false }
                     let place = Place(record)
                     if let older { return place.isBefore(older) }
                     if let newer { return newer.isBefore(place) }

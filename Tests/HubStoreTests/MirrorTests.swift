@@ -1,0 +1,168 @@
+import Foundation
+import HealthStatistics
+import Samples
+import Testing
+
+@testable import HubStore
+
+/// The store finds the records that are one event by several sources.
+@Suite struct MirrorTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private static let push = Source(plugin: "ingest", account: "hae")
+    private static let export = Source(plugin: "apple-health", device: "Annas Ultra")
+    private static let old = Source(plugin: "apple-health", device: "Apple Watch von Anna")
+
+    private func event(
+        _ key: String, _ name: String, _ value: SampleValue, _ source: Source, lasting seconds: Int64 = 0,
+        group: String? = nil
+    ) throws -> Sample {
+        var sample = try sample(key, type: name, source: source, lasting: seconds, group: group)
+        sample.value = value
+        return sample
+    }
+
+    /// Of each record that has some its mirrors, by number.
+    private func marks(_ store: Store, _ change: (inout RecordQuery) -> Void = { _ in }) async throws -> [Int64:
+        [Int64]]
+    {
+        var query = RecordQuery()
+        query.marksMirrors = true
+        change(&query)
+        let records = try await store.all(query).records.filter { !$0.mirrors.isEmpty }
+        return Dictionary(uniqueKeysWithValues: records.map { ($0.number, $0.mirrors) })
+    }
+
+    @Test
+    func `R8.191 samples of different sources are one event if start, end and content agree, for every kind`()
+        async throws
+    {
+        let store = try folder.open()
+        let night = SampleValue.category(name: "asleepCore", raw: 3)
+        let run = SampleValue.workout(activity: "running", raw: 37)
+        _ = try await store.put(
+            try event("1", "stepCount", .quantity(600, unit: "count"), Self.push),
+            try event("2", "stepCount", .quantity(600.2, unit: "count"), Self.export, lasting: 600),
+            try event("3", "stepCount", .quantity(601, unit: "count"), Self.old, lasting: 600),
+            try event("4", "sleepAnalysis", night, Self.export, lasting: 3_600),
+            try event("5", "sleepAnalysis", night, Self.old, lasting: 3_600),
+            try event("6", "sleepAnalysis", .category(name: "inBed", raw: 0), Self.push, lasting: 3_600),
+            try event("7", "workout", run, Self.export, lasting: 1_800),
+            try event("8", "workout", run, Self.old, lasting: 1_800),
+            try event("9", "workout", run, Self.push, lasting: 1_801))
+        let expected: [Int64: [Int64]] = [1: [2], 2: [1], 4: [5], 5: [4], 7: [8], 8: [7]]
+        #expect(try await marks(store) == expected)
+        #expect(try await marks(store) { $0.order = .time } == expected)
+        #expect(try await marks(store) { $0.numbers = [5] } == [5: [4]])
+    }
+
+    @Test func `R8.191 two samples of one source are two events, and each mirrors one of another source`() async throws
+    {
+        let store = try folder.open()
+        let glass = SampleValue.quantity(250, unit: "mL")
+        for (key, source) in [("1", Self.push), ("2", Self.push), ("3", Self.export), ("4", Self.export)] {
+            _ = try await store.put(try event(key, "dietaryWater", glass, source))
+        }
+        #expect(try await marks(store) == [1: [3], 2: [4], 3: [1], 4: [2]])
+        _ = try await store.put(try event("5", "dietaryWater", glass, Self.export))
+        #expect(try await marks(store) == [1: [3], 2: [4], 3: [1], 4: [2]])
+    }
+
+    @Test func `R8.191 correlations are one event if their members agree`() async throws {
+        let store = try folder.open()
+        func pressure(_ group: String, _ source: Source, _ systolic: Double) throws -> [Sample] {
+            [
+                try event("c" + group, "bloodPressure", .correlation, source, group: group),
+                try event(
+                    "s" + group, "bloodPressureSystolic", .quantity(systolic, unit: "mmHg"), source, group: group),
+                try event(
+                    "d" + group, "bloodPressureDiastolic", .quantity(80, unit: "mmHg"), source, group: group),
+            ]
+        }
+        let all = try pressure("a", Self.push, 120) + pressure("b", Self.export, 120) + pressure("c", Self.old, 140)
+        _ = try await store.put(all.map(Samples.Record.sample))
+        let marks = try await marks(store)
+        #expect(marks[1] == [4] && marks[4] == [1] && marks[7] == nil && marks[2] == [5] && marks[8] == nil)
+    }
+
+    @Test
+    func `R8.192 a mark is gone once a record of the event is retracted, edited, erased or given to another person`()
+        async throws
+    {
+        let store = try folder.open()
+        let glass = SampleValue.quantity(250, unit: "mL")
+        let people = try await store.ensurePersons(["me", "ben"], recordedAt: 1)
+        let pushed = try event("1", "dietaryWater", glass, Self.push)
+        _ = try await store.put(pushed, try event("2", "dietaryWater", glass, Self.export))
+        #expect(try await marks(store) == [1: [2], 2: [1]])
+        _ = try await store.retract(pushed)
+        #expect(try await marks(store) == [:])
+        _ = try await store.put(pushed)
+        #expect(try await marks(store) == [1: [2], 2: [1]])
+        _ = try await store.carryOut(
+            .assign(numbers: [2], to: .person(people[1]), wholeGroups: false, reason: nil), recordedAt: 5)
+        #expect(try await marks(store) == [:])
+        _ = try await store.carryOut(
+            .assign(numbers: [2], to: .person(people[0]), wholeGroups: false, reason: nil), recordedAt: 6)
+        var edit = SampleEdit(type: try type("dietaryWater"))
+        edit.value = .quantity(300, unit: "mL")
+        _ = try await store.carryOut(.edit(number: 2, edit), recordedAt: 7)
+        #expect(try await marks(store) == [:])
+        _ = try await store.carryOut(.undoEdit(numbers: [2]), recordedAt: 8)
+        #expect(try await marks(store) == [1: [2], 2: [1]])
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await store.finishErasure())
+        #expect(try await marks(store) == [:])
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `R8.192 what may not be read is in no mark, and a sink has the marks of the moment`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        let glass = SampleValue.quantity(250, unit: "mL")
+        _ = try await store.put(try event("1", "dietaryWater", glass, Self.push))
+        #expect(try await sink.take().map(\.mirrors) == [[]])
+        _ = try await store.put(try event("2", "dietaryWater", glass, Self.export))
+        #expect(try await sink.take().map(\.mirrors) == [[1]])
+        let own = ReadAllowance(types: TypeSelection(only: []), own: "ingest")
+        #expect(try await marks(store) { $0.allowance = own } == [:])
+        let late = ReadAllowance(since: 1_000_000)
+        #expect(try await marks(store) { $0.allowance = late } == [:])
+        #expect(try await marks(store) { $0.allowance = ReadAllowance() } == [1: [2], 2: [1]])
+    }
+
+    @Test func `R8.191 in any order of arrival the better source's sample counts in statistics, by source as well`()
+        async throws
+    {
+        for isPushFirst in [true, false] {
+            let folder = try Folder()
+            let store = try folder.open()
+            // Which source is known first is the same in both.
+            _ = try await store.put(
+                try event("0", "height", .quantity(1.8, unit: "m"), Self.push),
+                try event("0", "height", .quantity(1.8, unit: "m"), Self.export))
+            let samples = [
+                try event("1", "stepCount", .quantity(600, unit: "count"), Self.push),
+                try event("2", "stepCount", .quantity(600.2, unit: "count"), Self.export, lasting: 600),
+            ]
+            for sample in isPushFirst ? samples : samples.reversed() { _ = try await store.put(sample) }
+            var query = StatisticsQuery(of: "me", try type("stepCount"), unit: "count", .cumulative)
+            query.isBySource = true
+            func sums(_ query: StatisticsQuery) async throws -> [[Double?]] {
+                var walk = StatisticsWalk(query)
+                while !walk.isOver { walk = try await store.advance(walk) }
+                return walk.rows.map { [$0.total.total] + $0.sources.map(\.tally.total) }
+            }
+            #expect(try await sums(query) == [[600, 600]])
+            query.priority = ["apple-health"]
+            #expect(try await sums(query) == [[600.2, 600.2]])
+            query.priority = []
+            query.sources = ["apple-health"]
+            #expect(try await sums(query) == [[600.2, 600.2]])
+            try store.close()
+        }
+    }
+}
