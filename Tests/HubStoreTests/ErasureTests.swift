@@ -258,6 +258,91 @@ import Testing
         #expect(left.map(\.number) == [4])
     }
 
+    private func made(_ date: String, _ value: Double, of basis: [Int64]) throws -> Samples.Record {
+        var day = try day(date, value)
+        day.basis = basis.map { .number($0) }
+        if basis.contains(1) { day.metadata = JSONObject(#"{"d":"needle-metadata"}"#) }
+        return .day(day)
+    }
+
+    @Test func `R6.48 a day loses its value in each version that is made of an erased record, and may be made again`()
+        async throws
+    {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a", Self.values[0]), try sample("b", 60))
+        var numbers: [Int64] = []
+        for (date, value, basis) in [
+            ("2026-03-01", Self.values[1], [1, 2]), ("2026-03-02", Self.values[0], [1]),
+            ("2026-03-03", Self.values[2], [1]), ("2026-03-04", Self.values[3], [1]), ("2026-03-05", 60, [Int64(2)]),
+        ] {
+            let stored = try await store.put([try made(date, value, of: basis)])
+            numbers.append(try #require(stored[0].placement).number)
+        }
+        // The day stands by now without the record, another was taken back by its maker, a third by hand.
+        _ = try await store.put([try made("2026-03-01", 60, of: [2])])
+        let gone = RecordIdentity.day(
+            person: "me", type: .weight, series: "mean30", date: try #require(LocalDate("2026-03-03")))
+        let source = Source(plugin: "gap-filler")
+        _ = try await store.put([.retraction(Retraction(identity: gone, source: source))])
+        _ = try await store.retract(numbers: [numbers[3]], recordedAt: 5)
+        try await sink.answer(try await sink.take(100))
+        #expect(try found(in: folder.path, Self.values.prefix(4).map { Needle($0) }).count >= 4)
+
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        try await carryOut(store)
+        #expect(
+            try found(in: folder.path, Self.values.prefix(4).map { Needle($0) } + [Needle("needle-metadata")]) == [])
+        #expect(try await store.verifyAccounts() == [])
+        let records = try await store.records(numbers: numbers)
+        let values = records.map { record -> Double? in
+            if case .day(let day) = record.record { day.value } else { nil }
+        }
+        #expect(values == [60, nil, nil, nil, 60])
+        let story = try #require(try await store.trace(numbers[0]))
+        #expect(story.versionCount == 2)
+        guard case .retraction(let erased) = story.versions[0].record.record else {
+            Issue.record("the erased version is in the story")
+            return
+        }
+        #expect(erased.reason == "erased")
+        // The sink gets a retraction.
+        let told = try await sink.take(100)
+        #expect(
+            told.contains { record in
+                if case .retraction = record.record { record.number == numbers[1] } else { false }
+            })
+
+        // The gap-filler may make the day again, without the erased record.
+        #expect(try await store.put([try made("2026-03-02", 61, of: [2])])[0].placement?.number == numbers[1])
+        #expect(try await store.put([try made("2026-03-06", Self.values[0], of: [1])])[0].code == "unknown")
+        let undone = try await store.carryOut(.undoRetraction(numbers: [numbers[3]]), recordedAt: 9)
+        #expect(undone[0].result.placement?.isRetraction == true)
+        #expect(try await store.put([try made("2026-03-04", 61, of: [2])])[0].placement?.number == numbers[3])
+        #expect(try await store.verifyAccounts() == [])
+        try store.close()
+        #expect(try StoreFile(folder.store).faults(.counters) == [])
+    }
+
+    @Test func `R6.48 a day that does not name all that it is made of goes with each record of its time`() async throws
+    {
+        let store = try folder.open()
+        let (early, late): (Int64, Int64) = (20_500 * 86_400, 20_540 * 86_400)
+        _ = try await store.put(try sample("a", 70, at: early), try sample("b", 60, at: late))
+        func cut(_ date: Int, _ value: Double) throws -> Samples.Record {
+            var day = try day("2026-03-01", value, series: "maximum")
+            (day.date, day.basis) = (LocalDate(daysSinceEpoch: date), [.number(2)])
+            day.metadata = JSONObject(#"{"basisCount":1440}"#)
+            return .day(day)
+        }
+        _ = try await store.put([try cut(20_500, Self.values[0]), try cut(20_540, Self.values[1])])
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        try await carryOut(store)
+        #expect(try found(in: folder.path, [Needle(Self.values[0])]) == [])
+        #expect(try found(in: folder.path, [Needle(Self.values[1])]) != [])
+        #expect(try await store.verifyAccounts() == [])
+    }
+
     @Test func `a choice that was cut short is dropped, and nothing is erased`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))

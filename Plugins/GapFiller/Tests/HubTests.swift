@@ -80,6 +80,42 @@ import Testing
                 == (18...20).map { "- me mean30 2024-05-\($0)" } + days(18...20, 80, of: 18, person: "anna"))
     }
 
+    @Test func `R6.48 the days of an erased weigh-in lose its value in every file, and are made again of the others`()
+        async throws
+    {
+        let scene = try await Scene(hub: "clock = \"2024-05-13T10:00:00Z@1\"")
+        let value = 71.390_725_341_9
+        try scene.give(
+            Scene.Weighing(key: "a", start: "2024-05-10T07:00:00+02:00", value: 80),
+            Scene.Weighing(key: "b", start: "2024-05-11T07:00:00+02:00", value: value))
+        try await scene.startFiller("types = [\"weight\"]")
+        let before = ["me mean30 2024-05-10 80.0 mean"]
+        try await scene.comesTo(
+            before + ["me mean30 2024-05-11 \(value) mean"]
+                + ["12", "13"].map { "me mean30 2024-05-\($0) \(value) carried 2024-05-11" })
+        // One that was made of it and another is superseded.
+        try scene.give(Scene.Weighing(key: "c", start: "2024-05-11T08:00:00+02:00", value: 82))
+        try await scene.settle()
+        let erased = try await scene.host.command("erase", "2", "--yes")
+        #expect(erased.status == 0, "\(erased.errors)")
+        try await scene.comesTo(
+            before + ["me mean30 2024-05-11 82.0 mean"]
+                + ["12", "13"].map { "me mean30 2024-05-\($0) 82.0 carried 2024-05-11" })
+        let needles = [value, (value + 82) / 2].map { number in
+            withUnsafeBytes(of: number.bitPattern.bigEndian) { Data($0) }
+        }
+        let backup = scene.host.folder.path + "/backup.sqlite"
+        #expect(try await scene.host.command("backup", backup).status == 0)
+        let files = FileManager.default.enumerator(atPath: scene.host.folder.path)?.compactMap { $0 as? String } ?? []
+        for file in files {
+            guard let bytes = FileManager.default.contents(atPath: "\(scene.host.folder.path)/\(file)") else {
+                continue
+            }
+            for needle in needles { #expect(bytes.range(of: needle) == nil, "\(file)") }
+        }
+        #expect(files.contains { $0.hasSuffix("hub.sqlite") } && files.contains("backup.sqlite"))
+    }
+
     @Test func `R6.46 days of a person whom hub.conf has lost stay, but for those of a weigh-in that is another's now`()
         async throws
     {

@@ -18,8 +18,10 @@ struct EraseCommand: ParsableCommand {
             hub retract hides a record and keeps it; this leaves no byte of it: values,
             all versions, keys, notes, reasons, raw payloads. It cannot be undone.
             Listeners and sinks are told as of a retraction. A source that sends the same
-            again is answered as if it were here, unless --allow. Older copies of the
-            store beside it go too. Shows what it is about and asks before it does it.
+            again is answered as if it were here, unless --allow. Days that are made of
+            it lose their values, too, and are made again of what is left. Older copies
+            of the store beside it go too. Shows what it is about and asks before it
+            does it.
 
             Not erased: backups (those the hub knows of are named), what a plugin has not
             given the hub yet, what targets make of the retraction, what retention has

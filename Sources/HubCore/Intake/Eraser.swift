@@ -86,7 +86,7 @@ actor Eraser {
                     throw CommandFailure(
                         "stopping", "the hub is stopping; it goes on with the erasure when it is started again")
                 }
-                for result in results {
+                for result in results where !result.isDerived {
                     if case .rejected(let rejection) = result.result {
                         if rejection.code == ErasureFault.code { failed.append(result.number) }
                     } else {

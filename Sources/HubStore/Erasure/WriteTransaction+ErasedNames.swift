@@ -10,16 +10,8 @@ extension WriteTransaction {
 
     /// Takes the identity of an erased record away, and what targets have called it.
     mutating func removeName(_ number: Int64) throws {
-        for index in caches.ledger.sinks.indices {
-            let row = try DeliveryRow.find(caches.ledger.sinks[index].id, number, in: db)
-            // What went wrong last may have been this record, in words that quote it.
-            if row?.reason != nil { caches.ledger.change(index) { $0.lastFailure = nil } }
-        }
-        try run(
-            """
-            UPDATE delivery SET receipt = NULL, reason = CASE state WHEN \(DeliveryRow.State.skipped.rawValue) THEN reason END
-            WHERE sink IN (SELECT id FROM sink) AND number = ?1
-            """, number)
+        try forgetReasons(number)
+        try run("UPDATE delivery SET receipt = NULL WHERE sink IN (SELECT id FROM sink) AND number = ?1", number)
         try giveName(number) { update in "\(update) sample SET key = ?2 WHERE number = ?1" }
         let key = "(SELECT key FROM sample WHERE number = ?1)"
         try run("UPDATE sample_version SET key = \(key) WHERE number = ?1", number)
@@ -36,6 +28,20 @@ extension WriteTransaction {
             try run(
                 "INSERT OR IGNORE INTO erasure_source (id) SELECT source FROM \(table) WHERE number = ?1", number)
         }
+    }
+
+    /// Takes away what sinks have said of a record: words that may quote it.
+    mutating func forgetReasons(_ number: Int64) throws {
+        for index in caches.ledger.sinks.indices {
+            let row = try DeliveryRow.find(caches.ledger.sinks[index].id, number, in: db)
+            // What went wrong last may have been this record.
+            if row?.reason != nil { caches.ledger.change(index) { $0.lastFailure = nil } }
+        }
+        try run(
+            """
+            UPDATE delivery SET reason = CASE state WHEN \(DeliveryRow.State.skipped.rawValue) THEN reason END
+            WHERE sink IN (SELECT id FROM sink) AND number = ?1
+            """, number)
     }
 
     /// Gives a row the name of what was erased, or where another has that, as in a store of an earlier hub, one with random letters.

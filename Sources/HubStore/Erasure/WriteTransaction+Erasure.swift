@@ -5,20 +5,29 @@ extension WriteTransaction {
     /// Records erased in one transaction: it should not take longer than others do.
     static let erasedAtOnce = 50
 
-    /// Erases some of the records that were chosen; none when all were tried, and what is left is words, the log and copies.
+    /// Erases some of the chosen records, then days made of them; no results if only words, the log and copies are left.
     mutating func eraseNext() throws -> [ManualResult] {
         guard let stage = try Int64.fetchOne(db, sql: "SELECT stage FROM erasure"), stage == 1 else { return [] }
         let numbers = try Int64.fetchAll(
             db, sql: "SELECT number FROM erasure_record ORDER BY number LIMIT \(Self.erasedAtOnce)")
-        if numbers.isEmpty { try db.execute(sql: "UPDATE erasure SET stage = 2") }
-        return try numbers.map { number in
-            let result = try apart(number) { transaction in try transaction.erase(number) }
+        if numbers.isEmpty {
+            let (results, isOver) = try eraseDays()
+            if isOver { try db.execute(sql: "UPDATE erasure SET stage = 2") }
+            return results
+        }
+        return try numbers.flatMap { number in
+            let results = try apart(number) { transaction in
+                let spans = try transaction.spans(of: number)
+                let result = ManualResult(number: number, result: try transaction.erase(number))
+                if case .rejected = result.result { return [result] }
+                return [result] + (try transaction.eraseDays(near: spans))
+            }
             try run("DELETE FROM erasure_record WHERE number = ?1", number)
-            return ManualResult(number: number, result: result ?? .rejected(Self.failed(number)))
+            return results ?? [ManualResult(number: number, result: .rejected(Self.failed(number)))]
         }
     }
 
-    private static func failed(_ number: Int64) -> Rejection {
+    static func failed(_ number: Int64) -> Rejection {
         Rejection(code: ErasureFault.code, reason: "record \(number) could not be erased; hub status says why")
     }
 
@@ -119,11 +128,7 @@ extension WriteTransaction {
             result = try retract(known, .person, reason: Tombstones.reason, version: nil, source: nil)
             if case .stored(let placement) = result { facts = facts.retracted(at: placement.sequence) }
         }
-        try remember(
-            words: """
-                SELECT unit FROM rows UNION SELECT original_unit FROM rows UNION SELECT zone FROM rows
-                UNION SELECT method FROM rows
-                """, of: "day", known.number)
+        try rememberWords(ofDay: known.number)
         try removeBeside(known.number, "day")
         for table in ["day", "day_version"] { try empty(table, Self.emptyDay, known.number) }
         try bury(known.number, identity, facts)
@@ -142,7 +147,7 @@ extension WriteTransaction {
         retraction_reason = CASE WHEN retracted IS NOT NULL THEN '\(Tombstones.reason)' END, retraction_version = NULL
         """
 
-    private static let emptyDay = """
+    static let emptyDay = """
         value = 0.0, original_value = NULL, original_unit = NULL, method = ?2, observed_on = NULL, age = NULL, basis = NULL,
         zone = NULL, metadata = NULL, extra = NULL,
         retraction_reason = CASE WHEN retracted IS NOT NULL THEN '\(Tombstones.reason)' END, retraction_version = NULL
@@ -153,6 +158,14 @@ extension WriteTransaction {
         statement.bind(1, number)
         statement.bind(2, try caches.term(Tombstones.reason, .own, in: db))
         try statement.run()
+    }
+
+    func rememberWords(ofDay number: Int64) throws {
+        try remember(
+            words: """
+                SELECT unit FROM rows UNION SELECT original_unit FROM rows UNION SELECT zone FROM rows
+                UNION SELECT method FROM rows
+                """, of: "day", number)
     }
 
     private func remember(words: String, of table: String, _ number: Int64) throws {

@@ -77,9 +77,13 @@ public struct ManualResult: Hashable, Sendable {
     /// As it was asked for; of a new record that was rejected 0.
     public var number: Int64
     public var result: StoreResult
+    /// Whether it is a day whose value goes because it was made of an erased record.
+    public var isDerived = false
 
     /// A result; the store makes them, and a caller that knows that there is no such record.
-    public init(number: Int64, result: StoreResult) { (self.number, self.result) = (number, result) }
+    public init(number: Int64, result: StoreResult, isDerived: Bool = false) {
+        (self.number, self.result, self.isDerived) = (number, result, isDerived)
+    }
 
     /// Of a record that stays as it is, since something is not as who asked has seen it.
     static func changed(_ number: Int64, _ what: String) -> ManualResult {

@@ -44,7 +44,8 @@ extension Reader {
         var live = row
         live.retraction = nil
         return try story(
-            versions, row.stored, retracted: row.retraction == nil ? nil : live.stored, key, place, slice)
+            versions, row.stored, retracted: row.retraction == nil || row.isErased ? nil : live.stored, key, place,
+            slice)
     }
 
     /// Of an erased record there is its retraction, and who has been told.

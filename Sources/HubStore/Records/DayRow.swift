@@ -27,6 +27,9 @@ struct DayRow {
     var personID: Int64
     var typeID: Int64
 
+    /// Whether its value is gone because it was made of an erased record.
+    var isErased: Bool { day.method == DayRow.erasedMethod }
+
     /// What the hub says of it: the day's value, or its retraction.
     var stored: StoredRecord {
         StoredRecord(
@@ -88,6 +91,10 @@ struct DayRow {
                 source: day.source,
                 author: retracted == 2 ? .person : .source, reason: text(.retractionReason),
                 sourceVersion: integer(.retractionVersion))
+        } else if isErased {
+            retraction = Retraction(
+                identity: .day(person: person.name, type: day.type, series: day.series, date: day.date),
+                source: day.source, author: .source, reason: Tombstones.reason, sourceVersion: nil)
         }
     }
 }

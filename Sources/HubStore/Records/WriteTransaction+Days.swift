@@ -7,6 +7,12 @@ extension WriteTransaction {
         if let person = intake.assignment.person, let id = caches.personID(person.uid) {
             day.person = try caches.termCache.person(id, in: db).name  // Named by uid or by name: one day all the same.
         }
+        if caches.tombstones.areThere,
+            let erased = try caches.tombstones.erased(among: day.basis, of: day.source, in: db)
+        {
+            return .rejected(
+                Rejection(code: "unknown", reason: "basis: record \(erased) was erased; make the day without it"))
+        }
         let references = DayRow.References(
             source: try caches.source(day.source, in: db).id, type: try caches.term(day.type.rawValue, .type, in: db),
             person: personID(intake.assignment), series: try caches.term(day.series, .other, in: db))
@@ -49,8 +55,10 @@ extension WriteTransaction {
         return .stored(Placement(number: number, sequence: sequence, previous: previous))
     }
 
+    /// - Parameter isLimited: whether a source may only do so as often as its limit says.
     mutating func retract(
-        _ known: DayRow, _ author: Retraction.Author, reason: String?, version: Int64?, source: Source?
+        _ known: DayRow, _ author: Retraction.Author, reason: String?, version: Int64?, source: Source?,
+        isLimited: Bool = true
     ) throws -> StoreResult {
         if let standing = known.retraction, !isNews(author, reason, version, for: standing) {
             return .duplicate(number: known.number, sequence: known.sequence)
@@ -58,7 +66,7 @@ extension WriteTransaction {
         if let version, let floor = known.retraction?.sourceVersion, version < floor {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
-        if author == .source, let refusal = try refusalOfVersion(known.number) { return .rejected(refusal) }
+        if author == .source, isLimited, let refusal = try refusalOfVersion(known.number) { return .rejected(refusal) }
         let by = source ?? known.day.source
         let ids = try caches.source(by, in: db)
         let sequence = caches.head + 1

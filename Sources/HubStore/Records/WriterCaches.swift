@@ -48,6 +48,8 @@ struct WriterCaches {
     var ledger: LedgerCache
     var tombstones: Tombstones
     var rollups: WriterRollups
+    /// The position of an erasure among the days; a restarted hub begins at the first day.
+    var erasedDays: ErasedDaySweep?
     /// Empty unless persons have to be told from one another by weight.
     var trends = WeightTrends()
     let termCache = TermCache()

@@ -1,0 +1,212 @@
+import GRDB
+import Samples
+
+/// Looks through the versions of days for those that are made of erased records.
+///
+/// No index has the records that a day is made of.
+struct ErasedDaySweep {
+    /// 0: days as they stand, 1: their superseded versions.
+    private var table = 0
+    private var place: (number: Int64, sequence: Int64) = (0, 0)
+
+    /// How many records of bases, and how many days, one transaction looks at.
+    private static let (basisAtOnce, daysAtOnce) = (20_000, 2_000)
+
+    /// Whether all days have been looked at.
+    var isOver: Bool { table > 1 }
+
+    /// Looks at the next days.
+    ///
+    /// - Returns: the numbers of those that are made of erased records, at most as many as are erased at once.
+    mutating func look(_ tombstones: Tombstones, _ termCache: TermCache, in db: Database) throws -> [Int64] {
+        let columns = "SELECT number, seq, basis, source FROM"
+        let statement = try RawStatement(
+            cached: table == 0
+                ? "\(columns) day WHERE number > ?1 ORDER BY number"
+                : "\(columns) day_version WHERE (number, seq) > (?1, ?2) ORDER BY number, seq", in: db)
+        defer { statement.clear() }
+        statement.bind(1, place.number)
+        if table > 0 { statement.bind(2, place.sequence) }
+        var (found, looked, days): ([Int64], Int, Int) = ([], 0, 0)
+        while try statement.step() {
+            place = (statement.integer(0), statement.integer(1))
+            let basis = LineListCoding.basis(statement.text(2)) ?? []
+            (looked, days) = (looked + basis.count, days + 1)
+            if !basis.isEmpty,
+                try tombstones.erased(among: basis, of: termCache.source(statement.integer(3), in: db), in: db) != nil,
+                found.last != place.number
+            {
+                found.append(place.number)
+            }
+            let isFull = found.count == WriteTransaction.erasedAtOnce
+            if isFull || looked >= Self.basisAtOnce || days == Self.daysAtOnce { return found }
+        }
+        (table, place) = (table + 1, (0, 0))
+        return found
+    }
+}
+
+extension Tombstones {
+    /// The first record of a basis that was erased; not one that retention has removed, of which days stay.
+    ///
+    /// - Parameter source: that of the day, whose keys the basis may have.
+    func erased(among basis: [Provenance.Basis], of source: Source, in db: Database) throws -> Int64? {
+        let find = try RawStatement(
+            cached: """
+                SELECT 1 FROM erased WHERE number = ?1
+                    AND (EXISTS (SELECT 1 FROM sample WHERE number = ?1) OR EXISTS (SELECT 1 FROM day WHERE number = ?1))
+                """, in: db)
+        for item in basis {
+            let number: Int64?
+            switch item {
+            case .number(let own): number = own
+            case .key(let key): number = try self.number(of: identity(source, key), in: db)
+            }
+            guard let number else { continue }
+            defer { find.clear() }
+            find.bind(1, number)
+            if try find.step() { return number }
+        }
+        return nil
+    }
+}
+
+/// Erases the values of days that are made of erased records; their makers can store these days again.
+extension WriteTransaction {
+    /// Looks at some days and erases the values that are made of erased records.
+    ///
+    /// - Returns: the results of these days, and whether all days have been looked at.
+    mutating func eraseDays() throws -> (results: [ManualResult], isOver: Bool) {
+        var sweep = caches.erasedDays ?? ErasedDaySweep()
+        var results: [ManualResult] = []
+        for number in try sweep.look(caches.tombstones, caches.termCache, in: db) {
+            let result = try apart(number) { transaction in try transaction.eraseVersions(ofDay: number) }
+            switch result {
+            case .some(.some(let result)): results.append(ManualResult(number: number, result: result, isDerived: true))
+            case .some(nil): break
+            case nil:
+                results.append(ManualResult(number: number, result: .rejected(Self.failed(number)), isDerived: true))
+            }
+        }
+        caches.erasedDays = sweep.isOver ? nil : sweep
+        return (results, sweep.isOver)
+    }
+
+    /// Erases all days near a sample that do not name all that they are made of: it may be among the others.
+    ///
+    /// - Parameter spans: when the sample began and how long it lasted, for each person and type that it had.
+    mutating func eraseDays(near spans: [ErasedSpan]) throws -> [ManualResult] {
+        var numbers: Set<Int64> = []
+        for span in spans {
+            let statement = try RawStatement(
+                cached: """
+                    SELECT number FROM day INDEXED BY day_identity WHERE person = ?1 AND type = ?2
+                        AND series IN (SELECT label FROM stream WHERE kind = 1 AND person = ?1 AND type = ?2)
+                        AND date BETWEEN ?3 AND ?4 AND (\(Self.isCut)
+                            OR EXISTS (SELECT 1 FROM day_version v WHERE v.number = day.number AND v.\(Self.isCut)))
+                    """, in: db)
+            defer { statement.clear() }
+            statement.bind(1, span.person)
+            statement.bind(2, span.type)
+            // No zone tells a date that is farther from that of UTC; and a day may begin later than midnight.
+            statement.bind(3, span.start.flooredDivision(by: 86_400_000_000) - 2)
+            statement.bind(4, (span.start + span.duration).flooredDivision(by: 86_400_000_000) + 2)
+            while try statement.step() { numbers.insert(statement.integer(0)) }
+        }
+        return try numbers.sorted().compactMap { number in
+            try eraseVersions(ofDay: number, isNear: true).map {
+                ManualResult(number: number, result: $0, isDerived: true)
+            }
+        }
+    }
+
+    private static let isCut = #"metadata LIKE '%"basisCount":%'"#
+
+    /// Empties the versions of a day that are made of erased records; a day that is left without a value is taken back.
+    ///
+    /// Its person, type, series and date stay, so that a new version may take its place.
+    /// - Parameter isNear: whether that includes versions that do not name all that they are made of.
+    /// - Returns: `nil` if there is no such version.
+    private mutating func eraseVersions(ofDay number: Int64, isNear: Bool = false) throws -> StoreResult? {
+        guard let known = try findDay(DayRow.byNumber, number), try !Tombstones.isErased(number, in: db) else {
+            return nil
+        }
+        let made = try versions(ofDay: number, known.day.source, isNear)
+        guard !made.isEmpty else { return nil }
+        var result = StoreResult.duplicate(number: number, sequence: known.sequence)
+        if made.contains(known.sequence), known.retraction == nil {
+            // As its source would do, so that the source may store the day again.
+            result = try retract(
+                known, .source, reason: Tombstones.reason, version: nil, source: nil, isLimited: false)
+        }
+        try rememberWords(ofDay: number)
+        for sequence in try versions(ofDay: number, known.day.source, isNear) {
+            for table in ["day", "day_version"] {
+                let statement = try RawStatement(
+                    cached: "UPDATE \(table) SET \(Self.emptyDay) WHERE number = ?1 AND seq = ?3", in: db)
+                statement.bind(1, number)
+                statement.bind(2, try caches.term(DayRow.erasedMethod, .own, in: db))
+                statement.bind(3, sequence)
+                try statement.run()
+            }
+            try run("DELETE FROM payload WHERE seq = ?1", sequence)
+            try run("UPDATE deed SET reason = NULL WHERE seq = ?1", sequence)
+        }
+        try forgetReasons(number)
+        return result
+    }
+
+    /// The sequences of the versions that are made of erased records.
+    private func versions(ofDay number: Int64, _ source: Source, _ isNear: Bool) throws -> [Int64] {
+        let statement = try RawStatement(
+            cached: """
+                SELECT seq, basis, \(Self.isCut) FROM day WHERE number = ?1
+                UNION ALL SELECT seq, basis, \(Self.isCut) FROM day_version WHERE number = ?1
+                """, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        var found: [Int64] = []
+        while try statement.step() {
+            let basis = LineListCoding.basis(statement.text(1)) ?? []
+            if try isNear && statement.integer(2) != 0
+                || caches.tombstones.erased(among: basis, of: source, in: db) != nil
+            {
+                found.append(statement.integer(0))
+            }
+        }
+        return found
+    }
+
+    /// When a sample began and how long it lasted, in each of its versions.
+    func spans(of number: Int64) throws -> [ErasedSpan] {
+        let statement = try RawStatement(
+            cached: """
+                SELECT person, type, start, duration FROM sample WHERE number = ?1 AND person IS NOT NULL
+                UNION SELECT person, type, start, duration FROM sample_version WHERE number = ?1 AND person IS NOT NULL
+                """, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        var spans: [ErasedSpan] = []
+        while try statement.step() {
+            spans.append(
+                ErasedSpan(
+                    person: statement.integer(0), type: statement.integer(1), start: statement.integer(2),
+                    duration: statement.integer(3)))
+        }
+        return spans
+    }
+}
+
+/// The time of a version of an erased sample.
+struct ErasedSpan {
+    var person: Int64
+    var type: Int64
+    /// In microseconds since 1970.
+    var start: Int64
+    var duration: Int64
+}
+
+extension DayRow {
+    /// The method of a version whose value is erased; no source may have it (Protocol R6.7).
+    static let erasedMethod = Tombstones.prefix + "day"
+}
