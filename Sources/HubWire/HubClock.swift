@@ -39,16 +39,38 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
 
     /// Microseconds since 1970-01-01T00:00:00Z.
     ///
-    /// A virtual clock never goes back; the machine's does when someone sets it.
+    /// A virtual clock never goes back; the machine's does when someone sets it. Either shows its nearest time in ``range``.
     public func now() -> Int64 {
-        guard let virtual else { return HubClock.nanoseconds(CLOCK_REALTIME) / 1_000 }
+        guard let virtual else {
+            let time = HubClock.reading(CLOCK_REALTIME)
+            let (whole, isWild) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000)
+            guard !isWild else { return time.tv_sec < 0 ? HubClock.range.lowerBound : HubClock.range.upperBound }
+            return HubClock.bounded(whole, Int64(time.tv_nsec) / 1_000)
+        }
         let elapsed = Double(HubClock.monotonicNanoseconds() - virtual.origin) / 1_000 * virtual.rate
-        let room = Timestamp.range.upperBound - virtual.start.microseconds
-        return virtual.start.microseconds + (elapsed < Double(room) ? Int64(elapsed) : room)
+        // No clock runs for as long as `range` is, and a larger number has no integer.
+        let longest = Double(HubClock.range.upperBound - HubClock.range.lowerBound)
+        return HubClock.bounded(virtual.start.microseconds, Int64(min(elapsed, longest)))
+    }
+
+    /// The times that a clock shows, the years 101 to 9899: a century less than ``Timestamp/range`` on either side.
+    ///
+    /// So a time that is reckoned from now, such as the end of a token, has a text.
+    public static let range: ClosedRange<Int64> =
+        Timestamp.range.lowerBound + century...Timestamp.range.upperBound - century
+    private static let century: Int64 = 36_525 * 86_400_000_000
+
+    private static func bounded(_ time: Int64, _ more: Int64) -> Int64 {
+        let (sum, isWild) = time.addingReportingOverflow(more)
+        return isWild ? range.upperBound : min(max(sum, range.lowerBound), range.upperBound)
     }
 
     /// Microseconds from some beginning, as long as those of ``now()``: for measuring, since no setting of the machine's clock moves them.
-    public func steadyNow() -> Int64 { virtual == nil ? HubClock.nanoseconds(CLOCK_BOOTTIME) / 1_000 : now() }
+    public func steadyNow() -> Int64 {
+        guard virtual == nil else { return now() }
+        let time = HubClock.reading(CLOCK_BOOTTIME)
+        return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1_000
+    }
 
     /// ``now()`` as a timestamp without local time.
     public var time: Timestamp { Timestamp(microseconds: now()) }
@@ -85,12 +107,15 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
         return "\(virtual.start.text)@\(String(decoding: rate, as: UTF8.self))"
     }
 
-    private static func monotonicNanoseconds() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
+    private static func monotonicNanoseconds() -> Int64 {
+        let time = reading(CLOCK_MONOTONIC)
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
 
-    private static func nanoseconds(_ clock: clockid_t) -> Int64 {
+    private static func reading(_ clock: clockid_t) -> timespec {
         var time = timespec()
         clock_gettime(clock, &time)  // Fails only for a clock that does not exist.
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        return time
     }
 }
 

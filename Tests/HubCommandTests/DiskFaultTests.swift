@@ -202,6 +202,27 @@ import Testing
         #expect(blind.output.contains("error    config     \(hub.configuration): not looked at"), "\(blind.output)")
     }
 
+    /// 250 years ahead, the year 9900 and later, the last that a number of microseconds holds and beyond it; before 1970 and before all dates.
+    @Test(arguments: [
+        7_889_400_000, 251_000_000_000, 9_200_000_000_000, 9_300_000_000_000, -1_900_000_000, -70_000_000_000,
+        -9_300_000_000_000,
+    ])
+    func `a clock that is wrong by any number of years ends neither the hub nor a command`(seconds: Int) async throws {
+        let folder = try TemporaryFolder()
+        let faults = Faults(in: folder)
+        try faults.begin("clock \(seconds)")
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        try hub.give([DiskFaultTests.weight(1)])
+        for command in [
+            ["status"], ["samples"], ["stats", "weight"], ["days", "weight"], ["trace", "1"], ["check"], ["inbox"],
+            ["log", "weight", "80kg", "--person", "me", "--yes"], ["backup", "\(folder.path)/copy"], ["doctor"],
+        ] {
+            let result = try await hub.run(command, under: faults.environment)
+            #expect(result.code < 100, "\(command): \(result)")
+        }
+        #expect(try await hub.stop() == 0)
+    }
+
     @Test func `R10.16 a retry asked while the clock was a year ahead comes when it was asked for`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)

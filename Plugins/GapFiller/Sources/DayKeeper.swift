@@ -147,7 +147,7 @@ actor DayKeeper {
             var filter = QueryRequest.Filter()
             (filter.types, filter.persons) = ([origin.key.type.rawValue], [origin.key.person])
             (filter.sources, filter.strict) = ([origin.source.plugin], [.start])
-            (filter.from, filter.to) = (start, Timestamp(microseconds: start.microseconds + 1))
+            (filter.from, filter.to) = (start, start.next)
             let found: [SourceTally]
             do { found = try await hub.sources(filter) } catch let error as AskError where error.code == .refused {
                 found = []  // The person is another's, or the hub has forgotten them.

@@ -184,7 +184,9 @@ struct Reconciliation: Sendable {
         (filter.persons, filter.kinds, filter.sources) = ([person], [.day], [hub.kind])
         if let span {
             filter.from = Timestamp(microseconds: Int64(span.lowerBound) * 86_400_000_000)
-            filter.to = Timestamp(microseconds: Int64(span.upperBound + 1) * 86_400_000_000)
+            // No day comes after the last that a time can name.
+            let end = Int64(span.upperBound + 1) * 86_400_000_000
+            filter.to = Timestamp.range.contains(end) ? Timestamp(microseconds: end) : nil
         }
         var days: [SeriesName: [LocalDate: StoredDay]] = [:]
         for try await page in hub.query(filter, order: span == nil ? nil : .time) {

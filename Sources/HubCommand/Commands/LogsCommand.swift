@@ -48,7 +48,7 @@ struct LogsCommand: ParsableCommand {
         let files = PluginLogFiles(data: try options.hub().data)
         var reader = LogReader(files: files, instance: name)
         let start = since.map {
-            LogLine.time($0.start(now: Int64(Date().timeIntervalSince1970 * 1_000_000), zone: .current).microseconds)
+            LogLine.time($0.start(now: HubClock.system.now(), zone: .current).microseconds)
         }
         var lines = reader.read().filter { line in start.map { line.time >= $0 } ?? true }
         guard reader.exists || follow else { throw Failure(.notWell, absent(files)) }

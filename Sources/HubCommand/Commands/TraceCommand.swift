@@ -69,7 +69,7 @@ struct TraceCommand: ParsableCommand {
         (query.filter.types, query.filter.persons) = ([sample.type.rawValue], [person])
         // What has no length is looked for in the microsecond in which it is.
         query.filter.from = sample.start
-        query.filter.to = Timestamp(microseconds: max(sample.end.microseconds, sample.start.microseconds + 1))
+        query.filter.to = sample.end.microseconds > sample.start.microseconds ? sample.end : sample.start.next
         repeat {
             guard case .answer(.sources, let page) = try door.ask(query).content else { return nil }
             let answer = try JSON.answer(SourcesPage.self, page)

@@ -3,6 +3,7 @@ import HealthText
 import HubClient
 import HubCore
 import HubStore
+import HubWire
 import HubWords
 
 /// A restore of a backup into a folder of its own, as it would be on the day when it is needed; nothing of it stays.
@@ -87,7 +88,7 @@ struct Rehearsal: Sendable {
             return (plan, try plan.carryOut(keepingAs: "replaced", progress: progress))
         }
         // As the hub does it: brought up to date, its end compared, every account counted.
-        let opened = try await blocking { try Store(path: store, now: Int64(Date().timeIntervalSince1970 * 1_000_000)) }
+        let opened = try await blocking { try Store(path: store, now: HubClock.system.now()) }
         let discrepancies = try await opened.verifyAccounts()
         let isWhole = opened.epoch == outcome.epoch && opened.head == plan.backup.head && opened.loss == nil
         try await blocking { try opened.close() }

@@ -36,7 +36,10 @@ final class DamageLatch: Sendable {
         guard isFirst else { return }
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
-        let time = Timestamp(microseconds: Int64(now.tv_sec) * 1_000_000, offsetMinutes: 0).text
+        // A clock may be wrong by any number of years, and only some of them have a text.
+        let (first, last) = (Timestamp.range.lowerBound / 1_000_000, Timestamp.range.upperBound / 1_000_000)
+        let seconds = min(max(Int64(now.tv_sec), first), last)
+        let time = Timestamp(microseconds: seconds * 1_000_000, offsetMinutes: 0).text
         // On a disk that takes nothing any more, what is in memory has to do.
         let text = Array("\(time) \(error.message)\n".utf8)
         guard (try? PrivateFile.write(text, to: DamageLatch.path(of: store))) != nil else { return }

@@ -119,6 +119,12 @@ extension Timestamp {
         return writer.count
     }
 
+    /// The instant a microsecond later, on the same clock; `nil` after the last in ``range``.
+    public var next: Timestamp? {
+        guard microseconds < Timestamp.range.upperBound else { return nil }
+        return Timestamp(microseconds: microseconds + 1, offsetMinutes: offsetMinutes)
+    }
+
     /// The calendar date on the wall clock of `offsetMinutes`, or in UTC when the offset is unknown.
     public var localDate: LocalDate {
         let local = wholeSeconds + Int64(offsetMinutes ?? 0) * 60
