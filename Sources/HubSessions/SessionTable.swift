@@ -21,6 +21,8 @@ public struct PeerAction: Hashable, Sendable {
 public enum Arrival: Hashable, Sendable {
     /// An acceptable HELLO: let configuration, grants and registry judge it, then call `open` or `refuse`.
     case hello(Hello)
+    /// A HELLO for which there is no room: do this, which finds sessions whose peer is gone, and pass the message in again (R4.7).
+    case full([PeerAction])
     /// A batch in an open session: read its body by the record codec, then call `batch` or `malformed`.
     case samples(SessionReference)
     /// All is decided: do this.
@@ -122,7 +124,10 @@ extension SessionTable {
             }
             let message = try ClientMessage(verb: verb, body: body)
             if case .hello(let hello) = message {
-                try judge(hello, from: peer, endpoint: endpoint)
+                do throws(WireError) { try judge(hello, from: peer, endpoint: endpoint) } catch {
+                    guard error.code == .limit, let probes = probe(at: now) else { throw error }
+                    return .full(probes)
+                }
                 guard sessions[peer]?.greeting(hello, at: now) == .burst else { return .hello(hello) }
                 sessions[peer]?.heard(.burst, at: now)
                 return .actions([])
@@ -316,11 +321,11 @@ extension SessionTable {
         sessions.filter { $0.value.endpoint.isRemote && $0.value.hello.instance == instance }.map(\.key)
     }
 
-    /// Where there are nearly as many sessions as there may be, each of them is sent a PING, at most once a second.
+    /// A PING for each session, at most once a second.
     ///
-    /// A ROUTER learns that a peer is gone only when it sends to it: so it does before a HELLO is refused because there are too many.
-    public mutating func probe(at now: Int64) -> [PeerAction] {
-        guard sessions.count >= policy.limits.sessions - keptSessions, now - probedAt >= 1_000 else { return [] }
+    /// A ROUTER learns that a peer is gone only when it sends to it: so it does before a HELLO is refused for lack of room.
+    private mutating func probe(at now: Int64) -> [PeerAction]? {
+        guard now - probedAt >= 1_000 else { return nil }
         probedAt = now
         return sessions.keys.map { PeerAction(peer: $0, action: .reply(.ping(.emptyObject))) }
     }

@@ -1,4 +1,5 @@
 import HubSessions
+import HubSettings
 import HubWire
 import Testing
 
@@ -29,6 +30,29 @@ import Testing
                 let answer = try await late.ask(
                     "HELLO", #"{"protocol":[1],"instance":"late","plugin":"late","version":"1"}"#)
                 return answer.verb == "WELCOME"
+            }
+        }
+    }
+
+    @Test func `R4.7 peers that are gone give back their credit before a new one is refused`() async throws {
+        var setting = Setting()
+        // Silence alone would take ten minutes.
+        setting.memoryLimit = ByteSize(bytes: 1 << 30)
+        try await withHub(setting) { hub in
+            var guests: [Peer] = []
+            while true {
+                let peer = try await hub.peer()
+                let name = "guest-\(guests.count)"
+                let body = #"{"protocol":[1],"instance":"\#(name)","plugin":"\#(name)","version":"1"}"#
+                guests.append(peer)
+                guard try await peer.ask("HELLO", body).verb == "WELCOME" else { break }
+            }
+            #expect(guests.count < 240, "credit is what lacks")
+            for guest in guests { await guest.close() }
+            let late = try await hub.peer()
+            try await eventually("there is credit again") {
+                let body = #"{"protocol":[1],"instance":"late","plugin":"late","version":"1"}"#
+                return try await late.ask("HELLO", body).verb == "WELCOME"
             }
         }
     }

@@ -74,6 +74,7 @@ extension SessionTable {
                 receive(verb: verb, body: $0, frameCount: frames.count, from: peer, endpoint: endpoint, at: now)
             }
         }
+        if case .full = arrival { return receive(frames, from: peer, endpoint: endpoint, at: now) }
         guard case .samples = arrival else { return arrival }
         do throws(WireError) {
             guard

@@ -216,6 +216,48 @@ import Testing
         }
     }
 
+    @Test(arguments: ["sessions", "credit", "sessions of an instance over the network"])
+    func `R4.7 before a HELLO is refused for lack of room, each session is sent a PING, once a second`(
+        lacking: String
+    ) throws {
+        var policy = SessionPolicy()
+        let isRemote = lacking.hasSuffix("network")
+        if lacking == "sessions" { policy.limits.sessions = 4 }
+        var table = SessionTable(policy: policy)
+        if lacking == "credit" { table.totalCredit = 8 << 20 }
+        let endpoint: Endpoint = isRemote ? .remote(user: "c") : .owner
+        func hello(_ number: UInt8, at now: Int64) -> Arrival {
+            let (verb, mode) = (Array("HELLO".utf8), isRemote ? "once" : "run")
+            let instance = isRemote ? "c" : "i\(number)"
+            let body = Array(
+                #"{"protocol":[1],"instance":"\#(instance)","plugin":"c","version":"1","mode":"\#(mode)"}"#.utf8)
+            return verb.withUnsafeBytes { verb in
+                body.withUnsafeBytes { body in
+                    table.receive(
+                        verb: verb, body: body, frameCount: 2, from: [number], endpoint: endpoint, at: now)
+                }
+            }
+        }
+        var number: UInt8 = 0
+        while case .hello(let hello) = hello(number, at: 0) {
+            _ = table.open(hello, from: [number], endpoint: endpoint, at: 0)
+            number += 1
+        }
+        #expect(number > 0 && hello(number, at: 999).error?.code == .limit, "once a second")
+        guard case .full(let probes) = hello(number, at: 1_000) else {
+            Issue.record("the hub looks for peers that are gone")
+            return
+        }
+        #expect(Set(probes.map(\.peer)) == Set((0..<number).map { [$0] }))
+        #expect(probes.allSatisfy { $0.action == .reply(.ping(.emptyObject)) })
+        // One of them was gone.
+        _ = table.gone([0])
+        guard case .hello = hello(number, at: 1_000) else {
+            Issue.record("there is room")
+            return
+        }
+    }
+
     @Test
     func
         `R4.32 all credit together is bounded: late sessions get less, the last are refused, and what ends makes room`()

@@ -115,7 +115,6 @@ extension Door {
     private func receive(
         _ message: borrowing Multipart, from peer: RoutingID, over endpoint: Endpoint, at now: Int64
     ) {
-        perform(sessions.probe(at: now))
         let frames = message.count - 1
         let arrival = message.lend(1) { verb in
             message.lend(2) { body in
@@ -123,6 +122,10 @@ extension Door {
             }
         }
         switch arrival {
+        case .full(let probes):
+            perform(probes)
+            // Within a second there is no other probe: it is taken or refused now.
+            receive(message, from: peer, over: endpoint, at: now)
         case .hello(let hello): welcome(hello, peer, endpoint)
         case .samples(let session): take(message, session)
         case .actions(let actions): perform(actions)
