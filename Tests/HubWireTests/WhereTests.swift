@@ -120,6 +120,14 @@ import Testing
             let error = try #require(Self.error(expression))
             #expect(error.code == .field && error.reason.contains(reason), "\(error.reason)")
         }
+        // Each of them is judged for every record of a group.
+        func within(_ parts: Int) -> String { #"{"contains":{"weight":\#(wide(parts))}}"# }
+        #expect(Self.error(within(32)) == nil)
+        let several = #"{"or":[\#(within(16)),\#(within(17))]}"#
+        for expression in [within(33), several] {
+            let reason = try #require(Self.error(expression)).reason
+            #expect(reason.contains("at most 32 expressions within contains"), "\(reason)")
+        }
         // Deeper than any JSON may be.
         #expect([.json, .field].contains(try #require(Self.error(nested(100_000))).code))
         #expect(try #require(Self.error(#"{"quantity":{">":NaN,"unit":"kg"}}"#)).code == .json)

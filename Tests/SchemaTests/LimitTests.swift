@@ -46,6 +46,7 @@ import Testing
             ("common.json#/$defs/metadata", JSONObject.maximumBytes),
             ("where.json", QueryRequest.Condition.maximumParts),
             ("where.json", QueryRequest.Condition.maximumDepth), ("where.json", QueryRequest.Condition.maximumItems),
+            ("where.json", QueryRequest.Condition.maximumContained),
             ("client/TOKEN-PUT.json#/properties/token", TokenPut.tokenBytes),
             ("client/DONE.json#/$defs/result/oneOf", DeliveryResult.textBytes),
             ("client/PROGRESS.json#/properties/text", CommandRelay.progressText),

@@ -74,13 +74,20 @@ final class RowFacts {
 
     // MARK: - Group and metadata
 
-    /// The records of its group that are not taken back, itself included; none where it has no group.
-    var group: [GroupMember] {
+    private var known: SampleGroup??
+
+    /// `nil` if it has no group.
+    var group: SampleGroup? {
         get throws {
-            guard isSample, let group = row.text(SampleColumn.grouping.rawValue) else { return [] }
-            let key = GroupMember.Key(
-                group: group, plugin: try source.plugin, person: row.integer(SampleColumn.person.rawValue))
-            return try GroupMember.all(key, context)
+            if let known { return known }
+            var found: SampleGroup?
+            if isSample, let group = row.text(SampleColumn.grouping.rawValue) {
+                let key = SampleGroup.Key(
+                    group: group, plugin: try source.plugin, person: row.integer(SampleColumn.person.rawValue))
+                found = try SampleGroup.of(key, context)
+            }
+            known = .some(found)
+            return found
         }
     }
 

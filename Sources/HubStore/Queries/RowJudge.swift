@@ -17,7 +17,9 @@ final class RowJudge {
         let termCache: TermCache
         let db: Database
         let allowance: ReadAllowance?
-        var groups: [GroupMember.Key: [GroupMember]] = [:]
+        var groups: [SampleGroup.Key: SampleGroup] = [:]
+        /// The expressions within `contains`: a group judges all of them in one pass.
+        let contained = ContainedParts()
 
         init(_ termCache: TermCache, _ db: Database, _ allowance: ReadAllowance?) {
             (self.termCache, self.db, self.allowance) = (termCache, db, allowance)
@@ -28,23 +30,23 @@ final class RowJudge {
     init?(_ query: RecordQuery, _ termCache: TermCache, in db: Database) {
         guard let condition = query.condition?.condition else { return nil }
         context = Context(termCache, db, query.allowance)
-        verdict = RowJudge.verdict(condition)
+        verdict = RowJudge.verdict(condition, context.contained)
     }
 
     func fits(_ row: RawStatement, of table: Lane.Table) throws -> Bool {
         try verdict(RowFacts(row, table, context))
     }
 
-    private static func verdict(_ condition: RecordCondition) -> Verdict {
+    private static func verdict(_ condition: RecordCondition, _ contained: ContainedParts) -> Verdict {
         switch condition {
         case .all(let parts):
-            let verdicts = parts.map(verdict)
+            let verdicts = parts.map { verdict($0, contained) }
             return { row in try verdicts.allSatisfy { try $0(row) } }
         case .any(let parts):
-            let verdicts = parts.map(verdict)
+            let verdicts = parts.map { verdict($0, contained) }
             return { row in try verdicts.contains { try $0(row) } }
         case .not(let part):
-            let verdict = verdict(part)
+            let verdict = verdict(part, contained)
             return { row in try !verdict(row) }
         case .types(let types):
             let types = Set(types)
@@ -92,45 +94,22 @@ final class RowJudge {
             return { row in comparisons.allSatisfy { $0.holds(for: Double(row.end - row.start)) } }
         case .total(let type, let comparisons):
             return { row in
-                let values = try row.group.filter { try $0.type(row.context) == type }.compactMap(\.value)
-                guard !values.isEmpty else { return false }
-                let total = values.reduce(0, +)
+                guard let total = try row.group?.total(of: type, row.context) else { return false }
                 return comparisons.allSatisfy { $0.holds(for: total) }
             }
-        case .partOf(let kinds):
-            return { row in
-                try row.group.contains { kinds.contains($0.kind) && $0.number != row.number }
-            }
+        case .partOf(let kinds): return { row in try row.group?.hasOther(than: row.number, of: kinds) ?? false }
         case .partOfRecord(let number):
             return { row in
-                guard number != row.number else { return false }
-                return try row.group.contains { $0.number == number && [.correlation, .workout].contains($0.kind) }
+                guard number != row.number, let kind = try row.group?.kinds[number] else { return false }
+                return kind == .correlation || kind == .workout
             }
-        case .contains(let contained):
-            let parts = contained.map { (type: $0.type, verdict: verdict($0.condition), rows: RowReader()) }
+        case .contains(let parts):
+            let places = parts.map { contained.add($0.type, verdict($0.condition, contained)) }
             return { row in
-                guard row.kind == .correlation || row.kind == .workout else { return false }
-                let members = try row.group.filter { $0.number != row.number }
-                return try parts.allSatisfy { part in
-                    try members.contains { member in
-                        try member.type(row.context) == part.type
-                            && part.rows.read(member.number, row.context, part.verdict)
-                    }
-                }
+                guard row.kind == .correlation || row.kind == .workout, let group = try row.group else { return false }
+                let met = try group.met(row.context)
+                return places.allSatisfy { place in met[place].contains { $0 != row.number } }
             }
-        }
-    }
-
-    /// Reads single samples for one part of a condition, so that no part takes the statement that another is reading from.
-    private final class RowReader {
-        private var statement: RawStatement?
-
-        func read(_ number: Int64, _ context: Context, _ verdict: Verdict) throws -> Bool {
-            let statement = try self.statement ?? RawStatement(new: SampleRow.byNumber, in: context.db)
-            self.statement = statement
-            defer { statement.clear() }
-            statement.bind(1, number)
-            return try statement.step() ? try verdict(RowFacts(statement, .sample, context)) : false
         }
     }
 
@@ -189,55 +168,3 @@ extension PropertyMatch {
     }
 }
 
-/// One record of a group, as far as conditions ask.
-struct GroupMember {
-    /// A group is what one plugin has stored under one text for one person.
-    struct Key: Hashable {
-        var group: String
-        var plugin: String
-        var person: Int64
-    }
-
-    var number: Int64
-    var kind: SampleKind
-    var typeID: Int64
-    /// Of a quantity.
-    var value: Double?
-
-    func type(_ context: RowJudge.Context) throws -> TypeID { try context.termCache.type(typeID, in: context.db) }
-
-    /// As many groups as are remembered; records of one mostly lie side by side.
-    private static let remembered = 64
-
-    /// The records of a group that are not taken back and may be read, by their numbers.
-    static func all(_ key: Key, _ context: RowJudge.Context) throws -> [GroupMember] {
-        if let known = context.groups[key] { return known }
-        let statement = try RawStatement(
-            cached: """
-                SELECT m.number, m.kind, m.type, m.value, m.start + m.duration FROM sample m INDEXED BY sample_group
-                CROSS JOIN source s ON s.id = m.source
-                WHERE m.grouping = ?1 AND s.plugin = ?2 AND ifnull(m.person, 0) = ?3 AND m.retracted IS NULL
-                """, in: context.db)
-        defer { statement.clear() }
-        statement.bind(1, key.group)
-        statement.bind(2, key.plugin)
-        statement.bind(3, key.person)
-        var members: [GroupMember] = []
-        while try statement.step() {
-            guard let kind = SampleKind(code: statement.integer(1)) else { continue }
-            let member = GroupMember(
-                number: statement.integer(0), kind: kind, typeID: statement.integer(2),
-                value: statement.isNull(3) ? nil : statement.double(3))
-            if let allowance = context.allowance {
-                guard statement.integer(4) >= allowance.since ?? .min,
-                    allowance.allows(try member.type(context), of: key.plugin)
-                else { continue }
-            }
-            members.append(member)
-        }
-        members.sort { $0.number < $1.number }
-        if context.groups.count >= remembered { context.groups.removeAll(keepingCapacity: true) }
-        context.groups[key] = members
-        return members
-    }
-}

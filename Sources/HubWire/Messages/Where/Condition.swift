@@ -108,6 +108,8 @@ extension QueryRequest.Condition {
     public static let maximumDepth = 16
     public static let maximumParts = 256
     public static let maximumItems = 1_000
+    /// How many expressions may stand within `contains`, each of which is judged for every record of a group.
+    public static let maximumContained = 32
 }
 
 /// The short way to write one: `.quantity(over: 80, "kg") && !.metadata("wasUserEntered")`.

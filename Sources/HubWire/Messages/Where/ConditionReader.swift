@@ -7,6 +7,7 @@ struct ConditionReader {
 
     private var parts = 0
     private var items = 0
+    private var contained = 0
     private var isWithinContains = false
 
     static let words = [
@@ -29,6 +30,10 @@ struct ConditionReader {
         parts += 1
         guard parts <= Condition.maximumParts else {
             throw Self.fault(parent, name, "at most \(Condition.maximumParts) expressions in all")
+        }
+        if isWithinContains { contained += 1 }
+        guard contained <= Condition.maximumContained else {
+            throw Self.fault(parent, name, "at most \(Condition.maximumContained) expressions within contains in all")
         }
         guard depth <= Condition.maximumDepth else {
             throw Self.fault(parent, name, "expressions nested at most \(Condition.maximumDepth) deep")
