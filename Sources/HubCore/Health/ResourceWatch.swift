@@ -117,8 +117,10 @@ final class ResourceWatch: Sendable {
 
 /// Gives memory that is free back to the system after a burst; the C library keeps it otherwise.
 private struct MemoryReturn {
-    /// What was held after the last time.
+    /// The least that was held so far: below it there is nothing to give back.
     private var least = Int.max
+    /// Bytes that stayed resident after the last try though no one had allocated them, such as the program's own.
+    private var unused = 0
     private var triedAt: ContinuousClock.Instant?
 
     /// More than before by so much is worth the look through all that is free.
@@ -130,8 +132,11 @@ private struct MemoryReturn {
         guard isIdle, resident > least + Self.worth,
             triedAt.map({ $0.duration(to: .now) > Self.interval }) ?? true
         else { return }
-        malloc_trim(0)
         triedAt = .now
-        least = Int(clamping: ProcessMemory.residentBytes() ?? 0)
+        // Messages for a peer that has left are freed seconds after it: so each look compares, and none is the last.
+        guard resident - ProcessMemory.allocatedBytes() > unused + Self.worth else { return }
+        malloc_trim(0)
+        let after = Int(clamping: ProcessMemory.residentBytes() ?? 0)
+        (least, unused) = (min(least, after), after - ProcessMemory.allocatedBytes())
     }
 }

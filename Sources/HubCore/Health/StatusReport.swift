@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import HubSessions
 import HubSettings
@@ -125,4 +126,7 @@ enum ProcessMemory {
         }
         return pages * Int64(sysconf(CInt(_SC_PAGESIZE)))
     }
+
+    /// What this process has asked the C library for and not freed yet.
+    static func allocatedBytes() -> Int { Int(clamping: allocated_bytes()) }
 }

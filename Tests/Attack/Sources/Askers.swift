@@ -43,6 +43,36 @@ extension Attack {
     }
 }
 
+extension Attack {
+    static let leavers = Attack(
+        name: "leavers",
+        does: "hundreds of clients ask for as much as they may, and leave without reading any of it",
+        holds: "the memory that their answers took is given back"
+    ) { scene in
+        let host = try HubHost()
+        try await household(scene.size(200_000, quick: 20_000), host)
+        let hub = try await host.start()
+        let (door, rounds, atOnce) = (host.door, scene.size(20, quick: 3), scene.size(60, quick: 40))
+        let most = MostMemory(of: hub)
+        for _ in 0..<rounds {
+            try await scene.onThread {
+                let peers = try (0..<atOnce).map {
+                    try DoorPeer(door, instance: "leaver\($0)", patience: .seconds(60))
+                }
+                for peer in peers {
+                    for id in 1...8 { try peer.send("QUERY", #"{"id":\#(id),"want":"records","limit":1000}"#) }
+                }
+                // Answers are on their way to all of them then.
+                for peer in peers { _ = try peer.receive("RESULT") }
+            }
+        }
+        scene.note("memory at most", await most.end(), "MiB")
+        try await scene.expectMemoryBack(hub)
+        hub.signal(SIGTERM)
+        scene.expectNone("the hub did not end in good order", await hub.waitForExit() == 0 ? 0 : 1)
+    }
+}
+
 /// Small questions and single records, one after the other: the milliseconds of each.
 private func small(_ door: String, _ count: Int) throws -> (asked: Quantiles, stored: Quantiles) {
     let name = "kitchen-\(UInt32.random(in: 0 ... .max))"
@@ -64,6 +94,7 @@ private func small(_ door: String, _ count: Int) throws -> (asked: Quantiles, st
 
 /// Keeps two questions open until it is over, and leaves in the midst of some; how many were answered.
 private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int {
+    let parts = Array(repeating: #"{"partOf":"workout"}"#, count: 80).joined(separator: ",")
     let questions = [
         #""records","sources":["filler"],"kinds":["workout"]"#,
         #""records","order":"time","sources":["filler"],"kinds":["category"]"#,
@@ -73,6 +104,7 @@ private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int
         #""records","order":"-end","where":{"metadata":{"name":"x","=":1}}"#,
         #""statistics","types":["stepCount"],"figures":["sum","bySource"],"interval":{"unit":"hour"}"#,
         #""records","latest":true,"where":{"not":{"source":{"plugin":"filler"}}}"#,
+        #""records","types":["bloodGlucose"],"where":{"or":[\#(parts)]}"#,
     ]
     var answers = 0
     while !over.isClosed {
@@ -105,6 +137,12 @@ private func household(_ count: Int, _ host: HubHost) async throws {
         let sample = try FilledStore.sample(
             "\(number)", type, device: "d\(number % 7)",
             at: 1_400_000_000_000_000 + Int64(number) * 30_000_000, Double(number % 100), unit: unit)
+        return IntakeRecord(record: .sample(sample), assignment: filled.me)
+    }
+    // A group as large as one may be, of which a question may ask a hundred things for each of its records.
+    try await filled.give(1_000, "filler") { number in
+        var sample = try FilledStore.sample("group \(number)", "bloodGlucose", 5, unit: "mg/dL")
+        sample.group = "all"
         return IntakeRecord(record: .sample(sample), assignment: filled.me)
     }
     try filled.store.close()

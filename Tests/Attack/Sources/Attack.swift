@@ -10,7 +10,7 @@ struct Attack: Sendable {
     let run: @Sendable (Scene) async throws -> Void
 
     static let all: [Attack] = [
-        .importers, .singleRecords, .manySessions, .largeEvents, .quietListener, .leftBehind, .dearQuestions,
+        .importers, .singleRecords, .manySessions, .largeEvents, .quietListener, .leftBehind, .dearQuestions, .leavers,
         .hostilePlugin, .lyingDisk,
     ]
 }
