@@ -218,6 +218,42 @@ import Testing
         #expect(try StoreFile(folder.store).summary().head == 3_000)
     }
 
+    @Test(arguments: [
+        (
+            "trigger keep_values",
+            "CREATE TABLE kept (value); CREATE TRIGGER keep_values BEFORE DELETE ON sample BEGIN INSERT INTO kept VALUES (old.value); END"
+        ),
+        ("view seen", "CREATE VIEW seen AS SELECT * FROM sample"),
+        ("index by_value", "CREATE INDEX by_value ON sample (value)"),
+        ("table sqlitekept", "CREATE TABLE sqlitekept (value)"),
+        ("table meta is another", "ALTER TABLE meta ADD COLUMN note TEXT"),
+        ("index sample_implausible is missing", "DROP INDEX sample_implausible"),
+        (
+            "index sample_implausible is another",
+            "DROP INDEX sample_implausible; CREATE INDEX sample_implausible ON sample (number)"
+        ),
+    ])
+    func `a backup in which another program has changed the schema is refused, and all that differs is named`(
+        part: String, sql: String
+    ) async throws {
+        let folder = try Folder()
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        let target = folder.path + "/backup"
+        _ = try StoreFile(folder.store).backUp(to: target)
+        try store.close()
+        let before = try Data(contentsOf: URL(filePath: folder.store))
+        _ = try StoreRestore(of: target, to: folder.store)
+
+        let queue = try DatabaseQueue(path: target)
+        try await queue.write { db in try db.execute(sql: sql) }
+        try queue.close()
+        let refusal = #expect(throws: StoreError.self) { try StoreRestore(of: target, to: folder.store) }
+        #expect(refusal?.code == .foreign && refusal?.message.contains(part) == true, "\(refusal?.message ?? "")")
+        #expect(try StoreFile(target).schemaFaults().contains { $0.contains(part) })
+        #expect(try Data(contentsOf: URL(filePath: folder.store)) == before)
+    }
+
     @Test func `a restored store is the backup with a new epoch, and the replaced one stays whole`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<100).map { Record.sample(try sample("k\($0)")) })

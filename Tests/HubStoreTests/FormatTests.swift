@@ -26,6 +26,8 @@ import Testing
     func `a store of each format is upgraded with all it has, and goes on`(_ format: OldFormat) async throws {
         try format.unpack(into: folder.path)
         let expected = try format.rows
+        // The tables of each format are known, and not taken for someone else's.
+        #expect(try StoreFile(folder.store).schemaFaults() == [])
         let store = try folder.open()
         #expect(store.loss?.cause != .lost, "\(String(describing: store.loss))")
         #expect(try await store.verifyAccounts() == [])
@@ -48,6 +50,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
         try store.close()
         #expect(try StoreFile(folder.store).faults(.counters) == [])
+        #expect(try StoreFile(folder.store).schemaFaults() == [])
 
         // The store as it was lies beside it.
         let beside = try FileManager.default.contentsOfDirectory(atPath: folder.path)

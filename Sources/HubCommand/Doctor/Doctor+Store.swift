@@ -53,6 +53,11 @@ extension Doctor {
                 )
             }
             if let damage = try knownDamage(file, isWhole: isDeep && found.isEmpty) { found.append(damage) }
+            found += try file.schemaFaults().map { fault in
+                Finding(
+                    .error, "store", "\(fault): another program has changed the store",
+                    repair: "stop the hub, then hub restore BACKUP, or hub salvage FILE, which takes the records alone")
+            }
             if isDeep, found.isEmpty { found += try rollups(file) }
             if case .system = configuration?.hub.clock ?? .system { found += try times(file, summary) }
             if found.isEmpty {
@@ -108,9 +113,15 @@ extension Doctor {
         }
     }
 
+    /// The time that it is, as far as a record can name it: the clock may be wrong by any number of years.
+    private var microseconds: Int64 {
+        let (first, last) = (Timestamp.range.lowerBound / 1_000_000, Timestamp.range.upperBound / 1_000_000)
+        return Int64(min(max(now.timeIntervalSince1970, Double(first)), Double(last))) * 1_000_000
+    }
+
     /// What the store was found to lack when it was opened.
     private func gaps(_ file: StoreFile) throws(StoreError) -> [Finding] {
-        let time = Int64(now.timeIntervalSince1970 * 1_000_000)
+        let time = microseconds
         // A salvage leaves a gap for each run of lost records, all found at once.
         var times: Set<Int64> = []
         return try file.gaps().filter { time - $0.at < SequenceGap.newsLifetime && times.insert($0.at).inserted }.map {
@@ -140,7 +151,7 @@ extension Doctor {
     private static let patience: Int64 = 86_400_000_000
 
     private func times(_ file: StoreFile, _ summary: StoreSummary) throws(StoreError) -> [Finding] {
-        let time = Int64(now.timeIntervalSince1970 * 1_000_000)
+        let time = microseconds
         var found: [Finding] = []
         if let newest = summary.newest, newest > time + 60_000_000 {
             found.append(

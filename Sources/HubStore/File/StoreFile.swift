@@ -61,6 +61,11 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
+    /// In which tables, indices, triggers and views the file differs from what this program makes, a sentence each.
+    public func schemaFaults() throws(StoreError) -> [String] {
+        try read("check") { db in try SchemaCheck.discrepancies(in: db) }
+    }
+
     /// Which of the figures that are kept for statistics are not what the samples say, a sentence each; reads all their samples.
     public func rollupFaults() throws(StoreError) -> [String] {
         try read("check") { db in

@@ -45,6 +45,13 @@ public struct StoreRestore: Sendable {
             throw StoreError(.exists, "restore \(file): it is the store itself")
         }
         backup = try source.summary()
+        let differences = try source.schemaFaults()
+        guard differences.isEmpty else {
+            throw StoreError(
+                .foreign,
+                "restore \(file): another program has changed it (\(differences.joined(separator: "; "))); take a backup that only hub backup has written, or save its records with hub salvage"
+            )
+        }
         let faults = try source.faults(.counters)
         guard faults.isEmpty else {
             throw StoreError(.corrupt, "restore \(file): it is damaged (\(faults[0])); take another backup")

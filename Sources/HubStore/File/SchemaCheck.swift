@@ -1,0 +1,52 @@
+import GRDB
+
+/// Whether a store has the tables, indices, triggers and views that this program makes, and no others.
+///
+/// Each of them runs or is read with the store: a trigger that someone has added to a backup could keep a copy of what is erased.
+enum SchemaCheck {
+    private struct Part: Hashable {
+        var kind: String
+        var name: String
+        var table: String
+        /// Without comments and line ends.
+        var sql: String
+    }
+
+    /// The differences, a sentence each.
+    static func discrepancies(in db: Database) throws -> [String] {
+        let applied = try Schema.migrator.appliedIdentifiers(db)
+        // A file that is not upgraded yet is compared with a store of its own format.
+        guard let last = Schema.migrator.migrations.last(where: applied.contains) else {
+            return ["schema: no step of the store's format was applied"]
+        }
+        let model = try DatabaseQueue()
+        defer { try? model.close() }
+        try Schema.migrator.migrate(model, upTo: last)
+        let (found, expected) = (try parts(in: db), try model.read(parts))
+        let known = Dictionary(expected.map { ($0.name, $0) }) { first, _ in first }
+        let names = Set(found.map(\.name))
+        return found.filter { !expected.contains($0) }.map { part in
+            known[part.name] == nil
+                ? "schema: the \(part.kind) \(part.name) is not of this program"
+                : "schema: the \(part.kind) \(part.name) is another than this program makes"
+        }.sorted() + expected.filter { !names.contains($0.name) }.map { "schema: the \($0.kind) \($0.name) is missing" }
+            .sorted()
+    }
+
+    private static func parts(in db: Database) throws -> Set<Part> {
+        let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema")
+        return Set(
+            rows.compactMap { row in
+                let (kind, name): (String, String) = (row[0], row[1])
+                // SQLite's own: an index of a key, the next number of a table, what ANALYZE counts.
+                let isOwn = name.hasPrefix("sqlite_") && (kind == "index" && row[3] == nil as String? || kind == "table")
+                return isOwn ? nil : Part(kind: kind, name: name, table: row[2], sql: plain(row[3] ?? ""))
+            })
+    }
+
+    private static func plain(_ sql: String) -> String {
+        sql.split(separator: "\n", omittingEmptySubsequences: true).map { line in
+            line.firstRange(of: "--").map { line[..<$0.lowerBound] } ?? line
+        }.joined(separator: " ").split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+    }
+}
