@@ -71,13 +71,11 @@ package struct Output: ~Copyable {
     /// Adds a line for people.
     package mutating func line(_ text: String) throws { try add(PlainText.line(text).utf8) }
 
-    /// Adds a line of JSON: byte for byte, and on a terminal the same JSON in a spelling that does not steer it.
+    /// Adds a line of JSON in a spelling that steers no terminal, also into a pipe, which mostly leads to one.
     package mutating func json(_ bytes: ArraySlice<UInt8>) throws {
-        if Output.isRead {
-            try add(PlainText.json(String(decoding: bytes, as: UTF8.self)).utf8)
-        } else {
-            try add(bytes)
-        }
+        // Such a character is DEL or begins with a byte above it; JSON itself escapes those below a space.
+        guard bytes.contains(where: { $0 >= 0x7F }) else { return try add(bytes) }
+        try add(PlainText.json(String(decoding: bytes, as: UTF8.self)).utf8)
     }
 
     private mutating func add(_ bytes: some Sequence<UInt8>) throws {
