@@ -273,7 +273,7 @@ let package = Package(
         tests(
             "HubCoreTests",
             [
-                "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
+                "CLinux", "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
                 logging, lifecycle, grdb,
                 "HubProcess", "zoo", "example-source", "hub-confine", "JSONLines",
             ]),
@@ -319,7 +319,7 @@ let package = Package(
             ],
             path: "Simulators/Demo/Tests", resources: [.copy("help.txt")]),
 
-        program("zoo", ["ZeroMQ"], path: "Tests/Support/Zoo"),
+        program("zoo", ["CLinux", "ZeroMQ"], path: "Tests/Support/Zoo"),
 
         // The plugin's side.
         module("PluginState", ["Files", grdb]),

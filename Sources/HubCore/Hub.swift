@@ -128,6 +128,20 @@ public final class Hub: Service, Sendable {
         logger.notice("the hub has stopped", metadata: ["head": "\(store.head)"])
     }
 
+    /// The control groups that limit the memory of plugins; `nil` if the hub has to count it.
+    private func controlGroups() -> ControlGroups? {
+        // The process must be a hub alone: it moves into another group.
+        guard endAtOnce != nil else { return nil }
+        do throws(ControlGroups.Unavailable) {
+            let groups = try ControlGroups.take()
+            logger.info("the kernel holds plugins to their memory_limit")
+            return groups
+        } catch {
+            logger.info("the hub counts the memory of plugins", metadata: ["reason": "\(error)"])
+            return nil
+        }
+    }
+
     /// A hub whose tokens cannot be read still stores and publishes what the other plugins give.
     private func secrets(at path: String) -> Result<SecretStore, StoreError> {
         do throws(StoreError) {
@@ -165,8 +179,8 @@ public final class Hub: Service, Sendable {
         }
         let supervisor = Supervisor(
             endpoints: endpoints, door: door, sessionChanges: sessionChanges, logs: logs, policy: lifePolicy,
-            runs: RunMemory(data: HubFiles(configuration.hub).data, clock: clock, logger: logger), began: facts.started,
-            logger: logger)
+            runs: RunMemory(data: HubFiles(configuration.hub).data, clock: clock, logger: logger),
+            groups: controlGroups(), began: facts.started, logger: logger)
         let programs = parts.programs(checked, configuration)
         let keeper = ConfigurationKeeper(
             checked, configuration, reload: reload, parts: parts, door: door, supervisor: supervisor, policy: lifePolicy

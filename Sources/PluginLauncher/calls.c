@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -51,6 +52,8 @@ static const int refused[] = {
     SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr, SYS_open_by_handle_at, SYS_name_to_handle_at,
     SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct, SYS_quotactl,
     SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname, SYS_setdomainname, SYS_syslog,
+    // Memory that no process has to map or hold open, so that it cannot be counted.
+    SYS_shmget, SYS_msgget, SYS_semget,
     SYS_vhangup, SYS_fanotify_init, SYS_move_pages, SYS_migrate_pages, SYS_lookup_dcookie, SYS_nfsservctl,
 #ifdef SYS_kexec_file_load
     SYS_kexec_file_load,
@@ -74,6 +77,8 @@ static const int refused[] = {
 #define LOAD_ARGUMENT(index) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (index))
 #define ANSWER(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 #define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
+// Without the flags that stand beside it (SOCK_CLOEXEC).
+#define SOCKET_TYPES 0xf
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 void restrict_calls(const struct policy *policy, struct report *report) {
@@ -98,9 +103,20 @@ void restrict_calls(const struct policy *policy, struct report *report) {
     ADD(UNLESS(SYS_clone, 4), LOAD_ARGUMENT(0), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, namespaces, 0, 1), ANSWER(EPERM), ALLOW);
     // Types into the terminal that the hub was started from.
     ADD(UNLESS(SYS_ioctl, 4), LOAD_ARGUMENT(1), UNLESS(TIOCSTI, 1), ANSWER(EPERM), ALLOW);
+    // A socket that was never bound gets a port when it listens, which Landlock does not see. Of what family it is stands in no argument:
+    // with the network and without the right to listen, those of this machine cannot listen either.
+    if (policy->network && !policy->listening) ADD(UNLESS(SYS_listen, 1), ANSWER(EACCES));
     // Sockets: those of this machine always, others as granted.
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0), ALLOW, LOAD_ARGUMENT(0), UNLESS(AF_UNIX, 1), ALLOW);
-    if (policy->network) ADD(UNLESS(AF_INET, 1), ALLOW, UNLESS(AF_INET6, 1), ALLOW, UNLESS(AF_NETLINK, 1), ALLOW);
+    if (policy->network) ADD(UNLESS(AF_NETLINK, 1), ALLOW);
+    if (policy->network && policy->listening) ADD(UNLESS(AF_INET, 1), ALLOW, UNLESS(AF_INET6, 1), ALLOW);
+    // TCP and UDP alone, as on a kernel without the others: what waits for connections by MPTCP, SCTP or SMC no rule of Landlock sees.
+    if (policy->network && !policy->listening)
+        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0),
+            BPF_STMT(BPF_JMP | BPF_JA, 13), LOAD_ARGUMENT(1), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPES),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 1, 0),
+            ANSWER(EPROTONOSUPPORT), LOAD_ARGUMENT(2), UNLESS(0, 1), ALLOW, UNLESS(IPPROTO_TCP, 1), ALLOW,
+            UNLESS(IPPROTO_UDP, 1), ALLOW, ANSWER(EPROTONOSUPPORT));
     if (policy->bluetooth) ADD(UNLESS(AF_BLUETOOTH, 1), ALLOW);
     ADD(ANSWER(EACCES));
     const struct sock_fprog program = {.len = count, .filter = filter};

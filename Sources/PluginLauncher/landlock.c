@@ -84,8 +84,6 @@ void restrict_files(const struct policy *policy, struct report *report) {
     if (version >= 4) {
         if (!policy->network) handled.ports |= NET_CONNECT_TCP;
         if (!policy->listening) handled.ports |= NET_BIND_TCP;
-    } else if (policy->network && !policy->listening) {
-        note(report->network, "listening needs Landlock 4", 0);
     }
     if (version < 6 && !policy->has_own_processes) note(report->processes, "signals need Landlock 6", 0);
     size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;

@@ -1,7 +1,7 @@
 // hub-confine: starts one plugin so that it reaches what it needs and nothing else, and ends all that it has started with it.
 //
 //   hub-confine [--execute PATH] [--read PATH] [--write PATH] [--socket PATH] [--hide PATH] [--temporary PATH]
-//               [--reach network|listening|bluetooth] -- PROGRAM [ARGUMENT…]
+//               [--reach network|listening|bluetooth] [--group FOLDER] -- PROGRAM [ARGUMENT…]
 //   hub-confine --probe
 //
 // The hub starts it in place of the plugin. This process (the keeper) stays outside and only waits; its child is the first process
@@ -271,6 +271,15 @@ _Noreturn static void keep_alone(struct policy *policy, char *const *words, stru
     end_as(news.status);
 }
 
+// Joins the control group whose limits hold for the plugin: before there is a plugin, and with this process, which is small.
+static void enter_group(const char *folder) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, "0", 1) != 1) fail("join the control group", folder, errno);
+    close(file);
+}
+
 // MARK: - The command line
 
 _Noreturn static void misused(const char *word) {
@@ -309,6 +318,10 @@ int main(int count, char **arguments) {
             continue;
         }
         if (value[0] != '/') misused(value);
+        if (strcmp(word, "--group") == 0) {
+            enter_group(value);
+            continue;
+        }
         if (strcmp(word, "--temporary") == 0) {
             policy.temporary = value;
             continue;

@@ -85,6 +85,126 @@ struct IsolationTests {
         #expect(await process.waitForExit() == 0)
     }
 
+    /// A plugin in Python that has these rights, writes what `attempts` found into a file, and waits.
+    private static func listener(reaches: String, in folder: TemporaryFolder) throws -> String {
+        try folder.write(
+            #"""
+            #!/usr/bin/python3
+            import json, os, socket, sys
+            MANIFEST = {"name": "listener", "summary": "S.", "version": "1", "writes": ["weight"], "reaches": REACHES}
+            if sys.argv[1:] == ["--describe"]:
+                print(json.dumps(MANIFEST))
+                sys.exit()
+
+            def attempt(do):
+                try:
+                    do()
+                    return "done"
+                except OSError as error:
+                    return "refused"
+
+            def listen(family, kind, protocol=0, address=None):
+                link = socket.socket(family, kind, protocol)
+                if address:
+                    link.bind(address)
+                link.listen(1)
+
+            def converse():
+                one, other = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+                one.bind(("127.0.0.1", 0))
+                other.sendto(b"x", one.getsockname())
+                one.recv(1)
+
+            V4, V6, STREAM, HERE = socket.AF_INET, socket.AF_INET6, socket.SOCK_STREAM, ("127.0.0.1", 0)
+            found = {
+                "bound": attempt(lambda: listen(V4, STREAM, 0, HERE)),
+                "not bound": attempt(lambda: listen(V4, STREAM)), "not bound, v6": attempt(lambda: listen(V6, STREAM)),
+                "MPTCP": attempt(lambda: listen(V4, STREAM, 262, HERE)),
+                "MPTCP, not bound": attempt(lambda: listen(V4, STREAM, 262)),
+                "SCTP": attempt(lambda: listen(V4, STREAM, 132)), "SMC": attempt(lambda: listen(V4, STREAM, 256)),
+                "packets": attempt(lambda: listen(V4, socket.SOCK_SEQPACKET)),
+                "UDP": attempt(converse), "a socket": attempt(lambda: socket.socket(V4, STREAM)),
+            }
+            part = os.environ["HUB_STATE"] + "/part"
+            json.dump(found, open(part, "w"))
+            os.rename(part, os.environ["HUB_STATE"] + "/found")
+            # As paho-mqtt does at its start, which says no more than this.
+            socket.socket(V4, STREAM).bind(HERE)
+            sys.stdin.read()
+            """#.replacing("REACHES", with: reaches), to: "listener")
+    }
+
+    @Test(arguments: [false, true])
+    func `R13.11 a plugin that may use the network waits for connections only if it may listen, and its log says so`(
+        mayListen: Bool
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let reaches = mayListen ? #"["network", "listening"]"# : #"["network"]"#
+        let program = try Self.listener(reaches: reaches, in: folder)
+        try mode(0o755, of: program)
+        try configure("listener", program, in: folder)
+        let process = try ChildProcess("hub", ["run", "--config", folder.configuration])
+        let place = "\(folder.path)/data/plugins/listener/found"
+        for _ in 0..<300 where !FileManager.default.fileExists(atPath: place) {
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        let bytes = try #require(FileManager.default.contents(atPath: place))
+        let found = try JSONDecoder().decode([String: String].self, from: bytes)
+        let needed = ["UDP", "a socket"]
+        #expect(needed.allSatisfy { found[$0] == "done" }, "\(found)")
+        let ways = found.filter { !needed.contains($0.key) }
+        if mayListen {
+            #expect(ways["bound"] == "done" && ways["not bound"] == "done", "\(found)")
+        } else {
+            #expect(ways.count == 8 && ways.allSatisfy { $0.value == "refused" }, "\(found)")
+            let log = "\(folder.path)/data/logs/listener.log"
+            func said() -> String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+            for _ in 0..<100 where !said().contains("listening") { try await Task.sleep(for: .milliseconds(100)) }
+            #expect(said().contains(#"also on this machine as paho-mqtt does, "listening" in `reaches`"#), "\(said())")
+        }
+        process.signal(SIGTERM)
+        #expect(await process.waitForExit() == 0)
+    }
+
+    @Test(arguments: ["shebang", "env", "virtual environment"])
+    func `an interpreter that lies outside of a plugin's reach is named, with the setting that helps`(way: String)
+        async throws
+    {
+        let (folder, home) = (try TemporaryFolder(), try TemporaryFolder())
+        try FileManager.default.createDirectory(
+            atPath: home.path + "/3.9/bin", withIntermediateDirectories: true)
+        let interpreter = "\(home.path)/3.9/bin/python9"
+        try FileManager.default.copyItem(atPath: "/bin/sh", toPath: interpreter)
+        let first: String
+        switch way {
+        case "env": first = "#!/usr/bin/env python9"
+        case "shebang": first = "#!\(interpreter)"
+        default:
+            try FileManager.default.createDirectory(
+                atPath: folder.path + "/venv/bin", withIntermediateDirectories: true)
+            symlink(interpreter, folder.path + "/venv/bin/python9")
+            first = "#!\(folder.path)/venv/bin/python9"
+        }
+        let manifest = #"{"name":"other","summary":"S.","version":"1","writes":["weight"]}"#
+        let program = try folder.write(
+            "\(first)\ntest \"$1\" = --describe && { echo '\(manifest)'; exit; }\nread token; exit 3\n", to: "other")
+        try mode(0o755, of: program)
+        try configure("other", program, in: folder)
+        func check() async throws -> String {
+            let path = "PATH=\(home.path)/3.9/bin:/usr/bin:/bin"
+            let result = try await ChildProcess(
+                "/usr/bin/env", [path, Programs.path("hub"), "check", "--config", folder.configuration]
+            ).result()
+            return result.output + result.errors
+        }
+        let said = try await check()
+        #expect(said.contains("\(interpreter) is on this machine but not in its reach"), "\(said)")
+        #expect(said.contains(#"readable = ["\#(home.path)/3.9"]"#), "\(said)")
+        guard way != "env" else { return }
+        try configure("other", program, "readable = [\"\(home.path)/3.9\"]", in: folder)
+        #expect(try await check().contains("ok: "))
+    }
+
     /// A hub with one plugin, in its folder.
     private func configure(_ plugin: String, _ program: String, _ more: String = "", in folder: TemporaryFolder) throws
     {

@@ -19,6 +19,14 @@ enum HubSectionStub {
             files: HubFiles(section))
     }
 
+    @Test(arguments: SystemdUnit.Manager.allCases)
+    func `a unit delegates its control group, in which the kernel holds plugins to their memory_limit`(
+        _ manager: SystemdUnit.Manager
+    ) {
+        let lines = unit(manager).text.split(separator: "\n")
+        #expect(lines.contains("Delegate=memory") && !lines.contains("ProtectControlGroups=yes"))
+    }
+
     @Test(
         .enabled(if: Need.systemdAnalyze.isMet, "\(Need.systemdAnalyze.reason)"),
         arguments: SystemdUnit.Manager.allCases)

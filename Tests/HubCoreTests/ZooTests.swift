@@ -22,6 +22,8 @@ import Testing
         ("garbled", ["failed"], ["it printed", "hub apply"]),
         ("flood", ["quarantined"], ["fell silent", "hub release flood"]),
         ("leak", ["quarantined"], ["MiB of memory, more than its memory_limit of 64 MiB", "hub release leak"]),
+        ("hoard", ["quarantined"], ["MiB of memory, more than its memory_limit of 64 MiB", "hub release hoard"]),
+        ("clog", ["quarantined"], ["MiB of memory, more than its memory_limit of 64 MiB", "hub release clog"]),
         ("deaf", ["running"], []),
         ("loud", ["running"], []),
         ("parent", ["quarantined"], ["exited with code 1", "hub release parent"]),

@@ -48,7 +48,8 @@ struct SystemdUnit {
             "RestartPreventExitStatus=64 65 66",
             "# A sign of life comes only while the poll loop turns and commits return.", "WatchdogSec=60",
             "# The hub ends its plugins itself, in order; what is left after it is killed.", "KillMode=mixed",
-            "TimeoutStopSec=30", "LimitNOFILE=65536", "LimitCORE=0", "UMask=0077",
+            "# The kernel holds each plugin to its memory_limit, in groups that the hub makes: so without ProtectControlGroups=.",
+            "Delegate=memory", "TimeoutStopSec=30", "LimitNOFILE=65536", "LimitCORE=0", "UMask=0077",
         ]
     }
 
@@ -62,8 +63,7 @@ struct SystemdUnit {
             "SystemCallFilter=@system-service @mount landlock_create_ruleset landlock_add_rule landlock_restrict_self",
             "SystemCallFilter=~@clock @cpu-emulation @debug @keyring @module @obsolete @raw-io @reboot @swap",
             "SystemCallErrorNumber=EPERM", "LockPersonality=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes",
-            "KeyringMode=private", "PrivateMounts=yes", "ProtectClock=yes", "ProtectControlGroups=yes",
-            "ProtectHostname=yes",
+            "KeyringMode=private", "PrivateMounts=yes", "ProtectClock=yes", "ProtectHostname=yes",
             "ProtectKernelLogs=yes", "ProtectKernelModules=yes", "ProtectKernelTunables=yes",
         ]
         if manager == .system || hasNamespaces { lines.append("CapabilityBoundingSet=") }

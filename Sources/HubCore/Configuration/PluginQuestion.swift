@@ -68,7 +68,12 @@ struct PluginQuestion: Sendable {
                     guard result.terminationStatus.isSuccess else {
                         let words = PrintedAnswer.lastWords(withoutLauncher(result.standardError))
                         let hasEnded = if case .exited = result.terminationStatus { true } else { false }
-                        return .failure(Failure(reason: ending(result.terminationStatus, words), hasEnded: hasEnded))
+                        let codes = [TerminationStatus.exited(125), .exited(127)]
+                        let why =
+                            codes.contains(result.terminationStatus)
+                            ? ReachHint(executable: path, reach: reach).ofInterpreter : nil
+                        let reason = ending(result.terminationStatus, words) + (why.map { ": \($0)" } ?? "")
+                        return .failure(Failure(reason: reason, hasEnded: hasEnded))
                     }
                     return read(result.standardOutput)
                 } catch let error as SubprocessError where error.code == .outputLimitExceeded {

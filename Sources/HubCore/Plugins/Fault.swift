@@ -19,12 +19,23 @@ struct Fault: Sendable, Hashable {
     let text: String
 
     init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
+
+    /// - Parameter bytes: as counted; `nil` if the kernel held it to its limit.
+    static func overweight(bytes: Int64?, limit: Int64) -> Fault {
+        let most = "its memory_limit of \(limit >> 20) MiB"
+        return Fault(
+            .crash,
+            bytes.map { "held \($0 >> 20) MiB of memory, more than \(most)" }
+                ?? "wanted more memory than \(most), and the kernel ended it")
+    }
 }
 
 /// How a process has ended.
 package enum ProcessEnding: Sendable, Hashable {
     case exited(Int)
     case killed(signal: Int)
+    /// The kernel has ended it for wanting more memory than this limit, in bytes.
+    case overLimit(Int64)
     /// There was none.
     case notStarted(String)
 
@@ -44,6 +55,7 @@ package enum ProcessEnding: Sendable, Hashable {
         case .exited(78): Fault(.hopeless(.settings), "finds its settings wrong (exit code 78)")
         case .exited(let code): Fault(.crash, "exited with code \(code)")
         case .killed(let signal): Fault(.crash, "was ended by signal \(signal)")
+        case .overLimit(let limit): .overweight(bytes: nil, limit: limit)
         case .notStarted(let reason): Fault(.temporary, "could not be started: \(reason)")
         }
     }

@@ -121,9 +121,7 @@ struct InstanceLife: Sendable {
         case .sessionLost: sessionLost(at: now)
         case .ended(let ending, let chance): ended(ending, chance, at: now)
         case .overweight(let bytes, let limit):
-            kill(
-                because: Fault(
-                    .crash, "held \(bytes >> 20) MiB of memory, more than its memory_limit of \(limit >> 20) MiB"))
+            kill(because: .overweight(bytes: bytes, limit: limit))
         case .tick: tick(at: now)
         }
     }

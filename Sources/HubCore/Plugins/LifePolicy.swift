@@ -23,8 +23,8 @@ struct LifePolicy: Sendable, Hashable {
     var stopGrace = Duration.seconds(5)
     /// From SIGTERM to SIGKILL.
     var killGrace = Duration.seconds(1)
-    /// How often the memory of the processes is looked at.
-    var memoryInterval: Int64 = 2_000
+    /// How often the memory of the processes is looked at; five times as often while one holds half of its limit.
+    var memoryInterval: Int64 = 1_000
     /// How long a process runs at least before it is started again to see a file that has replaced another.
     var sightPause: Int64 = 10_000
     /// Between the starts of a program that runs `immediate`, at least.

@@ -16,6 +16,10 @@ struct PluginProcess: Sendable {
     let environment: [String: String]
     /// Whether `hub-confine` starts it, and says as its first line which process it is.
     let isConfined: Bool
+    /// What may help when it fails.
+    let hint: ReachHint
+    /// The control group, which `hub-confine` joins by itself; any other program is moved there.
+    var group: ControlGroups.Group?
     /// Proves to the plugin endpoints that a connection belongs to this process; valid for its life only.
     let token: String
     /// What is hidden in what the process prints; the token is one of them.
@@ -56,7 +60,14 @@ struct PluginProcess: Sendable {
                 .path(FilePath(program)), arguments: Arguments(arguments), environment: .custom(keys),
                 platformOptions: options, input: .inputWriter, output: .sequence, error: .sequence
             ) { execution in
-                if !isConfined { await started(Int(execution.processIdentifier.value), nil) }
+                if !isConfined {
+                    let pid = Int(execution.processIdentifier.value)
+                    do throws(ControlGroups.Unavailable) { try group?.add(pid) } catch {
+                        logger.warning(
+                            "its memory is not limited", metadata: ["plugin": "\(instance)", "reason": "\(error)"])
+                    }
+                    await started(pid, nil)
+                }
                 // A plugin that ends before it has read its token breaks this pipe; its exit code tells the story.
                 _ = try? await execution.standardInputWriter.write(token + "\n")
                 await attend(execution, patience, end, words, started)
@@ -65,8 +76,10 @@ struct PluginProcess: Sendable {
             }
             // The code of hub-confine itself; what it says tells it from a plugin's.
             if isConfined, result.terminationStatus == .exited(125), let fault = words.fault {
-                return .notStarted(fault)
+                return .notStarted(hint.ofInterpreter.map { "\(fault): \($0)" } ?? fault)
             }
+            // The code of env where the program it is to start is not there.
+            if result.terminationStatus == .exited(127), let why = hint.ofInterpreter { return .notStarted(why) }
             return switch result.terminationStatus {
             case .exited(let code): .exited(Int(code))
             case .signaled(let signal): .killed(signal: Int(signal))
@@ -161,6 +174,7 @@ struct PluginProcess: Sendable {
         let began = ContinuousClock.now
         var allowance = TokenBucket(size: 1_000, rate: 10, now: 0)
         var bytes = TokenBucket(size: 4 << 20, rate: 1 << 20, now: 0)
+        var isHinted = false
         do {
             for try await buffer in output {
                 let now = ContinuousClock.now.millisecondsSinceStart(began)
@@ -175,6 +189,10 @@ struct PluginProcess: Sendable {
                     let omitted = allowance.takeRefused()
                     if omitted > 0 { say("(\(omitted) lines left out: more than ten a second)", .hub) }
                     say(line, origin)
+                    if origin == .err, !isHinted, let hint = hint.after(line) {
+                        isHinted = true
+                        say(hint, .hub)
+                    }
                 }
                 let pause = bytes.take(buffer.count, at: now)
                 if pause > 0 { try? await Task.sleep(for: .milliseconds(pause)) }

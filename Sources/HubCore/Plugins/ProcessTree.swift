@@ -2,13 +2,24 @@ import FoundationEssentials
 import Glibc
 
 /// Which process has started which, as `/proc` says.
-enum ProcessTree {
-    /// All that `process` has started and what that has started, without itself; empty where there is no `/proc`.
-    static func below(_ process: pid_t) -> [pid_t] {
+struct ProcessTree {
+    private let children: [pid_t: [pid_t]]
+
+    /// The tree as it is now; empty if there is no `/proc`.
+    init() {
         var children: [pid_t: [pid_t]] = [:]
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-            if let child = pid_t(entry), let parent = parent(of: child) { children[parent, default: []].append(child) }
+            guard let child = pid_t(entry), let parent = Self.parent(of: child) else { continue }
+            children[parent, default: []].append(child)
         }
+        self.children = children
+    }
+
+    static func below(_ process: pid_t) -> [pid_t] { ProcessTree().below(process) }
+
+    /// All that `process` has started and what that has started, without itself.
+    func below(_ process: pid_t) -> [pid_t] {
+        var children = children
         var (found, rest) = ([pid_t](), [process])
         while let next = rest.popLast() {
             let more = children.removeValue(forKey: next) ?? []

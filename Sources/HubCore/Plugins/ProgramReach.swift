@@ -45,11 +45,15 @@ struct ProgramReach: Sendable, Hashable {
 
     /// The words of the command that starts `executable`.
     ///
-    /// - Parameter own: `nil` while the program is only asked: it may write nothing then.
-    func command(_ executable: String, _ arguments: [String], _ own: Own? = nil) -> (program: String, words: [String]) {
+    /// - Parameters:
+    ///   - own: `nil` while the program is only asked: it may write nothing then.
+    ///   - group: the folder of the control group in which it is started.
+    func command(
+        _ executable: String, _ arguments: [String], _ own: Own? = nil, group: String? = nil
+    ) -> (program: String, words: [String]) {
         guard let launcher else { return (executable, arguments) }
         let executable = executable.hasPrefix("/") ? executable : Self.resolved(executable)
-        var words: [String] = []
+        var words = group.map { ["--group", $0] } ?? []
         func grant(_ kind: String, _ paths: [String]) { for path in paths { words += ["--\(kind)", path] } }
         func existing(_ paths: [String]) -> [String] { paths.filter { access($0, F_OK) == 0 } }
         for word in self.words.map(\.rawValue).sorted() where own != nil { words += ["--reach", word] }

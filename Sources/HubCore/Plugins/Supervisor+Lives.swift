@@ -76,7 +76,8 @@ extension Supervisor {
             state: program.stateDirectory, temporary: program.temporaryDirectory,
             sockets: [endpoints.pluginDoor, feed].map { String($0.trimmingPrefix("ipc://")) })
         empty(program.temporaryDirectory)
-        let command = program.reach.command(program.executable, ["--run"], own)
+        let group = group(for: program)
+        let command = program.reach.command(program.executable, ["--run"], own, group: group?.folder)
         let process = PluginProcess(
             instance: program.instance, program: command.program, arguments: command.words,
             environment: PluginEnvironment.of(
@@ -85,17 +86,38 @@ extension Supervisor {
                     "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": feed, "HUB_INSTANCE": program.instance,
                     "HUB_STATE": program.stateDirectory,
                 ].merging(program.run == .always ? [:] : ["HUB_RUN": program.run.rawValue]) { first, _ in first }),
-            isConfined: program.reach.launcher != nil, token: launch.token, secrets: secrets, log: launch.log,
-            logger: logger)
-        let ending = await process.run(
+            isConfined: program.reach.launcher != nil,
+            hint: ReachHint(executable: program.executable, reach: program.reach, instance: program.instance),
+            group: group, token: launch.token, secrets: secrets, log: launch.log, logger: logger)
+        var ending = await process.run(
             PluginProcess.Patience(stop: policy.stopGrace, kill: policy.killGrace),
             started: { pid, how in await self.processBegan(program.instance, pid, how) }, end: launch.end)
         let leftBehind = await left.end(of: program.instance, grace: policy.killGrace)
         if leftBehind > 0 {
             launch.log.write("ended \(leftBehind) processes that it left behind", from: .hub)
         }
+        if let group {
+            if group.hasKilled, let limit = program.memoryLimit { ending = .overLimit(limit) }
+            group.end()
+        }
         await door.processEnded(program.instance)
         await processEnded(program.instance, ending)
+    }
+
+    /// The control group that a program is started in; `nil` if its memory has no limit, or the hub has to count.
+    private func group(for program: Program) -> ControlGroups.Group? {
+        charges[program.instance]?.group = nil
+        guard let groups, let limit = program.memoryLimit else { return nil }
+        do throws(ControlGroups.Unavailable) {
+            let group = try groups.group(of: program.instance, limit: limit)
+            charges[program.instance]?.group = group
+            return group
+        } catch {
+            logger.warning(
+                "the kernel does not hold its memory_limit; the hub counts",
+                metadata: ["plugin": "\(program.instance)", "reason": "\(error)"])
+            return nil
+        }
     }
 
     /// What a process has left where nothing has to last.

@@ -37,6 +37,8 @@ actor Supervisor {
         let log: PluginLog
         var end: ProcessEnd?
         var pid: Int?
+        /// Where the kernel holds its memory to the limit.
+        var group: ControlGroups.Group?
         /// What its program was when it was started last.
         var file: ProgramFile?
         /// Which files it was granted.
@@ -53,6 +55,8 @@ actor Supervisor {
     let logger: Logger
     let endpoints: HubEndpoints
     private let logs: PluginLogFiles
+    /// `nil` if the hub counts what its plugins hold.
+    let groups: ControlGroups?
     let sessionChanges: SessionChanges
     private let began: ContinuousClock.Instant
     let left: LeftProcesses
@@ -70,8 +74,9 @@ actor Supervisor {
     /// - Parameter began: where the milliseconds of the door and of all lives begin.
     init(
         endpoints: HubEndpoints, door: Door, sessionChanges: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
-        runs: sending RunMemory, began: ContinuousClock.Instant, logger: Logger
+        runs: sending RunMemory, groups: ControlGroups? = nil, began: ContinuousClock.Instant, logger: Logger
     ) {
+        self.groups = groups
         self.runs = runs
         (self.endpoints, self.door, self.sessionChanges, self.logs) = (endpoints, door, sessionChanges, logs)
         (self.policy, self.began, self.logger) = (policy, began, logger)
@@ -124,6 +129,7 @@ actor Supervisor {
             let wasDismissed = charges[name]?.isDismissed ?? false
             if charges[name]?.program.run != program.run { charges[name]?.schedule = schedule(of: program) }
             charges[name]?.program = program
+            if let limit = program.memoryLimit { try? charges[name]?.group?.limit(to: limit) }
             charges[name]?.life.isOccasional = program.run != .always
             charges[name]?.isDismissed = false
             if restarting.contains(name) || wasDismissed { await handle(.restart, of: name) }
@@ -225,18 +231,20 @@ extension Supervisor {
         }
         await lookAtRuns()
         if now >= memoryDue {
-            memoryDue = now + policy.memoryInterval
+            var isNear = false
+            let tree = ProcessTree()
             for (name, charge) in charges {
                 guard let pid = charge.pid else { continue }
-                let bytes = ([pid_t(pid)] + ProcessTree.below(pid_t(pid))).compactMap {
-                    ProcessMemory.residentBytes(of: Int($0))
-                }.reduce(0, +)
+                let bytes = charge.group == nil ? PluginMemory.bytes(of: [pid_t(pid)] + tree.below(pid_t(pid))) : 0
+                isNear = isNear || bytes > (charge.program.memoryLimit ?? .max) / 2
                 if let limit = charge.program.memoryLimit, bytes > limit {
                     await handle(.overweight(bytes: bytes, limit: limit), of: name)
                 } else if let reason = charge.newSight(at: now, after: policy.sightPause) {
                     await handle(.restart, of: name, because: reason)
                 }
             }
+            // Who holds half of it already may hold all of it soon.
+            memoryDue = now + (isNear ? policy.memoryInterval / 5 : policy.memoryInterval)
         }
         await rearm()
     }

@@ -44,6 +44,14 @@ public struct Need: Sendable {
     public static let boot = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Systemd/boot")
         .standardizedFileURL.path
 
+    /// To make control groups whose memory is limited.
+    public static let memoryGroups = Need(
+        "control groups of version 2 with memory cannot be made here: run the tests as root, on a machine that has them at /sys/fs/cgroup",
+        isMet: geteuid() == 0
+            && ((try? String(contentsOfFile: "/sys/fs/cgroup/cgroup.controllers", encoding: .utf8)) ?? "")
+                .contains("memory")
+            && access("/sys/fs/cgroup/cgroup.subtree_control", W_OK) == 0)
+
     public static let compiler = Need(
         "there is no C compiler here; .ci/setup test installs gcc", isMet: Tool.run("cc", ["--version"]))
 

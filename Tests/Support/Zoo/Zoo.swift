@@ -1,5 +1,6 @@
 // Plugins that misbehave, one for each name under which this program is started: what a hub has to live with.
 
+import CLinux
 import Foundation
 import ZeroMQ
 
@@ -32,6 +33,10 @@ enum Animal: String, CaseIterable {
     case flood
     /// Holds more and more memory.
     case leak
+    /// Holds more and more of it in files that it has not mapped.
+    case hoard
+    /// Holds more and more of it in sockets without a reader.
+    case clog
     /// Minds neither STOP nor the end of stdin nor SIGTERM.
     case deaf
     /// Prints without end and without a line break.
@@ -69,6 +74,8 @@ enum Animal: String, CaseIterable {
             exit(1)
         case .flood: try Session(self).flood()
         case .leak: try Session(self).leak()
+        case .hoard: try Session(self).hoard()
+        case .clog: try Session(self).clog()
         case .deaf:
             signal(SIGTERM, SIG_IGN)
             try Session(self).idle()
@@ -149,6 +156,25 @@ final class Session {
             try send("PING", "{}")
             _ = try receive()
         }
+    }
+
+    func hoard() throws -> Never {
+        let piece = [UInt8](repeating: 1, count: 1 << 20)
+        let file = memfd_create("hoard", 0)
+        // Enough to be noticed, and bounded, for a machine that sets no limit.
+        for _ in 0..<256 { _ = piece.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } }
+        try idle()
+    }
+
+    func clog() throws -> Never {
+        let piece = [UInt8](repeating: 1, count: 1 << 16)
+        for _ in 0..<1_500 {
+            var pair: [CInt] = [0, 0]
+            let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+            guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else { break }
+            while piece.withUnsafeBytes({ write(pair[0], $0.baseAddress, $0.count) }) > 0 {}
+        }
+        try idle()
     }
 
     func shout() throws -> Never {
