@@ -109,6 +109,9 @@ static const unsigned char template_workflow_yml[] = {
 static const unsigned char template_python_gitignore[] = {
 #embed "Templates/python.gitignore"
 };
+static const unsigned char template_python_requirements_txt[] = {
+#embed "Templates/python.requirements.txt"
+};
 static const unsigned char template_swift_gitignore[] = {
 #embed "Templates/swift.gitignore"
 };
@@ -148,6 +151,7 @@ static const struct plugin_file files[] = {
     {"test-source.conf", template_test_source_conf, sizeof template_test_source_conf},
     {"workflow.yml", template_workflow_yml, sizeof template_workflow_yml},
     {"python.gitignore", template_python_gitignore, sizeof template_python_gitignore},
+    {"python.requirements.txt", template_python_requirements_txt, sizeof template_python_requirements_txt},
     {"swift.gitignore", template_swift_gitignore, sizeof template_swift_gitignore},
 };
 

@@ -16,6 +16,14 @@ public enum PrivateFile {
         return bytes
     }
 
+    /// A sentence for people if others than the owner may read the file; nil if they may not, or there is none.
+    public static func exposure(of path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return nil }
+        let mode = "0" + String(status.st_mode & 0o777, radix: 8)
+        return "\(path): others can read this key (mode \(mode)) and use it; chmod 600 \(path)"
+    }
+
     /// Writes a file whole or not at all; it is on the disk, with its name, when this returns.
     ///
     /// - Parameters:

@@ -23,6 +23,7 @@ struct InstallCommand: AsyncParsableCommand {
             A signature (PACK.minisig) is believed by the keys of --key, or of the files
             *.pub in the folder plugin-keys beside hub.conf. Where there are such keys, or
             the installed pack was signed, one without is refused but with --unsigned.
+            A version older than the installed one is refused but with --downgrade.
 
             Examples:
               hub plugin install pulse-1.0.hubplugin
@@ -43,6 +44,8 @@ struct InstallCommand: AsyncParsableCommand {
     var key: [String] = []
     @Flag(help: "Take a pack that no trusted key has signed.")
     var unsigned = false
+    @Flag(help: "Install a version that is older than the installed one.")
+    var downgrade = false
     @Flag(help: "Install without asking.")
     var yes = false
     @Flag(help: "Go back to what was installed before.")
@@ -86,6 +89,7 @@ struct InstallCommand: AsyncParsableCommand {
         let current = try programs.account(of: index.name)?.current
         if let current { try tell(current, of: programs, text, index, isSame: current.sha256 == reader.sha256) }
         try refuse(origin, current, hasKeys: !keys.isEmpty)
+        try ProgramInstaller.refuseOlder(index, current, downgrade: downgrade)
         let own = HubProgram.beside(index.program)
         if access(own, X_OK) == 0 {
             Terminal.say("\(own) is beside the hub and counts before the installed one: set executable in its section")
@@ -95,7 +99,8 @@ struct InstallCommand: AsyncParsableCommand {
         let installer = try ProgramInstaller(data: files.data)
         let inquiry = await ManifestInquiry(
             programPath: HubProgram.path, hidden: [try options.path(), files.data, files.run])
-        let before = try await installer.install(reader, signer: origin.signer, inquiry: inquiry)
+        let before = try await installer.install(
+            reader, signer: origin.signer, downgrade: downgrade, inquiry: inquiry)
         try Output.print("\(index.name) \(index.version) is installed in \(programs.folder(of: index.name))")
         Terminal.say(
             before == nil

@@ -14,7 +14,10 @@ struct PackCommand: AsyncParsableCommand {
             NAME-VERSION.hubplugin has the files of the folder and an index with the
             SHA-256 of each and what the program says of itself, for which it is asked,
             confined. The same files give the same pack. Left out are hidden files, caches,
-            keys and other packs. What hub plugin test --keep has found goes with it.
+            keys, other packs, virtual environments and what looks like a person's data:
+            readings.txt, hub.conf, folders data, run and state, and files of the endings
+            .csv, .db, .env, .jsonl, .log, .pem, .secret and .sqlite. --include takes one
+            of these all the same. What hub plugin test --keep has found goes with it.
 
             --sign takes a secret key of minisign and writes the signature beside the pack;
             a password is asked for, or is the first line of stdin. minisign -V checks it.
@@ -38,10 +41,13 @@ struct PackCommand: AsyncParsableCommand {
     var index: String?
     @Option(name: .customLong("in"), help: "The folder in which the pack is made; this one, if not given.")
     var place = "."
+    @Option(help: "Take this file or folder, though it looks like data.", completion: .file())
+    var include: [String] = []
     @Option(help: "Sign it with this secret key of minisign.", completion: .file())
     var sign: String?
     @Flag(help: "Show what would be in it, and write nothing.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
 
     func validate() throws {
         guard path != nil || index != nil else { throw ValidationError("name a plugin's folder or program") }
@@ -59,7 +65,7 @@ struct PackCommand: AsyncParsableCommand {
 
     private func pack(_ path: String) async throws {
         try await PackFailure.told(path) {
-            let folder = try PackFolder(path)
+            let folder = try PackFolder(path, including: include)
             let program = "\(folder.path)/\(folder.program)"
             let inquiry = await ManifestInquiry(programPath: HubProgram.path, hidden: [])
             let manifest: Manifest
@@ -70,7 +76,10 @@ struct PackCommand: AsyncParsableCommand {
             let pack = try PackReader(bytes)
             for line in PackText(pack, .unsigned).lines where !line.hasPrefix("  signed") { try Output.print(line) }
             for file in contents.files { try Output.print("  file     \(file.path), \(PackText.size(file.bytes))") }
-            if !folder.leftOut.isEmpty { Terminal.say("left out: \(folder.leftOut.joined(separator: ", "))") }
+            if !folder.leftOut.isEmpty {
+                Terminal.say(
+                    "left out: \(folder.leftOut.joined(separator: ", ")); --include PATH takes one of them that is data")
+            }
             guard !dryRun else { return Terminal.say("nothing was written") }
             let signature = try sign.map { try Self.signature(bytes, contents, key: $0) }
             let target = URL(filePath: index ?? place).appending(path: contents.fileName).path
@@ -89,6 +98,7 @@ struct PackCommand: AsyncParsableCommand {
         guard let content = try PrivateFile.read(path, upTo: 16_384) else {
             throw PackRefusal("--sign \(path): there is no such file; minisign -G makes keys")
         }
+        if let warning = PrivateFile.exposure(of: path) { Terminal.say("--sign \(warning)") }
         let text = String(decoding: content, as: UTF8.self)
         var password: String?
         if Minisign.SecretKey.isEncrypted(text) {

@@ -40,6 +40,9 @@ enum PluginLanguage: String, CaseIterable {
             let modules = ["__init__", "_aio", "_core", "_plugin", "_spool", "_sync", "_wire"]
             return [
                 Part(path: program, origin: "\(role).py", isProgram: true, meaning: "the plugin"),
+                Part(
+                    path: "requirements.txt", origin: "python.requirements.txt",
+                    meaning: "the packages that it needs, for a virtual environment `venv` in this folder"),
                 Part(path: ".gitignore", origin: "python.gitignore"),
             ]
                 + modules.map { module in

@@ -102,8 +102,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
 
 extension Catalogue.Entry {
     fileprivate func isBefore(_ other: Self) -> Bool {
-        name == other.name
-            ? version.compare(other.version, options: .numeric) == .orderedAscending : name < other.name
+        name == other.name ? PackIndex.isVersion(version, before: other.version) : name < other.name
     }
 
     fileprivate var fault: String? {

@@ -11,13 +11,15 @@ package struct PackFolder: Sendable {
     package let path: String
     /// Of files, in the order of their bytes.
     package let files: [String]
-    /// What was left out: hidden files, caches, other packs and keys.
+    /// Left out: hidden files, caches, other packs, keys, virtual environments and a person's data.
     package let leftOut: [String]
     /// Of the program, within the folder.
     package let program: String
 
-    /// - Parameter place: of the folder; or of a program, which is packed alone then.
-    package init(_ place: String) throws {
+    /// - Parameters:
+    ///   - place: of the folder; or of a program, which is packed alone then.
+    ///   - included: files or folders in it that would be left out as data, and are not.
+    package init(_ place: String, including included: [String] = []) throws {
         guard let real = realpath(place, nil) else {
             throw PackRefusal("\(place) is not there: name a plugin's folder")
         }
@@ -29,7 +31,10 @@ package struct PackFolder: Sendable {
             return
         }
         var (files, leftOut) = ([String](), [String]())
-        try Self.collect("", of: found, &files, &leftOut)
+        for path in included where Self.kind("\(found)/\(path)") == nil {
+            throw PackRefusal("\(found) has no \(path) to be included")
+        }
+        try Self.collect("", of: found, included, &files, &leftOut)
         files.sort { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
         let programs = files.filter { name in
             name.hasPrefix("hub-") && !name.contains("/") && access("\(found)/\(name)", X_OK) == 0
@@ -50,17 +55,18 @@ package struct PackFolder: Sendable {
     }
 
     private static func collect(
-        _ folder: String, of root: String, _ files: inout [String], _ leftOut: inout [String]
+        _ folder: String, of root: String, _ included: [String], _ files: inout [String], _ leftOut: inout [String]
     ) throws {
         for name in try Folder.names(in: folder.isEmpty ? root : "\(root)/\(folder)").sorted() {
             let path = folder.isEmpty ? name : "\(folder)/\(name)"
-            if isScratch(name) || PackIndex.isReserved(path) {
+            let isWanted = included.contains { path == $0 || path.hasPrefix($0 + "/") || $0.hasPrefix(path + "/") }
+            if isScratch(name) || PackIndex.isReserved(path) || !isWanted && isData(name, at: "\(root)/\(path)") {
                 leftOut.append(path)
                 continue
             }
             if let fault = PackIndex.fault(ofPath: path) { throw PackRefusal("\(root): \(fault)") }
             switch kind("\(root)/\(path)") {
-            case S_IFDIR: try collect(path, of: root, &files, &leftOut)
+            case S_IFDIR: try collect(path, of: root, included, &files, &leftOut)
             case S_IFREG: files.append(path)
             case S_IFLNK: files.append(try link(path, of: root))
             default:
@@ -91,6 +97,15 @@ package struct PackFolder: Sendable {
     private static func isScratch(_ name: String) -> Bool {
         name.hasPrefix(".") || ["__pycache__", "node_modules", Catalogue.file].contains(name)
             || [".pyc", "~", ".swp", ".o", ".key", ".minisig", ".\(PackIndex.ending)"].contains { name.hasSuffix($0) }
+    }
+
+    /// What belongs to a person or a machine and not to the plugin: readings, states, settings, logs, a virtual environment.
+    private static func isData(_ name: String, at path: String) -> Bool {
+        ["readings.txt", "hub.conf", "data", "run", "state"].contains(name)
+            || [
+                ".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".log", ".jsonl", ".csv", ".secret",
+                ".pem", ".env",
+            ].contains { name.hasSuffix($0) } || access("\(path)/pyvenv.cfg", F_OK) == 0
     }
 
     /// The pack of it.

@@ -1,3 +1,4 @@
+import Foundation
 package import HubCore
 package import HubWire
 
@@ -103,6 +104,24 @@ package struct PackIndex: Codable, Hashable, Sendable {
     static func isReserved(_ path: String) -> Bool { path == Self.path || path.hasSuffix(TierClaim.ending) }
 
     /// What is wrong with a version that names files; `nil` where all is well.
+    /// Whether a version is older: by its numbers, and of the same numbers one with a suffix such as `-rc1` before the one without.
+    package static func isVersion(_ version: String, before other: String) -> Bool {
+        func parts(_ version: String) -> (numbers: Substring, suffix: Substring?) {
+            // What follows + tells builds apart and no versions.
+            let plain = version.prefix { $0 != "+" }
+            guard let dash = plain.firstIndex(of: "-") else { return (plain, nil) }
+            return (plain[..<dash], plain[plain.index(after: dash)...])
+        }
+        let (left, right) = (parts(version), parts(other))
+        switch left.numbers.compare(right.numbers, options: .numeric) {
+        case .orderedAscending: return true
+        case .orderedDescending: return false
+        case .orderedSame: break
+        }
+        guard let suffix = left.suffix else { return false }
+        return right.suffix.map { suffix.compare($0, options: .numeric) == .orderedAscending } ?? true
+    }
+
     static func fault(ofVersion version: String) -> String? {
         guard version.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._+\-]{0,63}/) == nil else { return nil }
         return

@@ -37,13 +37,15 @@ package struct ProgramInstaller: Sendable {
 
     /// Installs it beside what is there, asks it what it is, and only then puts it in the place of what was installed.
     ///
+    /// - Parameter downgrade: whether it may be older than the installed one.
     /// - Returns: what was installed before.
     @discardableResult
     package func install(
-        _ pack: PackReader, signer: String?, inquiry: ManifestInquiry
+        _ pack: PackReader, signer: String?, downgrade: Bool = false, inquiry: ManifestInquiry
     ) async throws -> Account.Installed? {
         let (index, kind) = (pack.index, pack.index.name)
         var account = try programs.account(of: kind) ?? Account()
+        try Self.refuseOlder(index, account.current, downgrade: downgrade)
         let installed = Account.Installed(
             folder: "\(index.version)-\(pack.sha256.prefix(8))", version: index.version, sha256: pack.sha256,
             signer: signer)
@@ -76,6 +78,16 @@ package struct ProgramInstaller: Sendable {
         try programs.write(account, of: kind)
         try removeOthers(account, of: kind)
         return before
+    }
+
+    /// Refuses an older pack unless a person asks for it: it may have faults that are mended in the newer one.
+    package static func refuseOlder(
+        _ index: PackIndex, _ current: Account.Installed?, downgrade: Bool
+    ) throws(PackRefusal) {
+        guard !downgrade, let current, PackIndex.isVersion(index.version, before: current.version) else { return }
+        throw PackRefusal(
+            "its version \(index.version) is older than the installed \(current.version); add --downgrade to install it"
+        )
     }
 
     private static func differences(_ pack: Manifest, _ program: Manifest) -> String {

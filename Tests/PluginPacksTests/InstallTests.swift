@@ -65,6 +65,16 @@ import Testing
         #expect(update.status == 0 && update.lines.contains { $0.contains("new      reads heartRate") }, "\(update)")
         let programs = InstalledPrograms(data: "\(host.folder.path)/data")
         #expect(try programs.account(of: "small")?.current?.version == "1.1")
+        // R16.14: an older one needs --downgrade; --yes is not enough.
+        let older = try await pack(version: "1.0.5")
+        for words in [["--yes"], ["--dry-run"]] {
+            let refused = try await host.command(["plugin", "install", older] + words)
+            #expect(refused.status == 65 && refused.errors.joined().contains("1.0.5 is older than the installed 1.1"))
+        }
+        #expect(try programs.account(of: "small")?.current?.version == "1.1")
+        #expect(try await run("install", older, "--yes", "--downgrade").status == 0)
+        #expect(try programs.account(of: "small")?.current?.version == "1.0.5")
+        #expect(try await run("install", "small", "--undo").status == 0)
         #expect(try await run("install", "small", "--undo").status == 0)
         #expect(try programs.account(of: "small")?.current?.version == "1.0")
         #expect(try await host.command("check").status == 0)
@@ -131,6 +141,16 @@ import Testing
         #expect(taken.status == 0 && taken.lines.contains { $0.contains("which is trusted here") }, "\(taken)")
         try PrivateFile.write(try #require(try PrivateFile.read(pack, upTo: 1 << 20)) + [0], to: pack)
         #expect(try await run("install", pack, "--dry-run", "--unsigned").status == 65)
+    }
+
+    @Test func `R16.14 versions are ordered by their numbers, and a suffix comes before none`() {
+        let ordered = ["0.9", "1.0-rc1", "1.0-rc2", "1.0", "1.0.1", "1.2", "1.10", "2"]
+        for (place, version) in ordered.enumerated() {
+            for (other, later) in ordered.enumerated() {
+                #expect(PackIndex.isVersion(version, before: later) == (place < other), "\(version) \(later)")
+            }
+        }
+        #expect(!PackIndex.isVersion("1.0+2", before: "1.0+3") && !PackIndex.isVersion("1.0+3", before: "1.0+2"))
     }
 
     @Test func `two that install at once do not: the second says who does`() async throws {

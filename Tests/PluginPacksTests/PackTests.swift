@@ -85,6 +85,22 @@ struct SmallPlugin {
         #expect(folder.leftOut.count == scratch.count)
     }
 
+    @Test func `R16.2 a person's data and virtual environments are left out unless they are asked for`() throws {
+        let data = [
+            "readings.txt", "hub.conf", "data/hub.sqlite", "state.db", "lib/export.csv", "venv/pyvenv.cfg", "venv/bin/x",
+            "run.log",
+        ]
+        let plugin = try SmallPlugin(more: Dictionary(uniqueKeysWithValues: data.map { ($0, "") }))
+        symlink("/usr/bin/python3", "\(plugin.folder.path)/venv/bin/python3")
+        let folder = try PackFolder(plugin.folder.path)
+        #expect(folder.files == ["hub-small"])
+        let left = ["data", "hub.conf", "lib/export.csv", "readings.txt", "run.log", "state.db", "venv"]
+        #expect(folder.leftOut.sorted() == left)
+        let asked = try PackFolder(plugin.folder.path, including: ["lib/export.csv", "data"])
+        #expect(asked.files == ["data/hub.sqlite", "hub-small", "lib/export.csv"])
+        #expect(throws: PackRefusal.self) { try PackFolder(plugin.folder.path, including: ["nothing"]) }
+    }
+
     @Test func `R16.2 a link out of the folder is refused, one within it is packed as its file`() throws {
         let plugin = try SmallPlugin()
         symlink("lib/part.sh", "\(plugin.folder.path)/alias")

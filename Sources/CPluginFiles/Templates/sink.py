@@ -3,12 +3,19 @@
 
 Nothing is remembered here: the hub knows what was delivered, and delivers again what was not answered.
 """
+import glob
 import hashlib
 import json
 import os
+import site
 import sys
 
-from health_hub import plugin
+# What requirements.txt lists, in a virtual environment or a folder beside this program.
+for packages in ["venv/lib/python3*/site-packages", "vendor"]:
+    for found in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), packages)):
+        site.addsitedir(found)
+
+from health_hub import plugin  # noqa: E402
 
 MANIFEST = {
     "name": "@NAME@", "summary": "Writes records of @TYPE@ into a folder.", "version": "1.0",

@@ -3,11 +3,18 @@
 
 Nothing is remembered from one start to the next: what the hub has already it calls a duplicate.
 """
+import glob
 import os
 @quantity|import re
+import site
 import sys
 
-from health_hub import plugin
+# What requirements.txt lists, in a virtual environment or a folder beside this program.
+for packages in ["venv/lib/python3*/site-packages", "vendor"]:
+    for found in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), packages)):
+        site.addsitedir(found)
+
+from health_hub import plugin  # noqa: E402
 
 MANIFEST = {
     "name": "@NAME@", "summary": "Gives @TYPE@ from a text file.", "version": "1.0", "writes": ["@TYPE@"],
