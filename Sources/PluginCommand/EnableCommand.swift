@@ -38,6 +38,7 @@ struct EnableCommand: AsyncParsableCommand {
     var instance: String?
     @Flag(help: "Change nothing; show what would be written.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var options: ConfigurationChoice
 
     func run() async throws {
@@ -127,6 +128,7 @@ struct DisableCommand: AsyncParsableCommand {
     var name: String
     @Flag(help: "Change nothing; show what would be written.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var options: ConfigurationChoice
 
     func run() async throws {

@@ -48,6 +48,7 @@ struct NewCommand: ParsableCommand {
     var package: String?
     @Flag(help: "List the files, and make none.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
 
     func run() throws {
         let folder = try checked()

@@ -30,6 +30,7 @@ struct RemoveCommand: AsyncParsableCommand {
     var settings = false
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var options: ConfigurationChoice
 
     func run() async throws {

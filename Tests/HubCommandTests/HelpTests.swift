@@ -30,6 +30,12 @@ import Testing
         #expect(RootCommand.helpMessage(for: command, columns: 80) + "\n" == expected)
     }
 
+    @Test(arguments: commands.map(\.name)) func `each command with --dry-run takes --yes`(_ name: String) throws {
+        let command = try #require(HelpTests.commands.first { $0.name == name }).command
+        let help = RootCommand.helpMessage(for: command, includeHidden: true, columns: 200)
+        #expect(!help.contains("--dry-run") || help.contains("--yes"))
+    }
+
     @Test(arguments: commands.map(\.name)) func `every subcommand has examples and exit codes, in lines that fit`(
         _ name: String
     ) throws {

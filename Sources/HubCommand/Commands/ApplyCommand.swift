@@ -32,6 +32,7 @@ struct ApplyCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document: {\"applied\",\"problems\",\"needsRestart\",\"persons\",\"instances\",…}.")
     var json = false
 

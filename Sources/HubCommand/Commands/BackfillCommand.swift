@@ -29,6 +29,7 @@ struct BackfillCommand: AsyncParsableCommand {
     var since: String?
     @Flag(help: "Change nothing; show what would be read.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var call: CallOptions
 
     func run() async throws {

@@ -28,6 +28,7 @@ struct CompactCommand: AsyncParsableCommand {
 
     @Flag(help: "Change nothing; show what it would gain, also while the hub runs.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document: {\"store\",\"bytes\",\"free\",\"needed\",\"after\"}.")
     var json = false
     @OptionGroup var options: ConfigurationOptions

@@ -58,6 +58,7 @@ struct ConfigureCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; show what would be written and done.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document: {\"instance\",\"applied\",\"changes\",\"revision\",\"plan\",…}.")
     var json = false
 

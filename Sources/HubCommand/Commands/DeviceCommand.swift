@@ -35,6 +35,7 @@ struct DeviceCommand: AsyncParsableCommand {
     var words: [String] = []
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var call: CallOptions
 
     func run() async throws {

@@ -31,6 +31,7 @@ struct DoCommand: AsyncParsableCommand {
     var arguments: [String] = []
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var call: CallOptions
 
     func run() async throws {

@@ -47,6 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
     var file: String
     @Flag(help: "Store nothing; say what is in it.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Option(
         help: ArgumentHelp(
             "How values of a type that a plugin had declared are added up; may be repeated.",

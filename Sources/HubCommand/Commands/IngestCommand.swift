@@ -66,6 +66,7 @@ struct IngestNewCommand: AsyncParsableCommand {
     var formats: String?
     @Flag(help: "Make nothing; show whose it would be.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var ingest: IngestOptions
 
     func run() async throws {

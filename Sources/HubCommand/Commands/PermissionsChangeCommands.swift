@@ -57,6 +57,7 @@ struct PermissionChange: ParsableArguments {
     var owner = false
     @Flag(help: "Change nothing; show what would be written.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document: {\"plugin\",\"file\",\"dryRun\",\"lists\",\"permissions\",\"instances\"}.")
     var json = false
     @OptionGroup var options: ConfigurationOptions

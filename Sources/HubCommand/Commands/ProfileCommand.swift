@@ -52,6 +52,7 @@ struct ProfileCommand: ParsableCommand {
     var moveMode: String?
     @Flag(help: "Change nothing; show whether it could be.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(
         help:
             "A JSON object a line: {\"person\",\"uid\",\"on\",\"age\",\"characteristics\":{TYPE:{\"value\",\"from\",…}}}."

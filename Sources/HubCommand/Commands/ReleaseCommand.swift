@@ -25,6 +25,7 @@ struct ReleaseCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; say what state it is in.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is the one it was in.")
     var json = false
 

@@ -38,6 +38,7 @@ struct ReplayCommand: ParsableCommand {
     var types: [String] = []
     @Flag(help: "Change nothing; count what would be delivered.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document: {\"sinks\":[{\"sink\",\"records\"}],\"dryRun\"}.")
     var json = false
     @OptionGroup var options: ConfigurationOptions

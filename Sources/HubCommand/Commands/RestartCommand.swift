@@ -31,6 +31,7 @@ struct RestartCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; say what state it is in.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(
         help:
             "One JSON document: {\"instance\",\"state\",\"ended\"}; state is the one it was in, ended whether it had a process."

@@ -36,6 +36,7 @@ struct SalvageCommand: AsyncParsableCommand {
     var file: String?
     @Flag(help: "Say what would be in it; the file is made beside the store, and removed.")
     var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document.")
     var json = false
     @OptionGroup var options: ConfigurationOptions

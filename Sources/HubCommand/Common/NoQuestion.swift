@@ -1,0 +1,9 @@
+import ArgumentParser
+
+/// `--yes` of a command that never asks: a script may give it to every command that changes something.
+struct NoQuestion: ParsableArguments {
+    @Flag(
+        help: ArgumentHelp(
+            "Taken as by every command that changes something; this one does not ask.", visibility: .hidden))
+    var yes = false
+}
