@@ -429,8 +429,11 @@ def play(players, host, count):
     for player in players:
         player.gave(parts[player][0], "gives, begun beside a hub that is away or there")
     note("the first part is stored")
-    # What a sink has no receipt for in the backup it is given again after the restore.
-    wait(lambda: all(sink["pending"] == 0 and sink["delivered"] == each * len(players) for sink in subscriptions().values()))
+    # The restore delivers again all that has no receipt in the backup: every sink must have asked, and be done, before.
+    settled = wait(lambda: len(subscriptions()) == len(players)
+                   and all(sink["pending"] == 0 and sink["delivered"] == each * len(players) for sink in status.values()))
+    for player in players:
+        player.check("its receipts are there before the backup", settled, status.get(f"sink-{player.name}", list(status)))
     code, out, error = host.say("backup", f"{host.folder}/backup.sqlite")
     if code:
         raise RuntimeError(error)
