@@ -1,4 +1,4 @@
-/* What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, or a launched plugin. */
+/* What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin. */
 #define _GNU_SOURCE
 #define HEALTH_HUB_IMPLEMENTATION
 #include "health_hub.h"
@@ -45,6 +45,7 @@ static int add(void *user, hh_text args, int is_dry_run, hh_buffer *answer) {
 }
 
 static int run(hh_hub *hub) {
+    if (hh_is(hh_get(hh_get(hh_welcome(hub), "settings"), "label"), "gone")) return 69;
     hh_command(hub, "add", add, hub);
     hh_serve(hub, -1);
     fprintf(stderr, "stopped\n");
@@ -68,8 +69,15 @@ static int follow(void *user, hh_text record, const char *place) {
 }
 
 static void deliver(void *user, hh_text records, hh_buffer *results) {
-    (void)user;
     hh_text record;
+    if (user) {
+        size_t count = 0;
+        for (size_t place = 0; hh_next(records, &place, &record);) count++;
+        printf("{\"paused\":%zu}\n", count);
+        fflush(stdout);
+        hh_print(results, "{\"pause\":%.0f,\"reason\":\"the target is away\"}", 1000 * atof((const char *)user));
+        return;
+    }
     for (size_t place = 0; hh_next(records, &place, &record);) {
         hh_text number = hh_get(record, "number");
         printf("{\"record\":%.*s}\n", (int)record.size, record.data);
@@ -77,6 +85,23 @@ static void deliver(void *user, hh_text records, hh_buffer *results) {
     }
     hh_put(results, "]", 1);
     fflush(stdout);
+}
+
+static void call(hh_hub *hub, hh_text call) {
+    hh_text name, body, answer = {NULL, 0};
+    size_t place = 0;
+    int said = -1;
+    hh_next(call, &place, &name);
+    hh_next(call, &place, &body);
+    char *text = strndup(body.data, body.size);
+    if (hh_is(name, "live")) said = hh_live(hub, text);
+    else if (hh_is(name, "event")) said = hh_event(hub, text);
+    else answer = hh_is(name, "token") ? hh_token(hub, text) : hh_put_token(hub, text);
+    if (*hh_code(hub)) printf("{\"error\":\"%s\"}\n", hh_code(hub));
+    else if (said >= 0) printf("{\"answer\":%s}\n", said ? "true" : "false");
+    else printf("{\"answer\":%.*s}\n", (int)answer.size, answer.data);
+    fflush(stdout);
+    free(text);
 }
 
 int main(int argc, char **argv) {
@@ -109,11 +134,14 @@ int main(int argc, char **argv) {
     } else if (!strcmp(what, "sink")) {
         hh_buffer want = {NULL, 0, 0};
         hh_print(&want, "{\"want\":\"all\",\"types\":[\"%s\"],\"start\":\"beginning\"}", argument);
-        hh_sink(hub, want.data, deliver, NULL);
+        hh_sink(hub, want.data, deliver, argc > 3 ? argv[3] : NULL);
         hh_serve(hub, -1);
         free(want.data);
     } else if (!strcmp(what, "query")) {
         hh_ask(hub, argument, print_line, NULL);
+    } else if (!strcmp(what, "calls")) {
+        hh_text calls = {argument, strlen(argument)}, one;
+        for (size_t place = 0; hh_next(calls, &place, &one);) call(hub, one);
     }
     int code = !*hh_code(hub) ? 0 : strcmp(hh_code(hub), "protocol") ? 77 : 76;
     if (code) fprintf(stderr, "%s: %s\n", hh_code(hub), hh_reason(hub));

@@ -1,6 +1,6 @@
 /* A client of the health hub in one file: give records, follow, take deliveries, ask, answer commands, be a plugin.
 
-   Needs libzmq 4.2 (Debian: libzmq3-dev). In one C or C++ file of the program, before the others include it as it is:
+   Needs libzmq 4.3 (Debian: libzmq3-dev). In one C or C++ file of the program, before the others include it as it is:
 
        #define HEALTH_HUB_IMPLEMENTATION
        #include "health_hub.h"        (cc program.c -lzmq -lm)
@@ -52,8 +52,21 @@ int hh_ask(hh_hub *hub, const char *question, hh_take take, void *user);
 typedef int (*hh_change)(void *user, hh_text record, const char *place);
 int hh_follow(hh_hub *hub, const char *types, const char *place, hh_change take, void *user);
 
+/* A passing value, the body of LIVE, and something that happened, the body of EVENT (Protocol 5.2). They have no answer and
+   are not kept: after the first session, for which the calls wait, they return 0 if the hub is away, otherwise 1. */
+int hh_live(hh_hub *hub, const char *body);
+int hh_event(hh_hub *hub, const char *body);
+/* The hub's answer to TOKEN (Protocol 11), {"account":"me","for":"use"}, `refresh` or `release`; it stays until the next
+   question, and is nothing where the hub refuses. hh_put_token, {"account":"me","expect":3,"token":{}}, returns when the hub
+   has the token on its disk. `field`: it has another version than `expect`. `lost`: the session ended before the answer,
+   hh_token says which it has. */
+hh_text hh_token(hh_hub *hub, const char *body);
+hh_text hh_put_token(hh_hub *hub, const char *body);
+
 /* A subscription that the hub remembers (Protocol 10.1), an object with `want` and `start`. hh_serve calls `deliver` with
-   an array of records; it appends an array with a result for each, such as {"result":"delivered","receipt":"17"}. */
+   an array of records; it appends an array with a result for each, such as {"result":"delivered","receipt":"17"}. If its
+   target is away it appends {"pause":60000,"reason":"..."}: the hub delivers nothing of the subscription for so many
+   milliseconds (100 to 604800000), and all records of the delivery again after that. */
 typedef void (*hh_deliver)(void *user, hh_text records, hh_buffer *results);
 void hh_sink(hh_hub *hub, const char *want, hh_deliver deliver, void *user);
 /* hh_serve calls `carry` when a person asks for the command. It returns 0 and appends the result, a JSON value, or
@@ -75,6 +88,7 @@ int hh_is(hh_text value, const char *text);                  /* whether it is th
 int hh_valid(hh_text json);                                  /* whether it is one JSON value */
 void hh_put(hh_buffer *buffer, const char *data, size_t size);
 void hh_print(hh_buffer *buffer, const char *format, ...);
+void hh_quote(hh_buffer *buffer, const char *text);          /* appends it as a JSON text */
 
 #ifdef __cplusplus
 }
@@ -268,8 +282,7 @@ int hh_string(hh_text value, hh_buffer *text) {
     return 1;
 }
 
-/* The text as a JSON text. */
-static void hh_quote(hh_buffer *buffer, const char *text) {
+void hh_quote(hh_buffer *buffer, const char *text) {
     hh_put(buffer, "\"", 1);
     for (; *text; text++) {
         if (*text == '"' || *text == '\\') hh_put(buffer, "\\", 1);
@@ -282,12 +295,12 @@ static void hh_quote(hh_buffer *buffer, const char *text) {
 /* ---- The session ---- */
 
 typedef struct { long long batch; size_t from, till; } hh_sent;
-typedef struct hh_handler { struct hh_handler *next; char *name; hh_buffer want; double due; hh_deliver deliver; hh_carry carry; void *user; } hh_handler;
+typedef struct hh_handler { struct hh_handler *next; char *name; hh_buffer want, pause; double due, paused; hh_deliver deliver; hh_carry carry; void *user; } hh_handler;
 typedef struct hh_item { struct hh_item *next; int is_delivery; hh_buffer body; } hh_item;
 
 struct hh_hub {
-    void *context, *door;
-    hh_buffer hello, welcome, session, instance, feed, token, keys[3];
+    void *context, *door, *handshakes;
+    hh_buffer address, hello, welcome, session, instance, feed, token, keys[3];
     char code[64];
     hh_buffer reason;
     int is_dead, is_open, is_stopping, is_over, is_launched, has_stdin;
@@ -301,7 +314,8 @@ struct hh_hub {
     void *user;
     hh_sent *sent;
     size_t sent_count, sent_room;
-    /* hh_ask: `asked` is the id, 0 where it has not been sent */
+    /* hh_ask and tokens: `asked` is the id, 0 where it has not been sent */
+    const char *verb;
     hh_buffer question, answer;
     long long asked;
     int has_question;
@@ -436,13 +450,13 @@ static double hh_work_off(hh_hub *hub, double now) {
     }
     if (now >= hub->hold) hh_fill(hub);
     else due = fmin(due, hub->hold);
-    if (hub->has_question && !hub->asked) {
+    if (hub->has_question && !hub->asked && !*hub->code) {
         if (now >= hub->question_due) {
             hh_buffer text = {NULL, 0, 0};
             hh_text members = hh_all(&hub->question);
             hub->asked = ++hub->number;
             hh_print(&text, "{\"id\":%lld,%.*s", hub->asked, (int)members.size - 1, members.data + 1);
-            hh_send(hub, "QUERY", hh_all(&text));
+            hh_send(hub, hub->verb, hh_all(&text));
             free(text.data);
         } else due = fmin(due, hub->question_due);
     }
@@ -504,6 +518,7 @@ static void hh_hear_welcome(hh_hub *hub, hh_text body) {
     hub->records = numbers[4];
     hub->bytes = numbers[5];
     hh_rewind(hub);
+    if (hub->asked && !strcmp(hub->verb, "TOKEN-PUT")) hh_refuse(hub, "lost", "the session ended before the hub answered: ask which token it has");
     hub->asked = 0;
     hh_empty(hub); /* what has no answer is delivered again */
     for (hh_handler *handler = hub->handlers; handler; handler = handler->next)
@@ -577,10 +592,10 @@ static void hh_hear_error(hh_hub *hub, hh_text body) {
 }
 
 static void hh_hear(hh_hub *hub, hh_text verb, hh_text body) {
-    const char *verbs[] = {"WELCOME", "STORED", "RESULT", "DELIVER", "COMMAND", "PING", "PONG", "STOP", "BYE", "ERROR"};
+    const char *verbs[] = {"WELCOME", "STORED", "RESULT", "DELIVER", "COMMAND", "PING", "PONG", "STOP", "BYE", "ERROR", "TOKEN"};
     int which = 0;
-    while (which < 10 && (strlen(verbs[which]) != verb.size || memcmp(verbs[which], verb.data, verb.size))) which++;
-    if (which == 10) return; /* of a newer protocol */
+    while (which < 11 && (strlen(verbs[which]) != verb.size || memcmp(verbs[which], verb.data, verb.size))) which++;
+    if (which == 11) return; /* of a newer protocol */
     if (!hh_valid(body) || *hh_blank(body.data, body.data + body.size) != '{') {
         hh_refuse(hub, "protocol", "the hub's %s is not a JSON object", verbs[which]);
         hh_die(hub);
@@ -591,7 +606,7 @@ static void hh_hear(hh_hub *hub, hh_text verb, hh_text body) {
     long long number;
     if (which == 0) hh_hear_welcome(hub, body);
     if (which == 1) hh_hear_stored(hub, body);
-    if (which == 2 && hh_member(hub, body, "RESULT.id", 'i', &value, &number) && hub->asked && number == hub->asked) {
+    if ((which == 2 || which == 10) && hh_member(hub, body, which == 2 ? "RESULT.id" : "TOKEN.id", 'i', &value, &number) && hub->asked && number == hub->asked) {
         hub->answer.size = 0;
         hh_put(&hub->answer, body.data, body.size);
         hub->has_question = 0;
@@ -634,14 +649,28 @@ static int hh_receive(void *socket, zmq_msg_t frames[3], int *count) {
 
 static hh_text hh_frame(zmq_msg_t *frame) { return hh_of((const char *)zmq_msg_data(frame), zmq_msg_size(frame)); }
 
+static void hh_hear_handshake(hh_hub *hub, hh_text event) {
+    unsigned short kind;
+    if (event.size < sizeof kind || hub->is_dead) return;
+    memcpy(&kind, event.data, sizeof kind);
+    if (kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+        if (hub->is_open) hh_send(hub, "PING", hh_of("{}", 2)); /* the hub may be another process, which knows no session */
+    } else if (kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
+        if (hub->token.data) hh_refuse(hub, "forbidden", "the hub at %s does not know this launch token", hub->address.data);
+        else hh_refuse(hub, "forbidden", "the hub at %s does not know the key of %s (any more): hub keys list shows the keys", hub->address.data, hub->instance.data);
+        hh_die(hub);
+    }
+}
+
 /* Sends what is due, waits for something to happen, and hears it. */
 static void hh_turn(hh_hub *hub, double seconds, void *bell) {
     double due = hh_work_off(hub, hh_now());
     if (seconds >= 0) due = fmin(due, seconds);
-    zmq_pollitem_t items[3];
+    zmq_pollitem_t items[4];
     int count = 0, input = -1;
     memset(items, 0, sizeof items);
     items[count++].socket = hub->door;
+    items[count++].socket = hub->handshakes;
     if (hub->has_stdin) input = count++;
     if (bell) items[count++].socket = bell;
     for (int n = 0; n < count; n++) items[n].events = ZMQ_POLLIN;
@@ -649,7 +678,11 @@ static void hh_turn(hh_hub *hub, double seconds, void *bell) {
     char rest[4096];
     if (input >= 0 && items[input].revents && read(0, rest, sizeof rest) <= 0) hub->has_stdin = 0;
     zmq_msg_t frames[3];
-    for (int n = 0, frame_count; n < 100 && hh_receive(hub->door, frames, &frame_count); n++) {
+    for (int frame_count; hh_receive(hub->handshakes, frames, &frame_count);) {
+        hh_hear_handshake(hub, hh_frame(&frames[0]));
+        for (int f = 0; f < 3; f++) zmq_msg_close(&frames[f]);
+    }
+    for (int n = 0, frame_count; n < 100 && !hub->is_dead && hh_receive(hub->door, frames, &frame_count); n++) {
         if (frame_count == 2) {
             hh_hear(hub, hh_frame(&frames[0]), hh_frame(&frames[1]));
         } else {
@@ -685,6 +718,9 @@ static void *hh_socket(hh_hub *hub, int kind, const char *address) {
         zmq_setsockopt(socket, ZMQ_PLAIN_USERNAME, hub->instance.data, hub->instance.size);
         zmq_setsockopt(socket, ZMQ_PLAIN_PASSWORD, hub->token.data, hub->token.size);
     }
+    /* Without it a log-in that the hub refuses, such as with a key that was revoked, looks like a hub that is away. */
+    if (kind == ZMQ_DEALER) zmq_socket_monitor(socket, "inproc://handshakes",
+        ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
     if (zmq_connect(socket, address) != 0) {
         hh_refuse(hub, "socket", "%s: %s", address, zmq_strerror(zmq_errno()));
         hh_die(hub);
@@ -736,7 +772,9 @@ hh_hub *hh_open(const hh_options *options) {
     hh_quote(&hub->hello, options->version ? options->version : "1.0");
     if (options->members && *options->members) hh_print(&hub->hello, ",%s", options->members);
     hh_put(&hub->hello, "}", 1);
+    hh_put(&hub->address, address, strlen(address));
     if (!*hub->code) hub->door = hh_socket(hub, ZMQ_DEALER, address);
+    if (!*hub->code) hub->handshakes = hh_socket(hub, ZMQ_PAIR, "inproc://handshakes");
     free(file.data);
     free(door.data);
     free(own.data);
@@ -748,6 +786,8 @@ void hh_close(hh_hub *hub) {
     if (hub->is_open) hh_send(hub, "BYE", hh_of("{}", 2));
     else hub->is_over = 1;
     while (!hub->is_over && !hub->is_dead && hh_now() < till) hh_turn(hub, 0.05, NULL);
+    if (hub->door) zmq_socket_monitor(hub->door, NULL, 0); /* before its reader goes, for which libzmq waits */
+    if (hub->handshakes) zmq_close(hub->handshakes);
     if (hub->door) zmq_close(hub->door);
     zmq_ctx_term(hub->context);
     hh_empty(hub);
@@ -756,9 +796,10 @@ void hh_close(hh_hub *hub) {
         hub->handlers = handler->next;
         free(handler->name);
         free(handler->want.data);
+        free(handler->pause.data);
         free(handler);
     }
-    hh_buffer *buffers[] = {&hub->hello, &hub->welcome, &hub->session, &hub->instance, &hub->feed, &hub->token, &hub->keys[0], &hub->keys[1],
+    hh_buffer *buffers[] = {&hub->address, &hub->hello, &hub->welcome, &hub->session, &hub->instance, &hub->feed, &hub->token, &hub->keys[0], &hub->keys[1],
         &hub->keys[2], &hub->reason, &hub->question, &hub->answer};
     for (size_t n = 0; n < sizeof buffers / sizeof *buffers; n++) free(buffers[n]->data);
     free(hub->sent);
@@ -798,9 +839,16 @@ int hh_give(hh_hub *hub, const hh_text *records, size_t count, int is_backfill, 
     return result;
 }
 
-/* One page, which stays until the next. */
-static int hh_page(hh_hub *hub, hh_text question) {
+/* One answer, which stays until the next. */
+static int hh_question(hh_hub *hub, const char *verb, hh_text question) {
+    hh_text name, value;
+    size_t at = 0;
     hh_begin(hub);
+    if (!hh_step(question, &at, &name, &value)) {
+        hh_refuse(hub, "field", "%s has no members", verb);
+        return -1;
+    }
+    hub->verb = verb;
     hub->question.size = 0;
     hh_put(&hub->question, question.data, question.size);
     hub->has_question = 1;
@@ -814,6 +862,41 @@ static int hh_page(hh_hub *hub, hh_text question) {
     hub->asked = 0;
     return result;
 }
+
+static int hh_page(hh_hub *hub, hh_text question) { return hh_question(hub, "QUERY", question); }
+
+/* The body without what stands behind it, or nothing where it is not a JSON object. */
+static hh_text hh_object(hh_hub *hub, const char *body) {
+    hh_text object = hh_of(body, strlen(body));
+    if (!hh_valid(object) || *hh_blank(body, body + object.size) != '{') {
+        hh_refuse(hub, "json", "the body is not a JSON object");
+        return hh_of(NULL, 0);
+    }
+    object.data = hh_blank(body, body + object.size);
+    object.size = strlen(object.data);
+    while (object.data[object.size - 1] != '}') object.size--;
+    return object;
+}
+
+static int hh_tell(hh_hub *hub, const char *verb, const char *body) {
+    hh_begin(hub);
+    hh_text object = hh_object(hub, body);
+    if (!object.data || !hh_welcome(hub).size || !hub->is_open) return 0;
+    hh_send(hub, verb, object);
+    return hub->is_open;
+}
+
+int hh_live(hh_hub *hub, const char *body) { return hh_tell(hub, "LIVE", body); }
+int hh_event(hh_hub *hub, const char *body) { return hh_tell(hub, "EVENT", body); }
+
+static hh_text hh_ask_token(hh_hub *hub, const char *verb, const char *body) {
+    hh_begin(hub);
+    hh_text object = hh_object(hub, body);
+    return object.data && hh_question(hub, verb, object) == 0 ? hh_all(&hub->answer) : hh_of(NULL, 0);
+}
+
+hh_text hh_token(hh_hub *hub, const char *body) { return hh_ask_token(hub, "TOKEN", body); }
+hh_text hh_put_token(hh_hub *hub, const char *body) { return hh_ask_token(hub, "TOKEN-PUT", body); }
 
 int hh_ask(hh_hub *hub, const char *question, hh_take take, void *user) {
     hh_buffer asked = {NULL, 0, 0}, page = {NULL, 0, 0};
@@ -969,16 +1052,34 @@ static void hh_work(hh_hub *hub, hh_item *item) {
     if (item->is_delivery && handler) {
         hh_text records = hh_get(body, "records"), one;
         size_t place = 0, count = 0, results = 0;
-        handler->deliver(handler->user, records, &answer);
+        hh_text pause;
+        long long milliseconds = 0;
+        if (hh_now() >= handler->paused) handler->deliver(handler->user, records, &answer);
+        else hh_print(&answer, "{\"pause\":%.0f,\"reason\":%s}", ceil(1000 * (handler->paused - hh_now())), handler->pause.data); /* it was on its way before */
         while (hh_next(records, &place, &one)) count++;
         place = 0;
+        if (hh_valid(hh_all(&answer)) && hh_integer(pause = hh_get(hh_all(&answer), "pause"), &milliseconds)) {
+            hh_text reason = hh_get(hh_all(&answer), "reason");
+            if (!reason.data || *reason.data != '"') reason = hh_of("\"the target is away\"", 20);
+            handler->paused = hh_now() + (double)milliseconds / 1000;
+            hh_buffer said = {NULL, 0, 0};
+            hh_put(&said, reason.data, reason.size);
+            free(handler->pause.data);
+            handler->pause = said;
+            answer.size = 0;
+            for (size_t n = 0; n < count; n++)
+                hh_print(&answer, "%s{\"result\":\"retry\",\"after\":%lld,\"reason\":%s}", n ? "," : "[", milliseconds, handler->pause.data);
+            hh_put(&answer, "]", 1);
+        }
         while (hh_valid(hh_all(&answer)) && hh_next(hh_all(&answer), &place, &one)) results++;
         if (results != count) {
             hh_refuse(hub, "field", "%s: %zu records were delivered, %zu results came", handler->name, count, results);
             hh_die(hub);
         } else {
-            hh_print(&text, "{\"want\":%.*s,\"delivery\":%lld,\"results\":%s,\"credit\":{\"records\":%zu,\"bytes\":%zu}}", (int)name.size, name.data, id,
+            hh_print(&text, "{\"want\":%.*s,\"delivery\":%lld,\"results\":%s,\"credit\":{\"records\":%zu,\"bytes\":%zu}", (int)name.size, name.data, id,
                 answer.data, count, body.size);
+            if (milliseconds) hh_print(&text, ",\"pause\":%lld", milliseconds);
+            hh_put(&text, "}", 1);
         }
     } else if (!item->is_delivery) {
         hh_text args = hh_get(body, "args"), dry = hh_get(body, "dryRun");

@@ -1,4 +1,4 @@
-// What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, or a launched plugin.
+// What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin.
 #define HEALTH_HUB_IMPLEMENTATION
 #include "health_hub.hpp"
 #include <iostream>
@@ -13,6 +13,7 @@ static const std::string manifest = R"({"name":"conformance-cpp","summary":"Give
         "required":true,"help":"How many."}]}]})";
 
 static void run(Hub &hub) {
+    if (hub.welcome()["settings"]["label"].string() == "gone") std::exit(69);
     hub.command("add", [&hub](Json args, bool) {
         std::string label = hub.welcome()["settings"]["label"].string().value();
         std::vector<std::string> records;
@@ -44,7 +45,11 @@ static void play(const std::string &what, const std::string &argument, const std
             return true;
         });
     } else if (what == "sink") {
-        hub.sink(R"({"want":"all","start":"beginning","types":[")" + argument + "\"]}", [](const std::vector<Json> &records) {
+        hub.sink(R"({"want":"all","start":"beginning","types":[")" + argument + "\"]}", [&place](const std::vector<Json> &records) {
+            if (place) {
+                std::cout << "{\"paused\":" << records.size() << "}" << std::endl;
+                throw health_hub::Pause(std::stod(*place));
+            }
             std::vector<std::string> results;
             for (Json record : records) {
                 std::cout << "{\"record\":" << record.view() << "}\n";
@@ -56,6 +61,17 @@ static void play(const std::string &what, const std::string &argument, const std
         hub.serve();
     } else if (what == "query") {
         hub.ask(argument, [](Json answer) { std::cout << answer.view() << "\n"; });
+    } else if (what == "calls") {
+        for (Json call : Json(argument).elements()) {
+            std::string name = call.elements()[0].string().value(), body(call.elements()[1].view()), answer;
+            try {
+                if (name == "live" || name == "event") answer = (name == "live" ? hub.live(body) : hub.event(body)) ? "true" : "false";
+                else answer = (name == "token" ? hub.token(body) : hub.putToken(body)).view();
+                std::cout << "{\"answer\":" << answer << "}" << std::endl;
+            } catch (const health_hub::Error &error) {
+                std::cout << "{\"error\":\"" << error.code << "\"}" << std::endl;
+            }
+        }
     }
 }
 

@@ -12,6 +12,8 @@
 #else
 #include "../C/health_hub.h"
 #endif
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -31,6 +33,13 @@ struct Error : std::runtime_error {
     std::string code, reason;
     Error(std::string code_, std::string reason_)
         : std::runtime_error(code_ + ": " + reason_), code(std::move(code_)), reason(std::move(reason_)) {}
+};
+
+// Thrown by `deliver` of a sink if its target is away: the hub delivers nothing of the subscription for so many seconds
+// (0.1 to 604,800). All records of the delivery come again after that.
+struct Pause : std::runtime_error {
+    double seconds;
+    explicit Pause(double seconds_, const std::string &reason = "the target is away") : std::runtime_error(reason), seconds(seconds_) {}
 };
 
 // JSON that belongs to another. A view of nothing is false.
@@ -117,8 +126,18 @@ public:
         check(result);
     }
 
+    // LIVE and EVENT, with their bodies as JSON objects (Protocol §5.2). They have no answer and are not kept: after the first
+    // session, for which the calls wait, they return false if the hub is away.
+    bool live(const std::string &body) { return said(hh_live(hub_, body.c_str())); }
+    bool event(const std::string &body) { return said(hh_event(hub_, body.c_str())); }
+
+    // TOKEN and TOKEN-PUT (Protocol §11), see hh_token; the answer lasts until the next question.
+    Json token(const std::string &body) { return answered(hh_token(hub_, body.c_str())); }
+    Json putToken(const std::string &body) { return answered(hh_put_token(hub_, body.c_str())); }
+
     // A subscription that the hub remembers (Protocol §10.1). serve() calls `deliver` with records; it returns a JSON object
-    // for each, such as {"result":"delivered"}. What it throws is a retry a minute later, of all of them.
+    // for each, such as {"result":"delivered"}. A Pause that it throws stops the deliveries for a while, anything else is a
+    // retry of these records a minute later.
     void sink(const std::string &want, std::function<std::vector<std::string>(const std::vector<Json> &)> deliver) {
         sinks_.push_back(std::move(deliver));
         hh_sink(hub_, want.c_str(), [](void *user, hh_text records, hh_buffer *results) {
@@ -127,6 +146,10 @@ public:
             std::vector<std::string> answers;
             try {
                 answers = deliver(all);
+            } catch (const Pause &pause) {
+                hh_print(results, "{\"pause\":%.0f,\"reason\":", std::ceil(std::max(0.1, pause.seconds) * 1000));
+                hh_quote(results, pause.what());
+                return hh_put(results, "}", 1);
             } catch (const std::exception &error) {
                 answers.assign(all.size(), R"({"result":"retry","after":60000,"reason":"the program failed"})");
             }
@@ -177,6 +200,14 @@ private:
         }
     };
 
+    bool said(int isSaid) {
+        if (!isSaid) check(*hh_code(hub_) ? -1 : 0);
+        return isSaid != 0;
+    }
+    Json answered(hh_text answer) {
+        check(answer.data ? 0 : -1);
+        return answer;
+    }
     void check(int result) {
         if (result != 0) throw Error(hh_code(hub_), hh_reason(hub_));
     }

@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, or a launched plugin. */
+/** What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin. */
 public final class Conformance {
     private static final PrintStream out = new PrintStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), false, StandardCharsets.UTF_8);
 
@@ -20,6 +20,9 @@ public final class Conformance {
             "maximum": 1000000, "required": true, "help": "How many."}]}]}"""));
 
     private static void run(HealthHub hub) {
+        if (HealthHub.object(hub.welcome().get("settings")).get("label").equals("gone")) {
+            System.exit(69);
+        }
         hub.command("add", command -> {
             Object label = HealthHub.object(hub.welcome().get("settings")).get("label");
             List<Map<String, Object>> records = new ArrayList<>();
@@ -64,6 +67,11 @@ public final class Conformance {
             });
             case "sink" -> {
                 hub.sink(Map.of("want", "all", "types", List.of(argument), "start", "beginning"), records -> {
+                    if (place != null) {
+                        say(Map.of("paused", records.size()));
+                        out.flush();
+                        throw new HealthHub.Pause(Double.parseDouble(place), "the target is away");
+                    }
                     List<Map<String, Object>> results = new ArrayList<>();
                     for (Map<String, Object> record : records) {
                         say(Map.of("record", record));
@@ -82,6 +90,23 @@ public final class Conformance {
                     hub.records(question, Conformance::say);
                 }
                 out.flush();
+            }
+            case "calls" -> {
+                for (Object call : (List<?>) HealthHub.read(argument)) {
+                    String name = (String) ((List<?>) call).get(0);
+                    Map<String, Object> body = HealthHub.object(((List<?>) call).get(1));
+                    try {
+                        say(Map.of("answer", switch (name) {
+                            case "live" -> hub.live(body);
+                            case "event" -> hub.event(body);
+                            case "token" -> hub.token(body);
+                            default -> hub.putToken(body);
+                        }));
+                    } catch (HealthHub.Refusal error) {
+                        say(Map.of("error", error.code));
+                    }
+                    out.flush();
+                }
             }
             default -> throw new IllegalArgumentException(what);
         }

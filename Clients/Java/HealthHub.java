@@ -22,7 +22,7 @@ import java.util.function.Function;
 /**
  * A client of the health hub in one file: give records, follow, take deliveries, ask, answer commands, be a plugin.
  *
- * Needs Java 17, JNA and libzmq (Debian: libjna-java, libzmq5). Debian's JeroMQ 0.3.6 has neither CURVE nor PLAIN nor
+ * Needs Java 17, JNA and libzmq 4.3 (Debian: libjna-java, libzmq5). Debian's JeroMQ 0.3.6 has neither CURVE nor PLAIN nor
  * Unix sockets, so that it reaches no door of a hub but one that is `insecure`. JSON is Map, List, String, Long, Double,
  * Boolean and null; records are maps with the members of Docs/Samples.md. Calls wait until the hub has answered, however
  * long it is away; a Refusal is what the hub refuses. Nothing is kept on disk: what has not returned is given again, which
@@ -45,6 +45,20 @@ public final class HealthHub implements AutoCloseable {
 
         public Refusal(String code, String reason) {
             this(code, reason, Map.of());
+        }
+    }
+
+    /**
+     * Thrown by `deliver` of a sink if its target is away: the hub delivers nothing of the subscription for so many seconds
+     * (0.1 to 604,800). All records of the delivery come again after that.
+     */
+    public static final class Pause extends RuntimeException {
+        private static final long serialVersionUID = 1;
+        public final double seconds;
+
+        public Pause(double seconds, String reason) {
+            super(reason == null ? "the target is away" : reason);
+            this.seconds = seconds;
         }
     }
 
@@ -85,18 +99,27 @@ public final class HealthHub implements AutoCloseable {
     }
 
     private static final class Question {
+        String verb;
         Map<String, Object> body, answer;
         long id;
         double due;
         Refusal error;
     }
 
+    private record Paused(double till, String reason) {}
+
     private record Item(Map<String, Object> body, int size, long session, Command command) {}
 
     /** What is used of libzmq. */
     private static final class ZMQ {
         static {
-            Native.register(ZMQ.class, "libzmq.so.5");
+            String name = "libzmq.so.5";
+            try {
+                com.sun.jna.NativeLibrary.getInstance(name);
+            } catch (UnsatisfiedLinkError error) {
+                name = "zmq"; // whatever JNA finds under it
+            }
+            Native.register(ZMQ.class, name);
         }
 
         static native Pointer zmq_ctx_new();
@@ -112,13 +135,17 @@ public final class HealthHub implements AutoCloseable {
         static native int zmq_msg_more(Pointer message);
         static native int zmq_msg_close(Pointer message);
         static native int zmq_poll(Pointer items, int count, long milliseconds);
+        static native int zmq_socket_monitor(Pointer socket, String address, int events);
         static native int zmq_errno();
         static native String zmq_strerror(int number);
     }
 
-    private static final int SUB = 2, DEALER = 5, DONTWAIT = 1, SNDMORE = 2;
-    private final Pointer context = ZMQ.zmq_ctx_new(), door;
-    private final Memory message = new Memory(64), items = new Memory(48);
+    private static final int PAIR = 0, SUB = 2, DEALER = 5, DONTWAIT = 1, SNDMORE = 2;
+    // Events of a socket's monitor.
+    private static final int SUCCEEDED = 0x1000, FAILED_AUTH = 0x4000;
+    private final Pointer context = ZMQ.zmq_ctx_new(), door, handshakes;
+    private final String address;
+    private final Memory message = new Memory(64), items = new Memory(64);
     private final Map<Integer, String> proof = new LinkedHashMap<>();
     private final Map<String, Object> hello = new LinkedHashMap<>();
     private final InputStream input = new FileInputStream(FileDescriptor.in);
@@ -128,6 +155,7 @@ public final class HealthHub implements AutoCloseable {
     private final ArrayDeque<Item> inbox = new ArrayDeque<>();
     private final Map<String, Map<String, Object>> wants = new LinkedHashMap<>();
     private final Map<String, Double> again = new HashMap<>();
+    private final Map<String, Paused> pauses = new HashMap<>();
     private final Map<Long, Command> commands = new HashMap<>();
     private final Map<String, Function<List<Map<String, Object>>, List<Map<String, Object>>>> deliver = new HashMap<>();
     private final Map<String, Function<Command, Object>> carry = new HashMap<>();
@@ -157,7 +185,7 @@ public final class HealthHub implements AutoCloseable {
             proof.put(49, (String) keys.get("secretKey"));
         }
         String instance = first(options.instance, keys.get("instance"), System.getenv("HUB_INSTANCE"));
-        String address = first(options.door, keys.get("door"), System.getenv("HUB_DOOR"));
+        address = first(options.door, keys.get("door"), System.getenv("HUB_DOOR"));
         feed = first(options.feed, keys.get("feed"), path == null ? System.getenv("HUB_FEED") : null);
         if (instance == null || address == null) {
             throw new Refusal("door", "no " + (instance == null ? "instance: give one, or set HUB_INSTANCE"
@@ -173,6 +201,7 @@ public final class HealthHub implements AutoCloseable {
             "plugin", options.plugin == null ? instance : options.plugin));
         hello.putAll(options.members);
         door = socket(DEALER, address, List.of());
+        handshakes = socket(PAIR, "inproc://handshakes", List.of());
     }
 
     private static String first(Object a, Object b, Object c) {
@@ -190,6 +219,10 @@ public final class HealthHub implements AutoCloseable {
         }
         proof.forEach((option, text) -> set(socket, option, bytes(text)));
         topics.forEach(topic -> set(socket, 6, bytes(topic)));
+        if (kind == DEALER) {
+            // Without it a log-in that the hub refuses, such as with a key that was revoked, looks like a hub that is away.
+            ZMQ.zmq_socket_monitor(socket, "inproc://handshakes", SUCCEEDED | FAILED_AUTH);
+        }
         if (ZMQ.zmq_connect(socket, address) != 0) {
             throw new Refusal("socket", address + ": " + ZMQ.zmq_strerror(ZMQ.zmq_errno()));
         }
@@ -245,9 +278,48 @@ public final class HealthHub implements AutoCloseable {
         return give(records, false);
     }
 
+    /**
+     * A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for
+     * which the call waits, it returns false if the hub is away.
+     */
+    public boolean live(Map<String, Object> body) {
+        return tell("LIVE", body);
+    }
+
+    /** Something that happened, the body of EVENT (Protocol §5.2), such as {event: disconnected}; otherwise as `live`. */
+    public boolean event(Map<String, Object> body) {
+        return tell("EVENT", body);
+    }
+
+    private boolean tell(String verb, Map<String, Object> body) {
+        welcome();
+        if (isOpen) {
+            say(verb, body);
+        }
+        return isOpen;
+    }
+
+    /** The hub's answer to TOKEN (Protocol §11): {account: me, for: use}, `refresh` or `release`. */
+    public Map<String, Object> token(Map<String, Object> body) {
+        return ask(body, "TOKEN");
+    }
+
+    /**
+     * Returns when the hub has the token on its disk: {account: me, expect: 3, token: {…}}. Refusal `field`: it has another
+     * version than `expect`. `lost`: the session ended before the answer, `token` says which it has.
+     */
+    public Map<String, Object> putToken(Map<String, Object> body) {
+        return ask(body, "TOKEN-PUT");
+    }
+
     /** One RESULT, a page, of QUERY with these members (Protocol §8.1). */
     public Map<String, Object> ask(Map<String, Object> body) {
+        return ask(body, "QUERY");
+    }
+
+    private Map<String, Object> ask(Map<String, Object> body, String verb) {
         Question mine = new Question();
+        mine.verb = verb;
         mine.body = body;
         question = mine;
         try {
@@ -308,6 +380,7 @@ public final class HealthHub implements AutoCloseable {
                 long before = sessions;
                 if (!hasMore) {
                     turn(bell == null ? 1 : 3600, bell);
+                    check();
                     hasMore = bell == null || before != sessions;
                     for (List<byte[]> frames; bell != null && (frames = receive(bell)) != null;) {
                         boolean isPulse = text(frames.get(0)).equals("hub/pulse/");
@@ -355,7 +428,8 @@ public final class HealthHub implements AutoCloseable {
 
     /**
      * A subscription that the hub remembers (Protocol §10.1). `serve` calls `deliver` with a delivery's records; what it
-     * returns, a map for each such as {result: delivered, receipt: 17}, is the answer. What it throws is a retry.
+     * returns, a map for each such as {result: delivered, receipt: 17}, is the answer. A Pause that it
+     * throws stops the deliveries for a while; anything else is a retry of these records.
      */
     public void sink(Map<String, Object> want, Function<List<Map<String, Object>>, List<Map<String, Object>>> deliver) {
         Map<String, Object> body = new LinkedHashMap<>(Map.of("credit", Map.of("records", 1000, "bytes", 1 << 20)));
@@ -381,9 +455,7 @@ public final class HealthHub implements AutoCloseable {
                 turn(0, null);
             }
             turn(Math.min(3600, till - now()), null);
-            if (failure != null) {
-                throw failure;
-            }
+            check();
         }
         return !isStopping();
     }
@@ -399,6 +471,8 @@ public final class HealthHub implements AutoCloseable {
         for (double till = now() + 1; !isOver && failure == null && now() < till;) {
             turn(0.05, null);
         }
+        ZMQ.zmq_socket_monitor(door, null, 0); // before its reader goes, for which libzmq waits
+        ZMQ.zmq_close(handshakes);
         ZMQ.zmq_close(door);
         ZMQ.zmq_ctx_term(context);
     }
@@ -407,12 +481,16 @@ public final class HealthHub implements AutoCloseable {
         return System.nanoTime() / 1e9;
     }
 
+    private void check() {
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
     private void await(BooleanSupplier isSo) {
         turn(0, null);
         while (!isSo.getAsBoolean()) {
-            if (failure != null) {
-                throw failure;
-            }
+            check();
             if (isStopping()) {
                 throw new Refusal("stopping", "the hub stops this program; what was not stored is given again");
             }
@@ -426,8 +504,20 @@ public final class HealthHub implements AutoCloseable {
             String want = (String) item.body.get("want");
             List<Map<String, Object>> delivered = new ArrayList<>(), results;
             ((List<?>) item.body.get("records")).forEach(record -> delivered.add(object(record)));
+            long pause = 0;
             try {
+                Paused paused = pauses.get(want);
+                if (paused != null && now() < paused.till) {
+                    throw new Pause(paused.till - now(), paused.reason); // also for what was on its way before
+                }
                 results = deliver.get(want).apply(delivered);
+            } catch (Pause error) {
+                pause = Math.max(100, (long) (1000 * error.seconds));
+                pauses.put(want, new Paused(now() + error.seconds, error.getMessage()));
+                results = new ArrayList<>();
+                for (int n = 0; n < delivered.size(); n++) {
+                    results.add(Map.of("result", "retry", "after", pause, "reason", error.getMessage()));
+                }
             } catch (Refusal error) {
                 throw error;
             } catch (RuntimeException error) {
@@ -441,6 +531,9 @@ public final class HealthHub implements AutoCloseable {
             }
             answer.putAll(Map.of("want", want, "delivery", item.body.get("delivery"), "results", results,
                 "credit", Map.of("records", results.size(), "bytes", item.size)));
+            if (pause > 0) {
+                answer.put("pause", pause);
+            }
         } else {
             Command command = item.command;
             answer.put("id", command.id);
@@ -500,9 +593,10 @@ public final class HealthHub implements AutoCloseable {
     /** Sends what is due, waits for something to happen, and hears it. */
     private void turn(double seconds, Pointer bell) {
         double due = Math.min(seconds, workOff(now()));
-        int count = 0, inputItem = -1;
+        int count = 1, inputItem = -1;
         items.clear();
         items.setPointer(0, door);
+        items.setPointer(16, handshakes);
         if (hasInput) {
             inputItem = ++count;
         }
@@ -521,15 +615,31 @@ public final class HealthHub implements AutoCloseable {
             hasInput = false;
         }
         List<byte[]> frames;
-        for (int n = 0; n < 100 && (frames = receive(door)) != null; n++) {
+        while ((frames = receive(handshakes)) != null) {
+            hearHandshake(java.nio.ByteBuffer.wrap(frames.get(0)).order(java.nio.ByteOrder.nativeOrder()).getShort());
+        }
+        for (int n = 0; n < 100 && failure == null && (frames = receive(door)) != null; n++) {
             try {
                 hear(frames);
             } catch (Refusal error) {
-                failure = error;
-                isOpen = false;
+                refuse(error);
             }
         }
         workOff(now());
+    }
+
+    private void refuse(Refusal error) {
+        failure = failure == null ? error : failure;
+        isOpen = false;
+    }
+
+    private void hearHandshake(int kind) {
+        if (kind == SUCCEEDED && isOpen) {
+            say("PING", Map.of()); // the hub may be another process, which knows no session
+        } else if (kind == FAILED_AUTH) {
+            String what = isLaunched ? "this launch token" : "the key of " + hello.get("instance") + " (any more): hub keys list shows the keys";
+            refuse(new Refusal("forbidden", "the hub at " + address + " does not know " + what));
+        }
     }
 
     private double beat(String name) {
@@ -574,12 +684,12 @@ public final class HealthHub implements AutoCloseable {
         } else {
             due = Math.min(due, hold);
         }
-        if (question != null && question.id == 0) {
+        if (question != null && question.id == 0 && question.error == null) {
             if (now >= question.due) {
                 Map<String, Object> body = new LinkedHashMap<>(question.body);
                 body.values().removeIf(value -> value == null);
                 body.put("id", question.id = ++number);
-                say("QUERY", body);
+                say(question.verb, body);
             } else {
                 due = Math.min(due, question.due);
             }
@@ -651,7 +761,7 @@ public final class HealthHub implements AutoCloseable {
             throw new Refusal("protocol", "the hub sent a message of " + frames.size() + " frames; a verb and a body are two");
         }
         String verb = text(frames.get(0));
-        if (!List.of("WELCOME", "STORED", "RESULT", "DELIVER", "COMMAND", "PING", "PONG", "STOP", "BYE", "ERROR").contains(verb)) {
+        if (!List.of("WELCOME", "STORED", "RESULT", "TOKEN", "DELIVER", "COMMAND", "PING", "PONG", "STOP", "BYE", "ERROR").contains(verb)) {
             return; // of a newer protocol
         }
         Object value;
@@ -668,8 +778,8 @@ public final class HealthHub implements AutoCloseable {
         switch (verb) {
             case "WELCOME" -> hearWelcome(body);
             case "STORED" -> hearStored(body);
-            case "RESULT" -> {
-                if (question != null && question.id == member(body, "RESULT.id", Long.class)) {
+            case "RESULT", "TOKEN" -> {
+                if (question != null && question.id == member(body, verb + ".id", Long.class)) {
                     question.answer = body;
                 }
             }
@@ -718,7 +828,9 @@ public final class HealthHub implements AutoCloseable {
         records = member(body, "WELCOME.credit.records", Long.class);
         bytes = member(body, "WELCOME.credit.bytes", Long.class);
         rewind();
-        if (question != null) {
+        if (question != null && question.id != 0 && question.verb.equals("TOKEN-PUT")) {
+            question.error = new Refusal("lost", "the session ended before the hub answered: ask which token it has");
+        } else if (question != null) {
             question.id = 0;
         }
         inbox.clear();

@@ -1,7 +1,7 @@
 <?php
 // A client of the health hub in one file: give records, follow, take deliveries, ask, answer commands, be a plugin.
 //
-// Needs PHP 8.1 with the extension zmq (Debian: php-cli, php-zmq). A confined plugin cannot read /etc/php: its first line
+// Needs PHP 8.1 with the extension zmq over libzmq 4.3 (Debian: php-cli, php-zmq). A confined plugin cannot read /etc/php: its first line
 // is #!/usr/bin/env -S php -n -d extension=zmq, or hub.conf has readable = ["/etc/php"] for it. Records are
 // objects or arrays with the members of Docs/Samples.md; what the hub says comes as objects, so that {} stays {}. Calls
 // wait until the hub has answered, however long it is away; a HubError is what the hub refuses. Nothing is kept on disk:
@@ -33,6 +33,16 @@ class Command
 
     public function __construct(public int $id, public string $name, public object $args, public bool $dryRun, public string $session)
     {
+    }
+}
+
+// Thrown by `deliver` of a sink if its target is away: the hub delivers nothing of the subscription for so many seconds
+// (0.1 to 604,800). All records of the delivery come again after that.
+class Pause extends \Exception
+{
+    public function __construct(public float $seconds, public string $reason = 'the target is away')
+    {
+        parent::__construct($reason);
     }
 }
 
@@ -68,10 +78,12 @@ function encode(mixed $value): string
 class Hub
 {
     private \ZMQContext $context;
-    private \ZMQSocket $door;
-    private string $instance;
+    private \ZMQSocket $door, $handshakes;
+    private string $instance, $address;
     private ?string $feed;
     private array $proof = [];
+    // Events of libzmq's monitor.
+    private const SUCCEEDED = 0x1000, FAILED_AUTH = 0x4000;
     private array $hello;
     private ?object $welcome = null;
     private ?HubError $failure = null;
@@ -79,8 +91,8 @@ class Hub
     private float $greeted = -1e9, $heard = 0, $pinged = 0, $hold = 0;
     private int $number = 0, $sessions = 0, $records = 0, $bytes = 0;
     private ?Giving $giving = null;
-    private ?object $question = null; // body, id, due, answer, error
-    private array $sent = [], $inbox = [], $wants = [], $again = [], $commands = [], $deliver = [], $carry = [];
+    private ?object $question = null; // verb, body, id, due, answer, error
+    private array $sent = [], $inbox = [], $wants = [], $again = [], $pauses = [], $commands = [], $deliver = [], $carry = [];
 
     // Where they are not given: `key` is the file of HUB_KEY; door, feed and instance are its own, or those of HUB_DOOR,
     // HUB_FEED and HUB_INSTANCE. `members` are more of HELLO, such as `writes`. `plugin` is the source of all records.
@@ -103,6 +115,7 @@ class Hub
         $this->hello = ['protocol' => [1], 'instance' => $this->instance, 'plugin' => $plugin ?? $this->instance, 'version' => $version, ...$members];
         $this->launched = $this->stdin = $token !== null;
         $this->context = new \ZMQContext(1, false);
+        $this->address = $door;
         $this->door = $this->socket(\ZMQ::SOCKET_DEALER, $door);
     }
 
@@ -121,7 +134,20 @@ class Hub
         foreach ($topics as $topic) {
             $socket->setSockOpt(\ZMQ::SOCKOPT_SUBSCRIBE, $topic);
         }
+        if ($kind === \ZMQ::SOCKET_DEALER) {
+            // Without it a log-in that the hub refuses, such as with a key that was revoked, looks like a hub that is away.
+            $socket->monitor('inproc://handshakes', self::SUCCEEDED | self::FAILED_AUTH);
+            $this->handshakes = new \ZMQSocket($this->context, \ZMQ::SOCKET_PAIR);
+            $this->handshakes->connect('inproc://handshakes');
+        }
         return $socket->connect($address);
+    }
+
+    public function __destruct()
+    {
+        if (isset($this->handshakes)) {
+            $this->door->monitor('inproc://nobody', 0); // libzmq's end waits for a reader: it is to have none to wait for
+        }
     }
 
     // The hub's WELCOME (Protocol §4.2), with `settings` and `epoch`; waits for the first.
@@ -152,10 +178,45 @@ class Hub
         return $giving->error ? throw $giving->error : $giving->results;
     }
 
-    // One RESULT, a page, of QUERY with these members (Protocol §8.1).
-    public function ask(array $body): object
+    // A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for which
+    // the call waits, it returns false if the hub is away.
+    public function live(array $body): bool
     {
-        $question = $this->question = (object) ['body' => $body, 'id' => null, 'due' => 0.0, 'answer' => null, 'error' => null];
+        return $this->tell('LIVE', $body);
+    }
+
+    // Something that happened, the body of EVENT (Protocol §5.2), such as ['event' => 'disconnected']; otherwise as `live`.
+    public function event(array $body): bool
+    {
+        return $this->tell('EVENT', $body);
+    }
+
+    private function tell(string $verb, array $body): bool
+    {
+        $this->welcome();
+        if ($this->open) {
+            $this->say($verb, $body);
+        }
+        return $this->open;
+    }
+
+    // The hub's answer to TOKEN (Protocol §11): ['account' => 'me', 'for' => 'use'], `refresh` or `release`.
+    public function token(array $body): object
+    {
+        return $this->ask($body, 'TOKEN');
+    }
+
+    // Returns when the hub has the token on its disk: ['account' => 'me', 'expect' => 3, 'token' => […]]. HubError `field`:
+    // it has another version than `expect`. `lost`: the session ended before the answer, `token` says which it has.
+    public function putToken(array $body): object
+    {
+        return $this->ask($body, 'TOKEN-PUT');
+    }
+
+    // One RESULT, a page, of QUERY with these members (Protocol §8.1).
+    public function ask(array $body, string $verb = 'QUERY'): object
+    {
+        $question = $this->question = (object) ['verb' => $verb, 'body' => $body, 'id' => null, 'due' => 0.0, 'answer' => null, 'error' => null];
         try {
             $this->wait(fn () => $question->answer || $question->error);
         } finally {
@@ -226,6 +287,7 @@ class Hub
                 continue;
             }
             $this->turn($bell ? null : 1.0, $bell);
+            $this->check();
             $more = !$bell || $sessions !== $this->sessions;
             while ($bell && ($frames = $bell->recvMulti(\ZMQ::MODE_DONTWAIT))) {
                 $pulse = $frames[0] === 'hub/pulse/' ? json_decode($frames[2]) : null;
@@ -235,7 +297,8 @@ class Hub
     }
 
     // A subscription that the hub remembers (Protocol §10.1); `serve` calls `deliver` with a delivery's records, and what
-    // that returns, for each such as ['result' => 'delivered', 'receipt' => '17'], is the answer. What it throws is a retry.
+    // that returns, for each such as ['result' => 'delivered', 'receipt' => '17'], is the answer. A Pause
+    // that it throws stops the deliveries for a while; anything else that it throws is a retry of these records.
     public function sink(array $want, callable $deliver): void
     {
         $want += ['credit' => ['records' => 1000, 'bytes' => 1 << 20]];
@@ -311,8 +374,17 @@ class Hub
     private function work(Delivery|Command $item): void
     {
         if ($item instanceof Delivery) {
+            $pause = [];
             try {
+                [$until, $reason] = $this->pauses[$item->want] ?? [0, ''];
+                if ($this->clock() < $until) {
+                    throw new Pause($until - $this->clock(), $reason); // also for what was on its way before
+                }
                 $results = ($this->deliver[$item->want])($item->records);
+            } catch (Pause $error) {
+                $this->pauses[$item->want] = [$this->clock() + $error->seconds, $error->reason];
+                $pause = ['pause' => max(100, (int) (1000 * $error->seconds))];
+                $results = array_fill(0, count($item->records), ['result' => 'retry', 'after' => $pause['pause'], 'reason' => $error->reason]);
             } catch (HubError $error) {
                 throw $error;
             } catch (\Exception $error) {
@@ -323,7 +395,7 @@ class Hub
             }
             if ($this->isNow($item->session)) { // in another one the hub delivers again what it had no answer to
                 $this->say('DONE', ['want' => $item->want, 'delivery' => $item->number, 'results' => array_values($results),
-                    'credit' => ['records' => count($results), 'bytes' => $item->size]]);
+                    'credit' => ['records' => count($results), 'bytes' => $item->size]] + $pause);
             }
         } else {
             if ($item->cancelled) {
@@ -367,31 +439,57 @@ class Hub
     private function turn(?float $seconds, ?\ZMQSocket $bell = null): void
     {
         $due = $this->workOff($this->clock());
-        $poll = new \ZMQPoll();
-        $poll->add($this->door, \ZMQ::POLL_IN);
-        if ($this->stdin) {
-            $poll->add(STDIN, \ZMQ::POLL_IN);
+        $this->sleep(min($due, $seconds ?? INF), array_filter([$this->door, $this->handshakes, $bell]));
+        while (($frames = $this->handshakes->recvMulti(\ZMQ::MODE_DONTWAIT)) !== false) {
+            $this->hearHandshake(unpack('S', $frames[0])[1]);
         }
-        if ($bell) {
-            $poll->add($bell, \ZMQ::POLL_IN);
-        }
-        $readable = $writable = [];
-        $poll->poll($readable, $writable, max(0, (int) ceil(1000 * min($due, $seconds ?? INF))));
-        // (The extension does not say of a stream that it has ended.)
-        $ended = $this->stdin ? [STDIN] : [];
-        $none = null;
-        if ($ended && stream_select($ended, $none, $none, 0) && (string) fread(STDIN, 4096) === '') {
-            $this->stdin = false;
-        }
-        for ($n = 0; $n < 100 && ($frames = $this->door->recvMulti(\ZMQ::MODE_DONTWAIT)) !== false; $n++) {
+        for ($n = 0; !$this->failure && $n < 100 && ($frames = $this->door->recvMulti(\ZMQ::MODE_DONTWAIT)) !== false; $n++) {
             try {
                 $this->hear($frames);
             } catch (HubError $error) {
-                $this->failure = $error;
-                $this->open = false;
+                $this->refuse($error);
             }
         }
         $this->workOff($this->clock());
+    }
+
+    // Until one of the sockets or stdin can be read. Not by ZMQPoll: the extension gives every socket the same id in a poll
+    // set, so that one of them counts. libzmq's descriptor changes only with the socket's state, which is looked at before.
+    private function sleep(float $seconds, array $sockets): void
+    {
+        $isReady = fn (\ZMQSocket $socket) => $socket->getSockOpt(\ZMQ::SOCKOPT_EVENTS) & \ZMQ::POLL_IN;
+        $till = $this->clock() + $seconds;
+        do {
+            $left = array_filter($sockets, $isReady) ? 0 : max(0, min(3600, $till - $this->clock()));
+            $streams = array_map(fn ($socket) => $socket->getSockOpt(\ZMQ::SOCKOPT_FD), $sockets);
+            if ($this->stdin) {
+                $streams['stdin'] = STDIN;
+            }
+            $none = null;
+            if (!@stream_select($streams, $none, $none, (int) $left, (int) (1e6 * fmod($left, 1)))) {
+                return; // nothing in time, or a signal
+            }
+            if (isset($streams['stdin'])) {
+                $this->stdin = (string) fread(STDIN, 4096) !== '';
+                return;
+            }
+        } while ($left > 0 && !array_filter($sockets, $isReady));
+    }
+
+    private function hearHandshake(int $kind): void
+    {
+        if ($kind === self::SUCCEEDED && $this->open) {
+            $this->say('PING', new \stdClass()); // the hub may be another process, which knows no session
+        } elseif ($kind === self::FAILED_AUTH) {
+            $what = isset($this->proof[\ZMQ::SOCKOPT_PLAIN_PASSWORD]) ? 'this launch token' : "the key of $this->instance (any more): hub keys list shows the keys";
+            $this->refuse(new HubError('forbidden', "the hub at $this->address does not know $what"));
+        }
+    }
+
+    private function refuse(HubError $error): void
+    {
+        $this->failure ??= $error;
+        $this->open = false;
     }
 
     // Returns the seconds until something is due.
@@ -433,10 +531,10 @@ class Hub
         } else {
             $due = min($due, $this->hold);
         }
-        if ($this->question && !$this->question->id) {
+        if ($this->question && !$this->question->id && !$this->question->error) {
             if ($now >= $this->question->due) {
                 $this->question->id = ++$this->number;
-                $this->say('QUERY', ['id' => $this->number] + $this->question->body);
+                $this->say($this->question->verb, ['id' => $this->number] + $this->question->body);
             } else {
                 $due = min($due, $this->question->due);
             }
@@ -503,7 +601,7 @@ class Hub
             throw new HubError('protocol', 'the hub sent a message of ' . count($frames) . ' frames; a verb and a body are two');
         }
         [$verb, $text] = $frames;
-        if (!in_array($verb, ['WELCOME', 'STORED', 'RESULT', 'DELIVER', 'COMMAND', 'PING', 'PONG', 'STOP', 'BYE', 'ERROR'], true)) {
+        if (!in_array($verb, ['WELCOME', 'STORED', 'RESULT', 'TOKEN', 'DELIVER', 'COMMAND', 'PING', 'PONG', 'STOP', 'BYE', 'ERROR'], true)) {
             return; // of a newer protocol
         }
         try {
@@ -518,7 +616,7 @@ class Hub
         match ($verb) {
             'WELCOME' => $this->hearWelcome($body),
             'STORED' => $this->hearStored($body),
-            'RESULT' => $this->question?->id === $this->member($body, 'RESULT.id', 'is_int') ? $this->question->answer = $body : null,
+            'RESULT', 'TOKEN' => $this->question?->id === $this->member($body, "$verb.id", 'is_int') ? $this->question->answer = $body : null,
             'DELIVER' => $this->inbox[] = new Delivery($this->member($body, 'DELIVER.want', 'is_string'), $this->member($body, 'DELIVER.delivery', 'is_int'),
                 $this->member($body, 'DELIVER.records', 'is_array'), strlen($text), $this->welcome->session),
             'COMMAND' => $this->hearCommand($body),
@@ -548,7 +646,9 @@ class Hub
         $this->hold = 0;
         [$this->records, $this->bytes] = [$body->credit->records, $body->credit->bytes];
         $this->rewind();
-        if ($this->question) {
+        if ($this->question?->verb === 'TOKEN-PUT' && $this->question->id) {
+            $this->question->error = new HubError('lost', 'the session ended before the hub answered: ask which token it has');
+        } elseif ($this->question) {
             $this->question->id = null;
         }
         $this->inbox = [];

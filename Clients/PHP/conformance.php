@@ -1,11 +1,11 @@
 #!/usr/bin/env -S php -n -d extension=zmq
 <?php
-// What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, or a launched plugin.
+// What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin.
 declare(strict_types=1);
 
 require __DIR__ . '/HealthHub.php';
 
-use HealthHub\{Command, Hub, HubError};
+use HealthHub\{Command, Hub, HubError, Pause};
 
 const MANIFEST = [
     'name' => 'conformance-php', 'summary' => 'Gives weights when it is asked to.', 'version' => '1.0', 'protocol' => [1],
@@ -24,6 +24,9 @@ function say(mixed $value): void
 
 function run(Hub $hub): void
 {
+    if ($hub->welcome()->settings->label === 'gone') {
+        exit(69);
+    }
     $hub->command('add', function (Command $command) use ($hub) {
         $label = $hub->welcome()->settings->label;
         $results = $hub->give(array_map(fn ($n) => ['type' => 'weight', 'value' => 60 + $n % 100 / 8, 'unit' => 'kg',
@@ -56,7 +59,11 @@ try {
             say(['place' => $place, 'record' => $record]);
         }
     } elseif ($what === 'sink') {
-        $hub->sink(['want' => 'all', 'types' => [$argument], 'start' => 'beginning'], function (array $records) {
+        $hub->sink(['want' => 'all', 'types' => [$argument], 'start' => 'beginning'], function (array $records) use ($place) {
+            if ($place !== null) {
+                say(['paused' => count($records)]);
+                throw new Pause((float) $place, 'the target is away');
+            }
             foreach ($records as $record) {
                 say(['record' => $record]);
             }
@@ -67,6 +74,14 @@ try {
         $question = (array) json_decode($argument);
         foreach ($question['want'] === 'statistics' ? $hub->statistics($question) : $hub->records($question) as $answer) {
             say($answer);
+        }
+    } elseif ($what === 'calls') {
+        foreach (json_decode($argument) as [$name, $body]) {
+            try {
+                say(['answer' => $hub->$name((array) $body)]);
+            } catch (HubError $error) {
+                say(['error' => $error->hubCode]);
+            }
         }
     }
     $hub->close();

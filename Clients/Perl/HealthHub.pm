@@ -1,6 +1,6 @@
 # A client of the health hub in one file: give records, follow, take deliveries, ask, answer commands, be a plugin.
 #
-# Needs Perl 5.26, FFI::Platypus and libzmq (Debian: libffi-platypus-perl, libzmq5). Records are hashes with the members
+# Needs Perl 5.26, FFI::Platypus and libzmq 4.3 (Debian: libffi-platypus-perl, libzmq5). Records are hashes with the members
 # of Docs/Samples.md; texts are characters, a scalar that was only ever a number is given as one, with all its digits.
 # Calls wait until the hub has answered, however long it is away; they die with a HealthHub::Error where the hub refuses.
 # Nothing is kept on disk: what has not returned is given again, which is harmless.
@@ -13,18 +13,25 @@ use B ();
 use JSON::PP ();
 use List::Util qw(min max);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
+use FFI::CheckLib ();
 use FFI::Platypus 1.00;
+use FFI::Platypus::DL ();
 use FFI::Platypus::Memory qw(malloc);
 use FFI::Platypus::Buffer qw(buffer_to_scalar);
 
 use constant {
-    SUB => 2, DEALER => 5, DONTWAIT => 1, SNDMORE => 2, POLLIN => 1,
+    PAIR => 0, SUB => 2, DEALER => 5, DONTWAIT => 1, SNDMORE => 2, POLLIN => 1,
     SUBSCRIBE => 6, LINGER => 17, RECONNECT_IVL => 18, RECONNECT_IVL_MAX => 21, SNDHWM => 23, RCVHWM => 24, IMMEDIATE => 39,
     PLAIN_USERNAME => 45, PLAIN_PASSWORD => 46, CURVE_PUBLICKEY => 48, CURVE_SECRETKEY => 49, CURVE_SERVERKEY => 50,
+    # Events of a socket's monitor.
+    SUCCEEDED => 0x1000, FAILED_AUTH => 0x4000,
 };
 
 {
-    my $ffi = FFI::Platypus->new(api => 1, lib => 'libzmq.so.5');
+    # Its name on Linux, on the others, and whatever lies in the folders of libraries; the first that can be opened.
+    my @names = ('libzmq.so.5', 'libzmq.so', 'libzmq.5.dylib', FFI::CheckLib::find_lib(lib => 'zmq'));
+    my ($library) = grep { FFI::Platypus::DL::dlopen($_, FFI::Platypus::DL::RTLD_PLATYPUS_DEFAULT()) } @names;
+    my $ffi = FFI::Platypus->new(api => 1, lib => $library // die "there is no libzmq under the names @names (Debian: libzmq5)\n");
     $ffi->attach(zmq_ctx_new => [] => 'opaque');
     $ffi->attach(zmq_ctx_term => ['opaque'] => 'int');
     $ffi->attach(zmq_socket => ['opaque', 'int'] => 'opaque');
@@ -38,6 +45,7 @@ use constant {
     $ffi->attach(zmq_msg_more => ['opaque'] => 'int');
     $ffi->attach(zmq_msg_close => ['opaque'] => 'int');
     $ffi->attach(zmq_poll => ['opaque', 'int', 'long'] => 'int');
+    $ffi->attach(zmq_socket_monitor => ['opaque', 'string', 'int'] => 'int');
     $ffi->attach(zmq_errno => [] => 'int');
     $ffi->attach(zmq_strerror => ['int'] => 'string');
     $ffi->attach([memcpy => 'fill'] => ['opaque', 'string', 'size_t'] => 'opaque');
@@ -54,6 +62,13 @@ package HealthHub::Error {
 package HealthHub::SettingsError {
     use overload '""' => sub { $_[0]{reason} }, fallback => 1;
     sub new ($class, $reason) { bless { reason => $reason }, $class }
+}
+
+# Thrown by `deliver` of a sink if its target is away: die HealthHub::Pause->new(60, "…"). The hub delivers nothing of the
+# subscription for so many seconds (0.1 to 604,800). All records of the delivery come again after that.
+package HealthHub::Pause {
+    use overload '""' => sub { $_[0]{reason} }, fallback => 1;
+    sub new ($class, $seconds, $reason = 'the target is away') { bless { seconds => $seconds, reason => $reason }, $class }
 }
 
 package HealthHub;
@@ -117,11 +132,13 @@ sub new ($class, %options) {
         feed => $options{feed} // (defined $path ? $keys->{feed} : $ENV{HUB_FEED}), proof => \%proof, context => zmq_ctx_new(),
         hello => { protocol => [1], instance => $instance, plugin => $options{plugin} // $instance, version => $options{version} // '1.0',
             %{ $options{members} // {} } },
-        launched => defined $options{token}, stdin => defined $options{token}, message => malloc(64), items => malloc(48),
+        launched => defined $options{token}, stdin => defined $options{token}, message => malloc(64), items => malloc(64),
+        address => $door,
         greeted => -1e9, heard => 0, pinged => 0, hold => 0, number => 0, sessions => 0, sent => {}, inbox => [], wants => {}, again => {},
-        commands => {}, deliver => {}, carry => {},
+        commands => {}, deliver => {}, carry => {}, pauses => {},
     }, $class;
     $self->{door} = $self->_socket(DEALER, $door);
+    $self->{handshakes} = $self->_socket(PAIR, 'inproc://handshakes');
     return $self;
 }
 
@@ -135,6 +152,8 @@ sub _socket ($self, $kind, $address, @topics) {
     $set->(IMMEDIATE, pack 'i', 1) if $kind == DEALER;
     $set->($_, $self->{proof}{$_}) for keys %{ $self->{proof} };
     $set->(SUBSCRIBE, $_) for @topics;
+    # Without it a log-in that the hub refuses, such as with a key that was revoked, looks like a hub that is away.
+    zmq_socket_monitor($socket, 'inproc://handshakes', SUCCEEDED | FAILED_AUTH) if $kind == DEALER;
     zmq_connect($socket, $address) == 0 or fail('socket', "$address: " . zmq_strerror(zmq_errno()));
     return $socket;
 }
@@ -159,9 +178,29 @@ sub give ($self, $records, %options) {
     return $giving->{results};
 }
 
+# A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for which the
+# call waits, it returns false if the hub is away.
+sub live ($self, $body) { $self->_tell(LIVE => $body) }
+
+# Something that happened, the body of EVENT (Protocol §5.2), such as {event => 'disconnected'}; otherwise as `live`.
+sub event ($self, $body) { $self->_tell(EVENT => $body) }
+
+sub _tell ($self, $verb, $body) {
+    $self->welcome;
+    $self->_say($verb, $body) if $self->{open};
+    return !!$self->{open};
+}
+
+# The hub's answer to TOKEN (Protocol §11): {account => 'me', for => 'use'}, `refresh` or `release`.
+sub token ($self, $body) { $self->ask($body, 'TOKEN') }
+
+# Returns when the hub has the token on its disk: {account => 'me', expect => 3, token => {…}}. Error `field`: it has another
+# version than `expect`. `lost`: the session ended before the answer, `token` says which it has.
+sub put_token ($self, $body) { $self->ask($body, 'TOKEN-PUT') }
+
 # One RESULT, a page, of QUERY with these members (Protocol §8.1).
-sub ask ($self, $body) {
-    my $question = { body => $body, due => 0 };
+sub ask ($self, $body, $verb = 'QUERY') {
+    my $question = { verb => $verb, body => $body, due => 0 };
     local $self->{question} = $question;
     $self->_wait(sub { $question->{answer} || $question->{error} });
     die $question->{error} if $question->{error};
@@ -211,6 +250,7 @@ sub follow ($self, $types, $place, $take) {
                 next;
             }
             $self->_turn($bell ? undef : 1, $bell);
+            die $self->{failure} if $self->{failure};
             $more = !$bell || $sessions != $self->{sessions};
             while ($bell && (my $frames = $self->_receive($bell))) {
                 my $pulse = $frames->[0] eq 'hub/pulse/' && decode($frames->[2]);
@@ -225,7 +265,8 @@ sub follow ($self, $types, $place, $take) {
 }
 
 # A subscription that the hub remembers (Protocol §10.1); `serve` calls `deliver` with a delivery's records, and what that
-# returns, an array of a hash for each such as {result => 'delivered', receipt => '17'}, is the answer. Its death is a retry.
+# returns, an array of a hash for each such as {result => 'delivered', receipt => '17'}, is the answer. A
+# HealthHub::Pause that it dies with stops the deliveries for a while; any other death is a retry of these records.
 sub sink ($self, $want, $deliver) {
     $want = { credit => { records => 1000, bytes => 1 << 20 }, %$want };
     $self->{deliver}{ $want->{want} } = $deliver;
@@ -258,7 +299,8 @@ sub close ($self) {
     $self->{open} ? $self->_say(BYE => {}) : ($self->{over} = 1);
     my $till = now() + 1;
     $self->_turn(0.05) until $self->{over} || $self->{failure} || now() > $till;
-    zmq_close($self->{door});
+    zmq_socket_monitor($self->{door}, undef, 0); # before its reader goes, for which libzmq waits
+    zmq_close($_) for @$self{qw(door handshakes)};
     zmq_ctx_term($self->{context});
 }
 
@@ -274,7 +316,17 @@ sub _wait ($self, $is_so) {
 sub _work ($self, $item) {
     if (exists $item->{delivery}) {
         my @records = @{ $item->{records} };
-        my $results = eval { $self->{deliver}{ $item->{want} }->(\@records) };
+        my ($till, $reason) = @{ $self->{pauses}{ $item->{want} } // [0] };
+        my %pause;
+        my $results = eval {
+            die HealthHub::Pause->new($till - now(), $reason) if now() < $till; # also for what was on its way before
+            $self->{deliver}{ $item->{want} }->(\@records);
+        };
+        if (!$results && ref $@ && $@->isa('HealthHub::Pause')) {
+            $self->{pauses}{ $item->{want} } = [now() + $@->{seconds}, $@->{reason}];
+            %pause = (pause => max(100, int(1000 * $@->{seconds})));
+            $results = [map { { result => 'retry', after => $pause{pause}, reason => $@->{reason} } } @records];
+        }
         if (!$results) {
             die $@ if ref $@ && $@->isa('HealthHub::Error');
             warn $@;
@@ -283,7 +335,7 @@ sub _work ($self, $item) {
         fail('field', "$item->{want}: " . @records . ' records were delivered, ' . @$results . ' results came') if @$results != @records;
         # In another session the hub delivers again what it had no answer to.
         $self->_say(DONE => { want => $item->{want}, delivery => 0 + $item->{delivery}, results => $results,
-            credit => { records => scalar @records, bytes => $item->{size} } }) if $self->_is_now($item);
+            credit => { records => scalar @records, bytes => $item->{size} }, %pause }) if $self->_is_now($item);
     } else {
         my $answer = { outcome => 'cancelled' };
         if (!$self->{carry}{ $item->{name} }) {
@@ -329,7 +381,7 @@ sub _receive ($self, $socket) {
 sub _turn ($self, $seconds, $bell = undef) {
     my $due = $self->_work_off(now());
     $due = min($due, $seconds) if defined $seconds;
-    my @watched = ($self->{door}, $self->{stdin} ? 0 : (), $bell // ());
+    my @watched = ($self->{door}, $self->{handshakes}, $self->{stdin} ? 0 : (), $bell // ());
     my $items = pack '(Jiss)*', map { ($_, 0, POLLIN, 0) } @watched;
     fill($self->{items}, $items, length $items);
     zmq_poll($self->{items}, scalar @watched, max(0, int(1000 * $due + 0.999)));
@@ -337,14 +389,26 @@ sub _turn ($self, $seconds, $bell = undef) {
         vec(my $ready = '', 0, 1) = 1;
         $self->{stdin} = sysread STDIN, my $rest, 4096 if select $ready, undef, undef, 0;
     }
+    while (my $frames = $self->_receive($self->{handshakes})) { $self->_hear_handshake(unpack 'S', $frames->[0]) }
     for (1 .. 100) {
-        my $frames = $self->_receive($self->{door}) or last;
+        my $frames = !$self->{failure} && $self->_receive($self->{door}) or last;
         eval { $self->_hear(@$frames); 1 } or do {
             die $@ unless ref $@;
             ($self->{failure}, $self->{open}) = ($@, 0);
         };
     }
     $self->_work_off(now());
+}
+
+sub _hear_handshake ($self, $kind) {
+    if ($kind == SUCCEEDED) {
+        $self->_say(PING => {}) if $self->{open}; # the hub may be another process, which knows no session
+        return;
+    }
+    my $reason = "the hub at $self->{address} does not know " . ($self->{launched} ? 'this launch token'
+        : "the key of $self->{hello}{instance} (any more): hub keys list shows the keys");
+    $self->{failure} //= bless { code => 'forbidden', reason => $reason, body => {} }, 'HealthHub::Error';
+    $self->{open} = 0;
 }
 
 # Returns the seconds until something is due.
@@ -379,10 +443,10 @@ sub _work_off ($self, $now) {
         }
     }
     if ($now >= $self->{hold}) { $self->_fill } else { $due = min($due, $self->{hold}) }
-    if ($question && !$question->{id}) {
+    if ($question && !$question->{id} && !$question->{error}) {
         if ($now >= $question->{due}) {
             $question->{id} = ++$self->{number};
-            $self->_say(QUERY => { %{ $question->{body} }, id => 0 + $question->{id} });
+            $self->_say($question->{verb}, { %{ $question->{body} }, id => 0 + $question->{id} });
         } else {
             $due = min($due, $question->{due});
         }
@@ -430,7 +494,7 @@ sub _member ($body, $path, $kind) {
     fail('protocol', "the hub's $path is not " . ($kind eq '0' ? 'an integer' : $kind || 'a text') . ': is this a hub, and how old is it?');
 }
 
-my %verbs = map { ($_ => 1) } qw(WELCOME STORED RESULT DELIVER COMMAND PING PONG STOP BYE ERROR);
+my %verbs = map { ($_ => 1) } qw(WELCOME STORED RESULT TOKEN DELIVER COMMAND PING PONG STOP BYE ERROR);
 
 sub _hear ($self, @frames) {
     fail('protocol', 'the hub sent a message of ' . @frames . ' frames; a verb and a body are two') if @frames != 2;
@@ -448,8 +512,11 @@ sub _hear_ping ($self, $body, $text) { $self->_send(PONG => $text) }
 sub _hear_stop ($self, @) { $self->{stopping} = 1 }
 sub _hear_bye ($self, @) { ($self->{open}, $self->{over}) = (0, 1) }
 
-sub _hear_result ($self, $body, @) {
-    my $id = _member($body, 'RESULT.id', '0');
+sub _hear_result ($self, $body, @) { $self->_answer($body, 'RESULT.id') }
+sub _hear_token ($self, $body, @) { $self->_answer($body, 'TOKEN.id') }
+
+sub _answer ($self, $body, $path) {
+    my $id = _member($body, $path, '0');
     $self->{question}{answer} = $body if $self->{question} && ($self->{question}{id} // 0) == $id;
 }
 
@@ -478,7 +545,10 @@ sub _hear_welcome ($self, $body, @) {
     $self->{sessions}++;
     @$self{qw(stopping hold records bytes)} = (0, 0, @{ $body->{credit} }{qw(records bytes)});
     $self->_rewind;
-    delete $self->{question}{id} if $self->{question};
+    if ($self->{question} && delete $self->{question}{id} && $self->{question}{verb} eq 'TOKEN-PUT') {
+        $self->{question}{error} = bless { code => 'lost', reason => 'the session ended before the hub answered: ask which token it has',
+            body => {} }, 'HealthHub::Error';
+    }
     $self->{inbox} = [];
     $_->{cancelled} = 1 for values %{ $self->{commands} };
     $self->{commands} = {};

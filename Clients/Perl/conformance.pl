@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, or a launched plugin.
+# What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin.
 use v5.26;
 use warnings;
 use feature 'signatures';
@@ -20,6 +20,7 @@ my $manifest = {
 sub say_json ($value) { print HealthHub::encode($value), "\n" }
 
 sub run ($hub) {
+    exit 69 if $hub->welcome->{settings}{label} eq 'gone';
     $hub->command(add => sub ($command) {
         my $label = $hub->welcome->{settings}{label};
         my $results = $hub->give([map { { type => 'weight', value => 60 + $_ % 100 / 8, unit => 'kg',
@@ -51,6 +52,10 @@ sub play ($hub) {
         });
     } elsif ($what eq 'sink') {
         $hub->sink({ want => 'all', types => [$argument], start => 'beginning' }, sub ($records) {
+            if (defined $place) {
+                say_json({ paused => scalar @$records });
+                die HealthHub::Pause->new($place, 'the target is away');
+            }
             say_json({ record => $_ }) for @$records;
             return [map { { result => 'delivered', receipt => "line $_->{number}" } } @$records];
         });
@@ -59,6 +64,14 @@ sub play ($hub) {
         my $question = HealthHub::decode($argument);
         my $ask = delete $question->{want};
         $hub->$ask($question, \&say_json);
+    } elsif ($what eq 'calls') {
+        for my $call (@{ HealthHub::decode($argument) }) {
+            my ($name, $body) = @$call;
+            $name =~ s/putToken/put_token/;
+            my $answer = eval { $hub->$name($body) };
+            $answer = $answer ? JSON::PP::true : JSON::PP::false if defined $answer && !ref $answer;
+            say_json(defined $answer ? { answer => $answer } : { error => $@->{code} });
+        }
     }
     $hub->close;
 }

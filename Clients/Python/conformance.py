@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, or a launched plugin."""
+"""What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin."""
 import json
 import os
 import sys
 from itertools import islice
 
-from health_hub import Hub, HubError, plugin
+from health_hub import Hub, HubError, Pause, plugin
 
 MANIFEST = {
     "name": "conformance-python", "summary": "Gives weights when it is asked to.", "version": "1.0", "protocol": [1],
@@ -31,6 +31,8 @@ def run(hub):
                             "key": f"{label}-{n}"} for n in range(command.args["count"]))
         return {"stored": sum(result["result"] == "stored" for result in results)}
 
+    if hub.welcome["settings"]["label"] == "gone":
+        sys.exit(69)
     hub.command("add", add)
     hub.serve()
     print("stopped", file=sys.stderr, flush=True)
@@ -58,6 +60,10 @@ def main(what, *arguments):
                 sys.stdout.flush()
         elif what == "sink":
             def deliver(delivered):
+                if len(arguments) > 1:
+                    say({"paused": len(delivered)})
+                    sys.stdout.flush()
+                    raise Pause(float(arguments[1]), "the target is away")
                 for record in delivered:
                     say({"record": record})
                 sys.stdout.flush()
@@ -70,6 +76,13 @@ def main(what, *arguments):
             ask = hub.statistics if question.pop("want") == "statistics" else hub.records
             for answer in ask(**question):
                 say(answer)
+        elif what == "calls":
+            for name, body in json.loads(arguments[0]):
+                try:
+                    say({"answer": getattr(hub, name)(body)})
+                except HubError as error:
+                    say({"error": error.code})
+                sys.stdout.flush()
 
 
 if sys.argv[1:2] and sys.argv[1].startswith("--"):

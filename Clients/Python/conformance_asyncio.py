@@ -6,7 +6,7 @@ import os
 import sys
 from itertools import islice
 
-from health_hub import AsyncHub, HubError, plugin
+from health_hub import AsyncHub, HubError, Pause, plugin
 
 MANIFEST = {
     "name": "conformance-asyncio", "summary": "Gives weights when it is asked to.", "version": "1.0", "protocol": [1],
@@ -32,6 +32,8 @@ async def run(hub):
                             "key": f"{label}-{n}"} for n in range(command.args["count"]))
         return {"stored": sum(result["result"] == "stored" for result in results)}
 
+    if (await hub.welcome())["settings"]["label"] == "gone":
+        sys.exit(69)
     hub.command("add", add)
     await hub.serve()
     print("stopped", file=sys.stderr, flush=True)
@@ -50,6 +52,10 @@ async def main(what, *arguments):
                 sys.stdout.flush()
         elif what == "sink":
             async def deliver(delivered):
+                if len(arguments) > 1:
+                    say({"paused": len(delivered)})
+                    sys.stdout.flush()
+                    raise Pause(float(arguments[1]), "the target is away")
                 for record in delivered:
                     say({"record": record})
                 sys.stdout.flush()
@@ -62,6 +68,13 @@ async def main(what, *arguments):
             ask = hub.statistics if question.pop("want") == "statistics" else hub.records
             async for answer in ask(**question):
                 say(answer)
+        elif what == "calls":
+            for name, body in json.loads(arguments[0]):
+                try:
+                    say({"answer": await getattr(hub, name)(body)})
+                except HubError as error:
+                    say({"error": error.code})
+                sys.stdout.flush()
 
 
 if sys.argv[1:2] and sys.argv[1].startswith("--"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env ruby
-# What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, or a launched plugin.
+# What Tests/Interop/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin.
 require_relative "health_hub"
 
 MANIFEST = {
@@ -15,6 +15,7 @@ def say(value) = $stdout.puts(JSON.generate(value))
 if ARGV[0]&.start_with?("--")
   objections = ->(settings) { settings["label"] == "bad" ? [{ "setting" => "label", "reason" => "the label is not to be bad" }] : [] }
   code = HealthHub.plugin(MANIFEST, objections) do |hub|
+    exit 69 if hub.welcome["settings"]["label"] == "gone"
     hub.command("add") do |command|
       results = hub.give((0...command.args["count"]).map do |n|
         { "type" => "weight", "value" => 60 + n % 100 / 8.0, "unit" => "kg", "start" => "2026-01-05T06:00:00+01:00",
@@ -44,6 +45,11 @@ begin
     end
   when "sink"
     hub.sink({ "want" => "all", "types" => [arguments[0]], "start" => "beginning" }) do |records|
+      if arguments[1]
+        say("paused" => records.size)
+        $stdout.flush
+        raise HealthHub::Pause.new(arguments[1].to_f, "the target is away")
+      end
       records.each { |record| say("record" => record) }
       $stdout.flush
       records.map { |record| { "result" => "delivered", "receipt" => "line #{record["number"]}" } }
@@ -53,6 +59,14 @@ begin
     question = JSON.parse(arguments[0])
     want = question.delete("want")
     hub.public_send(want, question) { |answer| say(answer) }
+  when "calls"
+    JSON.parse(arguments[0]).each do |name, body|
+      say("answer" => hub.public_send(name == "putToken" ? "put_token" : name, body))
+    rescue HealthHub::Error => error
+      say("error" => error.code)
+    ensure
+      $stdout.flush
+    end
   end
   hub.close
 rescue HealthHub::Error => error

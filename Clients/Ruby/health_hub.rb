@@ -1,6 +1,6 @@
 # A client of the health hub in one file: give records, follow, take deliveries, ask, answer commands, be a plugin.
 #
-# Needs libzmq and the gem ffi (Debian: ruby-ffi, libzmq5). Records are hashes with the members of Docs/Samples.md, as
+# Needs libzmq 4.3 and the gem ffi (Debian: ruby-ffi, libzmq5). Records are hashes with the members of Docs/Samples.md, as
 # strings. Calls wait until the hub has answered, however long it is away; a HealthHub::Error is what the hub refuses.
 # Nothing is kept on disk: what has not returned is given again, which is harmless. One thread uses a Hub.
 require "ffi"
@@ -20,6 +20,17 @@ module HealthHub
   # The settings are wrong in a way that a person has to mend: exit code 78 of a plugin.
   class SettingsError < StandardError; end
 
+  # Raised by the block of a sink if its target is away: the hub delivers nothing of the subscription for so many seconds
+  # (0.1 to 604,800). All records of the delivery come again after that.
+  class Pause < StandardError
+    attr_reader :seconds, :reason
+
+    def initialize(seconds, reason = "the target is away")
+      super(reason)
+      @seconds, @reason = seconds, reason
+    end
+  end
+
   # What a person asks of a plugin. `cancelled` turns true when the person does not want it any more.
   Command = Struct.new(:id, :name, :args, :dry_run, :session, :cancelled)
   Delivery = Struct.new(:want, :number, :records, :size, :session)
@@ -27,7 +38,9 @@ module HealthHub
   # What is used of libzmq.
   module ZMQ
     extend FFI::Library
-    ffi_lib "libzmq.so.5"
+    # Its name on Linux, on the others, and whatever lies in the usual folders.
+    FOLDERS = ENV.fetch("LD_LIBRARY_PATH", "").split(":") + %w[/usr/lib/*-linux-gnu* /usr/lib /usr/lib64 /usr/local/lib /opt/homebrew/lib]
+    ffi_lib ["libzmq.so.5", "zmq", "libzmq.5.dylib", *FOLDERS.flat_map { |folder| Dir["#{folder}/libzmq.{so,dylib}*", "#{folder}/libzmq.*.dylib"].sort }]
     class Item < FFI::Struct
       layout :socket, :pointer, :fd, :int, :events, :short, :revents, :short
     end
@@ -45,11 +58,14 @@ module HealthHub
     attach_function :zmq_msg_close, [:pointer], :int
     attach_function :zmq_msg_more, [:pointer], :int
     attach_function :zmq_poll, [:pointer, :int, :long], :int, blocking: true
+    attach_function :zmq_socket_monitor, [:pointer, :string, :int], :int
     attach_function :zmq_errno, [], :int
     attach_function :zmq_strerror, [:int], :string
-    SUB, DEALER, DONTWAIT, SNDMORE, POLLIN = 2, 5, 1, 2, 1
+    PAIR, SUB, DEALER, DONTWAIT, SNDMORE, POLLIN = 0, 2, 5, 1, 2, 1
     SUBSCRIBE, LINGER, RECONNECT_IVL, RECONNECT_IVL_MAX, SNDHWM, RCVHWM, IMMEDIATE = 6, 17, 18, 21, 23, 24, 39
     PLAIN_USERNAME, PLAIN_PASSWORD, CURVE_PUBLICKEY, CURVE_SECRETKEY, CURVE_SERVERKEY = 45, 46, 48, 49, 50
+    # Events of a socket's monitor.
+    SUCCEEDED, FAILED_AUTH = 0x1000, 0x4000
   end
 
   # A socket that leads to the hub, with what proves who we are there.
@@ -98,6 +114,17 @@ module HealthHub
       end
     end
 
+    # A socket that says what becomes of this one's handshakes. Without it a log-in that the hub refuses, such as with a
+    # key that was revoked, looks like a hub that is away.
+    def handshakes(context)
+      address = "inproc://handshakes"
+      ZMQ.zmq_socket_monitor(@pointer, address, ZMQ::SUCCEEDED | ZMQ::FAILED_AUTH) == 0 or fail_with("monitor")
+      Socket.new(context, ZMQ::PAIR, address, {})
+    end
+
+    # Before `handshakes` is closed: libzmq's end waits for a reader.
+    def unwatch = ZMQ.zmq_socket_monitor(@pointer, nil, 0)
+
     def close = ZMQ.zmq_close(@pointer)
   end
 
@@ -116,13 +143,14 @@ module HealthHub
       @proof = { ZMQ::CURVE_SERVERKEY => keys["serverKey"], ZMQ::CURVE_PUBLICKEY => keys["publicKey"], ZMQ::CURVE_SECRETKEY => keys["secretKey"] } if path
       @hello = { "protocol" => [1], "instance" => @instance, "plugin" => plugin || @instance, "version" => version }.merge(members)
       @context = ZMQ.zmq_ctx_new
-      @door = Socket.new(@context, ZMQ::DEALER, door, @proof)
-      @items = FFI::MemoryPointer.new(ZMQ::Item, 3)
+      @door = Socket.new(@context, ZMQ::DEALER, @address = door, @proof)
+      @handshakes = @door.handshakes(@context)
+      @items = FFI::MemoryPointer.new(ZMQ::Item, 4)
       @launched = @stdin = !token.nil?
       @open = @stopping = @over = false
       @greeted, @heard, @pinged, @hold = -1e9, 0.0, 0.0, 0.0
       @number, @sessions, @sent, @inbox, @wants, @commands, @deliver, @carry = 0, 0, {}, [], {}, {}, {}, {}
-      @again, @bells = {}, []
+      @again, @pauses, @bells = {}, {}, []
       at_exit { terminate } # before Ruby unloads libzmq, whose thread would go on without its code
     end
 
@@ -147,9 +175,23 @@ module HealthHub
       @giving, @sent = nil, {}
     end
 
+    # A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for
+    # which the call waits, it returns false if the hub is away.
+    def live(body) = tell("LIVE", body)
+
+    # Something that happened, the body of EVENT (Protocol §5.2), such as {"event" => "disconnected"}; otherwise as `live`.
+    def event(body) = tell("EVENT", body)
+
+    # The hub's answer to TOKEN (Protocol §11): {"account" => "me", "for" => "use"}, `refresh` or `release`.
+    def token(body) = ask(body, "TOKEN")
+
+    # Returns when the hub has the token on its disk: {"account" => "me", "expect" => 3, "token" => {…}}. Error `field`: it
+    # has another version than "expect". `lost`: the session ended before the answer, `token` says which it has.
+    def put_token(body) = ask(body, "TOKEN-PUT")
+
     # One RESULT, a page, of QUERY with these members (Protocol §8.1).
-    def ask(body)
-      @question = { body: body, due: 0.0 }
+    def ask(body, verb = "QUERY")
+      @question = { verb: verb, body: body, due: 0.0 }
       wait { @question[:answer] || @question[:error] }
       raise @question[:error] if @question[:error]
       @question[:answer]
@@ -189,6 +231,7 @@ module HealthHub
           place, more = cursor, page.key?("next")
         else
           turn(bell ? nil : 1.0, bell)
+          check
           more = bell.nil? || sessions != @sessions
           while bell && (frames = bell.receive)
             more ||= frames[0] != "hub/pulse/" || JSON.parse(frames[2]).then { |pulse| "#{pulse["epoch"]}-#{pulse["head"]}" != place }
@@ -200,7 +243,8 @@ module HealthHub
     end
 
     # A subscription that the hub remembers (Protocol §10.1); `serve` yields a delivery's records, and what it returns, a
-    # hash for each such as {"result" => "delivered", "receipt" => "17"}, is the answer. An error of it is a retry.
+    # hash for each such as {"result" => "delivered", "receipt" => "17"}, is the answer. A Pause
+    # that it raises stops the deliveries for a while; any other error of it is a retry of these records.
     def sink(want, &deliver)
       want = { "credit" => { "records" => 1000, "bytes" => 1 << 20 } }.merge(want)
       @deliver[want["want"]] = deliver
@@ -240,7 +284,8 @@ module HealthHub
 
     def terminate
       return unless @context
-      [@door, *@bells].each(&:close)
+      @door.unwatch
+      [@door, @handshakes, *@bells].each(&:close)
       ZMQ.zmq_ctx_term(@context)
       @context = nil
     end
@@ -271,15 +316,22 @@ module HealthHub
 
     def work(item)
       if item.is_a?(Delivery)
+        pause = {}
         begin
+          till, reason = @pauses[item.want]
+          raise Pause.new(till - clock, reason) if till && clock < till # also for what was on its way before
           results = @deliver[item.want].call(item.records)
+        rescue Pause => error
+          @pauses[item.want] = [clock + error.seconds, error.reason]
+          pause = { "pause" => [100, (error.seconds * 1000).to_i].max }
+          results = item.records.map { { "result" => "retry", "after" => pause["pause"], "reason" => error.reason } }
         rescue StandardError => error
           raise if error.is_a?(Error)
           results = item.records.map { { "result" => "retry", "after" => 60_000, "reason" => error.class.name } }
         end
         raise Error.new("field", "#{item.want}: #{item.records.size} records were delivered, #{results.size} results came") if results.size != item.records.size
         # In another session the hub delivers again what it had no answer to.
-        say("DONE", { "want" => item.want, "delivery" => item.number, "results" => results, "credit" => { "records" => results.size, "bytes" => item.size } }) if now?(item.session)
+        say("DONE", { "want" => item.want, "delivery" => item.number, "results" => results, "credit" => { "records" => results.size, "bytes" => item.size } }.merge(pause)) if now?(item.session)
       else
         answer = if item.cancelled then { "outcome" => "cancelled" }
                  elsif !@carry[item.name] then { "outcome" => "failed", "code" => "command", "reason" => "there is no command #{item.name}" }
@@ -293,6 +345,12 @@ module HealthHub
         say("OUTCOME", { "id" => item.id }.merge(answer)) if now?(item.session) && @commands.delete(item.id)
       end
       turn(0)
+    end
+
+    def tell(verb, body)
+      welcome
+      say(verb, body) if @open
+      @open
     end
 
     def now?(session) = @open && @welcome["session"] == session
@@ -309,7 +367,7 @@ module HealthHub
     def turn(seconds, bell = nil)
       due = work_off(clock)
       due = [due, seconds].min if seconds
-      watched = [[@door.pointer, 0]] + (@stdin ? [[nil, 0]] : []) + (bell ? [[bell.pointer, 0]] : [])
+      watched = [[@door.pointer, 0]] + (@stdin ? [[nil, 0]] : []) + [@handshakes, bell].compact.map { |socket| [socket.pointer, 0] }
       watched.each_with_index do |(socket, fd), n|
         item = ZMQ::Item.new(@items + n * ZMQ::Item.size)
         item[:socket], item[:fd], item[:events], item[:revents] = socket, fd, ZMQ::POLLIN, 0
@@ -319,15 +377,32 @@ module HealthHub
     rescue EOFError
       @stdin = false
     else
+      while (frames = @handshakes.receive)
+        hear_handshake(frames[0].unpack1("S"))
+      end
       100.times do
-        frames = @door.receive or break
+        frames = !@failure && @door.receive or break
         begin
           hear(frames)
         rescue Error => error
-          @failure, @open = error, false
+          refuse(error)
         end
       end
       work_off(clock)
+    end
+
+    def refuse(error)
+      @failure ||= error
+      @open = false
+    end
+
+    def hear_handshake(kind)
+      if kind == ZMQ::SUCCEEDED
+        say("PING", {}) if @open # the hub may be another process, which knows no session
+      elsif kind == ZMQ::FAILED_AUTH
+        what = @launched ? "this launch token" : "the key of #{@instance} (any more): hub keys list shows the keys"
+        refuse(Error.new("forbidden", "the hub at #{@address} does not know #{what}"))
+      end
     end
 
     # Returns the seconds until something is due.
@@ -355,9 +430,9 @@ module HealthHub
       due = [@heard, @pinged].max + interval
       @again.select { |_, moment| now >= moment }.each_key { |name| @again.delete(name) && say("WANT", @wants[name]) }
       now >= @hold ? fill : due = [due, @hold].min
-      if @question && !@question[:id] && now >= @question[:due]
+      if @question && !@question[:id] && !@question[:error] && now >= @question[:due]
         @question[:id] = @number += 1
-        say("QUERY", { "id" => @number }.merge(@question[:body]))
+        say(@question[:verb], { "id" => @number }.merge(@question[:body]))
       end
       due = [due, @question[:due]].min if @question && !@question[:id]
       [0.0, ([due] + @again.values).min - now].max
@@ -398,7 +473,7 @@ module HealthHub
       value.is_a?(kind) ? value : raise(Error.new("protocol", "the hub's #{path} is not of the kind #{kind}: is this a hub, and how old is it?"))
     end
 
-    VERBS = %w[WELCOME STORED RESULT DELIVER COMMAND PING PONG STOP BYE ERROR].freeze
+    VERBS = %w[WELCOME STORED RESULT TOKEN DELIVER COMMAND PING PONG STOP BYE ERROR].freeze
 
     def hear(frames)
       raise Error.new("protocol", "the hub sent a message of #{frames.size} frames; a verb and a body are two") if frames.size != 2
@@ -414,7 +489,7 @@ module HealthHub
       case verb
       when "WELCOME" then hear_welcome(body)
       when "STORED" then hear_stored(body)
-      when "RESULT" then @question[:answer] = body if @question && @question[:id] == member(body, "RESULT.id", Integer)
+      when "RESULT", "TOKEN" then @question[:answer] = body if @question && @question[:id] == member(body, "#{verb}.id", Integer)
       when "DELIVER" then @inbox << Delivery.new(member(body, "DELIVER.want", String), member(body, "DELIVER.delivery", Integer), member(body, "DELIVER.records", Array), text.bytesize, @welcome["session"])
       when "COMMAND" then hear_command(body)
       when "PING" then deliver_frames("PONG", text)
@@ -435,7 +510,9 @@ module HealthHub
       @stopping, @hold = false, 0.0
       @records, @bytes = body["credit"].values_at("records", "bytes")
       rewind
-      @question&.delete(:id)
+      if @question&.delete(:id) && @question[:verb] == "TOKEN-PUT"
+        @question[:error] = Error.new("lost", "the session ended before the hub answered: ask which token it has")
+      end
       @inbox.clear
       @commands.each_value { |command| command.cancelled = true }
       @commands.clear
@@ -485,7 +562,7 @@ module HealthHub
           @giving[:error] = error
         end
       elsif @question && @question[:id] == ref && ref
-        %w[store busy].include?(code) ? @question.replace(body: @question[:body], due: after) : @question[:error] = error
+        %w[store busy].include?(code) ? @question.replace(verb: @question[:verb], body: @question[:body], due: after) : @question[:error] = error
       elsif !%w[store stopping].include?(code)
         warn "the hub says: #{error.message}"
       end

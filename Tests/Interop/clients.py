@@ -14,6 +14,7 @@ import zmq
 
 sys.dont_write_bytecode = True  # nothing is left beside the tests
 from clients_fake import CASES, FakeHub
+from clients_sessions import played, refusals
 
 CLIENTS = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../Clients"))
 JNA = "/usr/share/java/jna.jar"
@@ -316,23 +317,25 @@ class Player:
     def section(self):
         readable = ", ".join(f'"{path}"' for path in self.readable)
         return (f'[plugin.plug-{self.name}]\nexecutable = "{self.command}"\nlabel = "{self.name}-plug"\nreadable = [{readable}]\n'
-                f'[plugin.far-{self.name}]\nremote = true\ngrants = {{ read = ["weight"] }}\nfeed_port = {port()}\n')
+                f'[plugin.far-{self.name}]\nremote = true\ngrants = {{ read = ["weight"], write = ["weight"] }}\nfeed_port = {port()}\n')
 
     def check(self, what, holds, detail=""):
         self.checks.append({"language": self.language, "what": what, "holds": bool(holds), "detail": "" if holds else str(detail)})
 
+    def run(self, arguments, environment, handle=None, lines=None):
+        return Lines([self.command, *arguments], environment, handle, lines)
+
     def follow(self, host):
         place = [self.follower.place] if self.follower.place else []
-        self.following = Lines([self.command, "follow", "weight", *place],
-                               {"HUB_KEY": f"{host.folder}/{self.name}.key"}, self.follower.take)
+        self.following = self.run(["follow", "weight", *place], {"HUB_KEY": f"{host.folder}/{self.name}.key"}, self.follower.take)
 
     def sink(self, host):
-        self.sinking = Lines([self.command, "sink", "weight"], {**host.owner, "HUB_INSTANCE": f"sink-{self.name}"}, self.target.take)
+        self.sinking = self.run(["sink", "weight"], {**host.owner, "HUB_INSTANCE": f"sink-{self.name}"}, self.target.take)
 
     def give(self, host, records, chunk):
         self.results = []
-        self.giving = Lines([self.command, "give", str(chunk)], {**host.owner, "HUB_INSTANCE": f"give-{self.name}"},
-                            self.results.append, (json.dumps(record) for record in records))
+        self.giving = self.run(["give", str(chunk)], {**host.owner, "HUB_INSTANCE": f"give-{self.name}"},
+                               self.results.append, (json.dumps(record) for record in records))
 
     def gave(self, records, what):
         code = self.giving.end()
@@ -344,20 +347,20 @@ class Player:
     def ask(self, host, question):
         """The digests of what it was answered."""
         answers = []
-        asking = Lines([self.command, "query", json.dumps(question)], {**host.owner, "HUB_INSTANCE": f"ask-{self.name}"},
-                       lambda answer: answers.append(digest(answer)))
+        asking = self.run(["query", json.dumps(question)], {**host.owner, "HUB_INSTANCE": f"ask-{self.name}"},
+                          lambda answer: answers.append(digest(answer)))
         code = asking.end()
         return code, answers, asking.errors
 
     def spool(self, host, records):
         """Keeps records while the hub is away, and is killed; they are given when it is back."""
-        keeping = Lines([self.command, "keep", f"{host.folder}/{self.name}.spool"], {**host.owner, "HUB_INSTANCE": f"give-{self.name}"},
-                        lines=[json.dumps(record) for record in records] + [""] * 10)
+        keeping = self.run(["keep", f"{host.folder}/{self.name}.spool"], {**host.owner, "HUB_INSTANCE": f"give-{self.name}"},
+                           lines=[json.dumps(record) for record in records] + [""] * 10)
         self.check("keeps records on disk while the hub is away", keeping.until(len(records)), keeping.errors)
         keeping.kill()
 
     def flush(self, host):
-        flushing = Lines([self.command, "flush", f"{host.folder}/{self.name}.spool"], {**host.owner, "HUB_INSTANCE": f"give-{self.name}"})
+        flushing = self.run(["flush", f"{host.folder}/{self.name}.spool"], {**host.owner, "HUB_INSTANCE": f"give-{self.name}"})
         code = flushing.end()
         self.check("gives what it has kept through kill -9 of its own", code == 0, f"exit {code}, said {flushing.errors}")
 
@@ -366,8 +369,8 @@ class Player:
         for n, (what, twist, code, then) in enumerate(CASES):
             address, results = f"ipc://{folder}/{self.name}-{n}", []
             hub = FakeHub(address, twist)
-            one = Lines([self.command, "give", "7"], {"HUB_DOOR": address, "HUB_INSTANCE": "fake"}, results.append,
-                        [json.dumps(record) for record in records])
+            one = self.run(["give", "7"], {"HUB_DOOR": address, "HUB_INSTANCE": "fake"}, results.append,
+                           [json.dumps(record) for record in records])
             ended, errors = one.end(), " ".join(one.errors)
             hub.end()
             holds = ended == code and (code != 0 or [r["key"] for r in results] == [r["key"] for r in records])
@@ -376,6 +379,11 @@ class Player:
             if isinstance(then, dict):
                 holds = holds and all(hub.count(verb) == count for verb, count in then.items())
             self.check(what, holds, f"exit {ended}, {len(results)} results, said {errors!r}, the hub heard {[v for v, _ in hub.heard]}")
+
+    def launched(self, host):
+        """Waits until its plugin has greeted the hub."""
+        wait(lambda: any(plugin["name"] == f"plug-{self.name}" and plugin["state"] == "running"
+                         for plugin in json.loads(host.say("status", "--json")[1] or "{}").get("plugins", [])))
 
     def add(self, host, count, *arguments):
         code, out, error = host.say("do", f"plug-{self.name}", "add", f"count={count}", "--json", *arguments)
@@ -457,6 +465,7 @@ def play(players, host, count):
                      f"{len(player.follower.records)} of {2 * each * len(players)}, {player.follower.doubled} doubled, "
                      f"said {player.following.errors}")
         wait(lambda: len(player.target.records) == 2 * each * len(players))
+        player.launched(host)
 
     host.stop()
     for player in players:
@@ -476,8 +485,7 @@ def play(players, host, count):
         # Under the same name: not before, or its session takes the place of that one.
         if player.hasSpool:
             player.flush(host)
-        wait(lambda: any(plugin["name"] == f"plug-{player.name}" and plugin["state"] == "running"
-                         for plugin in json.loads(host.say("status", "--json")[1] or "{}").get("plugins", [])))
+        player.launched(host)
         answers = [player.add(host, 20), player.add(host, 20)]
         stored = [json.loads(text).get("stored") if code == 0 else text for code, text in answers]
         player.check("a launched plugin carries out a command, and again without harm", stored == [20, 0], answers)
@@ -532,9 +540,13 @@ def play(players, host, count):
         code, answers, errors = player.ask(host, {"want": "records", "types": ["wieght"]})
         player.check("says why a question is wrong", code == 77 and "weight" in " ".join(errors), f"exit {code}, said {errors}")
     note("all is compared")
+    libraries = [player for player in players if player.isLibrary]
     for player in players:
-        player.following.kill()
         player.sinking.kill()
+        if not player.isLibrary:
+            player.following.kill()
+    refusals(libraries, host)
+    note("keys are revoked")
     host.stop()
     conf = f"{host.folder}/hub.conf"
     with open(conf) as file:
@@ -546,7 +558,7 @@ def play(players, host, count):
         player.check("what it has against its settings stands in hub check", code == 65 and "label is not to be bad" in out + error,
                      out + error)
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda player: player.malformed(host.folder), [player for player in players if player.isLibrary]))
+        list(pool.map(lambda player: (player.malformed(host.folder), played(player, host.folder)), libraries))
     note("answers that cannot be were played")
 
 

@@ -1,5 +1,5 @@
 """A hub of our own that answers a client library what a hub should not, or seldom does."""
-import json, threading
+import json, threading, time
 
 import zmq
 
@@ -12,12 +12,17 @@ WELCOME = {
 class FakeHub(threading.Thread):
     """`twist(hub, verb, body)` returns messages to send, each a list of frames or (verb, body), or None for what is usual."""
 
-    def __init__(self, address, twist):
+    def __init__(self, address, twist, isForPlugins=False):
         super().__init__(daemon=True)
-        self.socket = zmq.Context.instance().socket(zmq.ROUTER)
+        context = zmq.Context() if isForPlugins else zmq.Context.instance()
+        self.socket = context.socket(zmq.ROUTER)
         self.socket.linger = 0
+        if isForPlugins:
+            self.judge = threading.Thread(target=self.judgeTokens, args=(context.socket(zmq.REP),), daemon=True)
+            self.judge.start()
+            self.socket.plain_server = True
         self.socket.bind(address)
-        self.twist, self.heard, self.isOver = twist, [], False
+        self.twist, self.heard, self.isOver, self.changed = twist, [], False, threading.Condition()
         self.start()
 
     def run(self):
@@ -31,15 +36,32 @@ class FakeHub(threading.Thread):
                 self.heard.append((f"{verb} that is not JSON: {rest[0][:80]}", {}))
                 continue
             self.heard.append((verb, body))
+            with self.changed:
+                self.changed.notify_all()
             for message in self.twist(self, verb, body) or usual(verb, body):
                 if isinstance(message, tuple):
                     message = [message[0].encode(), json.dumps(message[1]).encode()]
                 self.socket.send_multipart([peer, *message])
         self.socket.close()
 
+    def judgeTokens(self, judge):
+        """Lets every launch token in."""
+        judge.linger = 0
+        judge.bind("inproc://zeromq.zap.01")
+        while not getattr(self, "isOver", False):
+            if judge.poll(50):
+                version, request, *_ = judge.recv_multipart()
+                judge.send_multipart([version, request, b"200", b"OK", b"fake", b""])
+        judge.close()
+
     def end(self):
         self.isOver = True
         self.join()
+
+    def until(self, isSo, seconds):
+        """Waits until it has heard what makes this true."""
+        with self.changed:
+            self.changed.wait_for(isSo, seconds)
 
     def count(self, verb):
         return sum(heard == verb for heard, _ in self.heard)
@@ -84,8 +106,14 @@ def forgets(hub, verb, body):
 
 
 def full(hub, verb, body):
-    if verb == "SAMPLES" and hub.count("SAMPLES") <= 2:
-        return [("ERROR", {"code": "store", "reason": "the disk is full", "closed": False, "ref": body["batch"], "after": 100,
+    """`EARLY` counts batches that came before `after` was over; none is on its way when the first is refused."""
+    if verb != "SAMPLES":
+        return
+    if time.monotonic() < getattr(hub, "due", 0):
+        hub.heard.append(("EARLY", {}))
+    if hub.count("SAMPLES") <= 2:
+        hub.due = time.monotonic() + 0.7
+        return [("ERROR", {"code": "store", "reason": "the disk is full", "closed": False, "ref": body["batch"], "after": 700,
                            "credit": {"records": len(body["records"]), "bytes": 500}}), ("PING", {"nonce": "n"})]
 
 
@@ -129,7 +157,7 @@ CASES = [
         "ERROR", {"code": "field", "reason": "SAMPLES.records: wrong", "closed": False, "ref": body["batch"]})), 77, "SAMPLES.records: wrong"),
     ("the same session twice sends nothing twice", on("HELLO", ("WELCOME", WELCOME), ("WELCOME", WELCOME)), 0, {"SAMPLES": 1}),
     ("a session that was forgotten is begun again, and its records given again", forgets, 0, {"SAMPLES": 2, "HELLO": 2}),
-    ("a full store is asked again later", full, 0, {"SAMPLES": 3, "PONG": 2}),
+    ("gives again after `after` of ERROR store, and not before", full, 0, {"SAMPLES": 3, "PONG": 2, "EARLY": 0}),
     ("credit is kept", stingy, 0, None),
     ("a hub that is away at first is greeted again, its answer that was lost asked for again", silent, 0, {"SAMPLES": 2}),
 ]

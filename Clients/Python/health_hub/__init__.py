@@ -5,12 +5,12 @@ Records are dicts with the members of Docs/Samples.md. Times are RFC 3339 texts 
 of a program that the hub starts. All errors of the hub, and of what it said, are `HubError`.
 """
 from ._aio import AsyncHub
-from ._core import Change, Command, Delivery, HubError, Object, Result
+from ._core import Change, Command, Delivery, HubError, Object, Pause, Result
 from ._plugin import SettingsError, plugin
 from ._spool import Spool
 from ._sync import Hub
 
 __all__ = [
-    "AsyncHub", "Change", "Command", "Delivery", "Hub", "HubError", "Object", "Result", "SettingsError", "Spool",
-    "plugin",
+    "AsyncHub", "Change", "Command", "Delivery", "Hub", "HubError", "Object", "Pause", "Result", "SettingsError",
+    "Spool", "plugin",
 ]

@@ -9,7 +9,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, List, Opti
 import zmq
 import zmq.asyncio
 
-from ._core import Change, Command, Delivery, Following, HubError, Object, Pending, Result, Session
+from ._core import Change, Command, Delivery, Following, HubError, Object, Pause, Pending, Result, Session
 from ._wire import Place, hello
 
 Deliver = Callable[[List[Object]], Awaitable[List[Object]]]
@@ -37,6 +37,7 @@ class AsyncHub:
     async def __aenter__(self) -> "AsyncHub":
         self._context = zmq.asyncio.Context()
         self._door: Any = self._place.openDoor(self._context)
+        self._handshakes: Any = self._place.watch(self._door)
         self._wake, self._changed = asyncio.Event(), asyncio.Condition()
         if self._isLaunched:
             asyncio.get_running_loop().add_reader(0, self._readStdin)
@@ -53,6 +54,8 @@ class AsyncHub:
         self._pump.cancel()
         if self._isLaunched and self._hasStdin:
             asyncio.get_running_loop().remove_reader(0)
+        self._door.disable_monitor()
+        self._handshakes.close()
         self._door.close()
         self._context.destroy(linger=0)
 
@@ -69,6 +72,28 @@ class AsyncHub:
     async def give(self, records: Iterable[Object], *, backfill: bool = False) -> List[Result]:
         """As Hub.give. Cancelled, it leaves open whether they are stored: give them again."""
         return cast(List[Result], await self._await(self._session.give(records, backfill)))
+
+    async def live(self, body: Object) -> bool:
+        """As Hub.live."""
+        return await self._tell("LIVE", body)
+
+    async def event(self, body: Object) -> bool:
+        """As Hub.event."""
+        return await self._tell("EVENT", body)
+
+    async def _tell(self, verb: str, body: Object) -> bool:
+        await self.welcome()
+        isSaid = self._session.tell(verb, body)
+        self._wake.set()
+        return isSaid
+
+    async def token(self, body: Object) -> Object:
+        """As Hub.token."""
+        return cast(Object, await self._await(self._session.ask(body, "TOKEN")))
+
+    async def putToken(self, body: Object) -> Object:
+        """As Hub.putToken."""
+        return cast(Object, await self._await(self._session.ask(body, "TOKEN-PUT")))
 
     async def ask(self, body: Object) -> Object:
         """One RESULT, a page, of QUERY with these members (Protocol §8.1)."""
@@ -178,12 +203,15 @@ class AsyncHub:
             while not self._session.isOver and self._session.failure is None:
                 due = self._session.turn(time.monotonic())
                 await self._send()
-                heard = asyncio.ensure_future(self._door.poll(max(1, int(due * 1000))))
-                woken = asyncio.ensure_future(self._wake.wait())
-                await asyncio.wait([heard, woken], return_when=asyncio.FIRST_COMPLETED)
-                for waiting in (heard, woken):
+                wait = max(1, int(due * 1000))
+                waits = [asyncio.ensure_future(one) for one in (
+                    self._door.poll(wait), self._handshakes.poll(wait), self._wake.wait())]
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                for waiting in waits:
                     waiting.cancel()
                 self._wake.clear()
+                while await self._handshakes.poll(0):
+                    self._place.hearHandshake(await self._handshakes.recv_multipart(), self._session)
                 for _ in range(100):
                     try:
                         frames = await self._door.recv_multipart(zmq.DONTWAIT)
@@ -213,7 +241,13 @@ class AsyncHub:
         if isinstance(item, Delivery):
             async with self._turns[item.want]:
                 try:
+                    pause = self._session.pauseLeft(item, time.monotonic())
+                    if pause:
+                        raise pause
                     results = await self._deliver[item.want](item.records)
+                except Pause as pause:
+                    self._session.paused(item, pause, time.monotonic())
+                    return self._wake.set()
                 except Exception as error:
                     retry = {"result": "retry", "after": 60_000, "reason": type(error).__name__}
                     results = [retry for _ in item.records]

@@ -10,6 +10,7 @@ Object = Dict[str, Any]
 """A JSON object."""
 
 _RESULTS = ("stored", "duplicate", "rejected")
+_TOKENS = 8  # TOKEN and TOKEN-PUT that may be open (Protocol R11.8)
 
 
 class Result(TypedDict, total=False):
@@ -89,12 +90,25 @@ class Giving(Pending):
         return end
 
 
-class Question(Pending):
-    """A QUERY, asked again in each session until it is answered. `result` is the body of RESULT."""
+class Pause(Exception):
+    """Raised by `deliver` of a sink if its target is away: the hub delivers nothing of the subscription for so many
+    seconds (0.1 to 604,800). All records of the delivery come again after that."""
 
-    def __init__(self, body: Object) -> None:
+    def __init__(self, seconds: float, reason: str = "the target is away") -> None:
+        super().__init__(reason)
+        self.seconds, self.reason = seconds, reason
+
+
+class Question(Pending):
+    """A QUERY, TOKEN or TOKEN-PUT. `result` is the body of the answer.
+
+    QUERY and TOKEN are asked again in each session until they are answered; a TOKEN-PUT that was sent ends with the
+    session, because the hub may have stored it.
+    """
+
+    def __init__(self, verb: str, body: Object) -> None:
         super().__init__()
-        self.body, self.id, self.due = body, 0, 0.0
+        self.verb, self.body, self.id, self.due = verb, body, 0, 0.0
 
 
 class Delivery:
@@ -139,6 +153,7 @@ class Session:
         self._asked: Dict[int, Question] = {}
         self._wants: Dict[str, Object] = {}
         self._wantDue: Dict[str, float] = {}
+        self._pauses: Dict[str, tuple[float, str]] = {}
         self._commands: Dict[int, Command] = {}
 
     # What a client asks for
@@ -151,9 +166,9 @@ class Session:
             giving.end([])
         return giving
 
-    def ask(self, body: Object) -> Question:
-        question = Question(body)
-        encode(body, "QUERY")
+    def ask(self, body: Object, verb: str = "QUERY") -> Question:
+        question = Question(verb, body)
+        encode(body, verb)
         self._waiting.append(question)
         return question
 
@@ -162,6 +177,24 @@ class Session:
         self._wants[body["want"]] = body
         if self._isOpen:
             self._say("WANT", body)
+
+    def tell(self, verb: str, body: Object) -> bool:
+        """LIVE and EVENT, which have no answer; whether there was a session to send them in."""
+        text = encode(body, verb)
+        if self._isOpen:
+            self.outgoing.append([verb.encode(), text])
+        return self._isOpen
+
+    def pauseLeft(self, delivery: Delivery, now: float) -> Optional[Pause]:
+        """What is left of a pause of the delivery's subscription: `deliver` is not called meanwhile."""
+        until, reason = self._pauses.get(delivery.want, (0.0, ""))
+        return Pause(until - now, reason) if now < until else None
+
+    def paused(self, delivery: Delivery, pause: Pause, now: float) -> None:
+        """Answers a delivery of a sink whose target is away."""
+        self._pauses[delivery.want] = (now + pause.seconds, pause.reason)
+        retry: Object = {"result": "retry", "after": max(100, int(pause.seconds * 1000)), "reason": pause.reason}
+        self.done(delivery, [retry for _ in delivery.records], pause.seconds)
 
     def done(self, delivery: Delivery, results: List[Object], pause: Optional[float] = None) -> None:
         """Answers a delivery, `pause` in seconds. In another session than the delivery's it says nothing: the hub
@@ -174,7 +207,7 @@ class Session:
                 "want": delivery.want, "delivery": delivery.number, "results": results,
                 "credit": {"records": len(delivery.records), "bytes": delivery.size}}
             if pause is not None:
-                body["pause"] = int(pause * 1000)
+                body["pause"] = max(100, int(pause * 1000))
             self._say("DONE", body)
 
     def progress(self, command: Command, done: float, total: Optional[float], text: Optional[str]) -> None:
@@ -234,14 +267,28 @@ class Session:
             self._fill()
         else:
             due = min(due, self._hold)
-        while self._waiting and len(self._asked) < self.welcome["limits"]["queries"] and self._waiting[0].due <= now:
-            question = self._waiting.popleft()
-            question.id = self._next()
-            self._asked[question.id] = question
-            self._say("QUERY", {"id": question.id, **question.body})
-        if self._waiting and not self._asked:
-            due = min(due, self._waiting[0].due)
+        for question in list(self._waiting):
+            if question.due > now:
+                due = min(due, question.due)
+                continue
+            isQuery = question.verb == "QUERY"
+            most = self.welcome["limits"]["queries"] if isQuery else _TOKENS
+            if sum((other.verb == "QUERY") == isQuery for other in self._asked.values()) < most:
+                self._waiting.remove(question)
+                question.id = self._next()
+                self._asked[question.id] = question
+                self._say(question.verb, {"id": question.id, **question.body})
         return max(0.0, due - now)
+
+    def connected(self) -> None:
+        """There is another connection: if a session is open, the answer to PING says whether the hub knows it."""
+        if self._isOpen:
+            self._say("PING", {})
+
+    def refuse(self, error: HubError) -> None:
+        """The hub does not let this program in: there is nothing to wait for."""
+        if self.failure is None:
+            self._fail(error)
 
     def refused(self, now: float) -> None:
         """What was to be sent has no connection to go to: soon again."""
@@ -251,6 +298,8 @@ class Session:
     # Messages
 
     def receive(self, frames: List[bytes], now: float) -> None:
+        if self.failure:
+            return
         try:
             self._receive(frames, now)
         except HubError as error:
@@ -287,8 +336,12 @@ class Session:
         self._records, self._bytes = body["credit"]["records"], body["credit"]["bytes"]
         self._hold = 0.0
         self._rewind()
-        self._waiting.extendleft(reversed(self._asked.values()))
-        self._asked.clear()
+        asked, self._asked = self._asked, {}
+        for question in reversed(asked.values()):
+            if question.verb == "TOKEN-PUT":
+                question.end(error=HubError("lost", "the session ended before the hub answered: ask which token it has"))
+            else:
+                self._waiting.appendleft(question)
         self.inbox.clear()
         for command in self._commands.values():
             command.isCancelled = True
@@ -314,7 +367,13 @@ class Session:
             giving.end(giving.results)
 
     def _onRESULT(self, body: Object, now: float, size: int) -> None:
-        question = self._asked.pop(member(body, "RESULT.id", int), None)
+        self._answer(member(body, "RESULT.id", int), body)
+
+    def _onTOKEN(self, body: Object, now: float, size: int) -> None:
+        self._answer(member(body, "TOKEN.id", int), body)
+
+    def _answer(self, id: int, body: Object) -> None:
+        question = self._asked.pop(id, None)
         if question:
             question.end(body)
 

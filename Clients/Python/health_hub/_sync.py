@@ -7,12 +7,13 @@ from typing import Any, Callable, Iterable, Iterator, List, Optional, cast
 
 import zmq
 
-from ._core import Change, Command, Delivery, Following, HubError, Object, Pending, Result, Session
+from ._core import Change, Command, Delivery, Following, HubError, Object, Pause, Pending, Result, Session
 from ._spool import Spool
 from ._wire import Place, hello
 
 Deliver = Callable[[List[Object]], List[Object]]
-"""Takes a delivery's records; a result for each (Protocol §10.2), such as `{"result": "delivered", "receipt": "17"}`."""
+"""Takes a delivery's records; a result for each (Protocol §10.2), such as `{"result": "delivered", "receipt": "17"}`.
+It raises Pause if its target is away."""
 Carry = Callable[[Command], Any]
 """Carries out a command; what it returns is the result, a JSON value. A HubError is the command's failure."""
 
@@ -39,8 +40,10 @@ class Hub:
         self._context: Any = zmq.Context()
         self._session = Session(hello(self._place, plugin, version, {"mode": mode, **(members or {})}), isLaunched)
         self._door = self._place.openDoor(self._context)
+        self._handshakes = self._place.watch(self._door)
         self._poller = zmq.Poller()
         self._poller.register(self._door, zmq.POLLIN)
+        self._poller.register(self._handshakes, zmq.POLLIN)
         self._isLaunched, self._hasStdin = isLaunched, isLaunched
         if isLaunched:
             self._poller.register(0, zmq.POLLIN)
@@ -93,6 +96,35 @@ class Hub:
         except TimeoutError:
             pass
         return len(spool) if spool else 0
+
+    # Saying
+
+    def live(self, body: Object) -> bool:
+        """A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session,
+        for which the call waits, it returns False if the hub is away."""
+        return self._tell("LIVE", body)
+
+    def event(self, body: Object) -> bool:
+        """Something that happened, the body of EVENT (Protocol §5.2), such as `{"event": "disconnected", "device": "…"}`;
+        otherwise as `live`."""
+        return self._tell("EVENT", body)
+
+    def _tell(self, verb: str, body: Object) -> bool:
+        self._until(lambda: self._session.welcome is not None)
+        isSaid = self._session.tell(verb, body)
+        self._turn(0)
+        return isSaid
+
+    # Tokens (Protocol §11)
+
+    def token(self, body: Object, timeout: Optional[float] = None) -> Object:
+        """The hub's answer to TOKEN: `{"account": "me", "for": "use"}`, `refresh` or `release`."""
+        return cast(Object, self._await(self._session.ask(body, "TOKEN"), timeout))
+
+    def putToken(self, body: Object, timeout: Optional[float] = None) -> Object:
+        """Returns when the hub has the token on its disk: `{"account": "me", "expect": 3, "token": {…}}`. HubError `field`:
+        it has another version than `expect`. `lost`: the session ended before the answer, `token` says which it has."""
+        return cast(Object, self._await(self._session.ask(body, "TOKEN-PUT"), timeout))
 
     # Asking
 
@@ -150,6 +182,7 @@ class Hub:
                     following.hasMore = True
                 else:
                     self._turn(None)
+                    self._check()
                     following.hasMore = sessions != self._session.sessions
                     while feed.poll(0):
                         following.hasMore = following.rings(feed.recv_multipart()) or following.hasMore
@@ -193,7 +226,12 @@ class Hub:
     def _work(self, item: Any) -> None:
         if isinstance(item, Delivery):
             try:
+                pause = self._session.pauseLeft(item, time.monotonic())
+                if pause:
+                    raise pause
                 results = self._deliver[item.want](item.records)
+            except Pause as pause:
+                return self._session.paused(item, pause, time.monotonic())
             except HubError:
                 raise
             except Exception as error:
@@ -218,6 +256,8 @@ class Hub:
             end = time.monotonic() + 1
             while not self._session.isOver and self._session.failure is None and time.monotonic() < end:
                 self._turn(0.05)
+        self._door.disable_monitor()
+        self._handshakes.close()
         self._door.close()
         self._context.destroy(linger=0)
         if self.spool:
@@ -259,6 +299,8 @@ class Hub:
         if 0 in events and not os.read(0, 4096):
             self._hasStdin = False
             self._poller.unregister(0)
+        while self._handshakes.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            self._place.hearHandshake(self._handshakes.recv_multipart(), self._session)
         heard = 0
         while heard < 100 and self._door.getsockopt(zmq.EVENTS) & zmq.POLLIN:
             self._session.receive(self._door.recv_multipart(), time.monotonic())

@@ -6,8 +6,9 @@ import os
 from typing import Any, List, Optional
 
 import zmq
+from zmq.utils.monitor import parse_monitor_message
 
-from ._core import HubError, Object
+from ._core import HubError, Object, Session
 
 
 class Place:
@@ -55,6 +56,19 @@ class Place:
         socket.reconnect_ivl, socket.reconnect_ivl_max = 50, 1_000
         socket.connect(self.door)
         return socket
+
+    def watch(self, door: Any) -> Any:
+        """The socket that says what becomes of each handshake. Without it a log-in that the hub refuses, such as with a
+        key that was revoked, looks like a hub that is away."""
+        return door.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_HANDSHAKE_FAILED_AUTH)
+
+    def hearHandshake(self, frames: List[bytes], session: Session) -> None:
+        kind = parse_monitor_message(frames)["event"]
+        if kind == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+            session.connected()
+        elif kind == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
+            what = f"the key of {self.instance} (any more): hub keys list shows the keys" if self.key else "this launch token"
+            session.refuse(HubError("forbidden", f"the hub at {self.door} does not know {what}"))
 
     def openFeed(self, context: Any, topics: List[bytes]) -> Any:
         if not self.feed:

@@ -7,7 +7,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/HealthHub.php';
 
-use HealthHub\Hub;
+use HealthHub\{Hub, Pause};
 
 const MANIFEST = [
     'name' => '@NAME@', 'summary' => 'Writes records of @TYPE@ into a folder.', 'version' => '1.0',
@@ -44,8 +44,10 @@ function run(Hub $hub): void
     $hub->sink(['want' => 'records', 'types' => ['@TYPE@'], 'start' => 'beginning'], function (array $records) use ($folder) {
         $isStored = array_map(fn ($record) => store($folder, $record), $records);
         $areNamesStored = ($names = fopen($folder, 'rb')) && fsync($names);
-        return array_map(fn ($isStored) => $isStored && $areNamesStored
-            ? ['result' => 'delivered'] : ['result' => 'retry', 'after' => 60000, 'reason' => 'the folder cannot be written'], $isStored);
+        if (!$areNamesStored || in_array(false, $isStored, true)) {
+            throw new Pause(60, 'the folder cannot be written'); // nothing is delivered meanwhile, and these records again after it
+        }
+        return array_map(fn () => ['result' => 'delivered'], $records);
     });
     $hub->serve();
 }

@@ -42,8 +42,9 @@ sub run ($hub) {
         my @stored = map { store($folder, $_) } @$records;
         open my $names, '<', $folder;
         my $are_names_stored = $names && $names->sync;
-        return [map { $_ && $are_names_stored ? { result => 'delivered' }
-            : { result => 'retry', after => 60_000, reason => 'the folder cannot be written' } } @stored];
+        # Nothing is delivered meanwhile, and these records again after it.
+        die HealthHub::Pause->new(60, 'the folder cannot be written') if !$are_names_stored || grep { !$_ } @stored;
+        return [map { { result => 'delivered' } } @stored];
     });
     $hub->serve;
 }

@@ -15,7 +15,7 @@ for packages in ["venv/lib/python3*/site-packages", "vendor"]:
     for found in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), packages)):
         site.addsitedir(found)
 
-from health_hub import plugin  # noqa: E402
+from health_hub import Pause, plugin  # noqa: E402
 
 MANIFEST = {
     "name": "@NAME@", "summary": "Writes records of @TYPE@ into a folder.", "version": "1.0",
@@ -72,7 +72,7 @@ def run(hub):
             sync(folder)
         except OSError as error:
             log(f"{folder}: {error.strerror}")
-            return [{"result": "retry", "after": 60_000, "reason": error.strerror} for _ in records]
+            raise Pause(60, error.strerror)  # nothing is delivered meanwhile, and these records again after it
         return [{"result": "delivered"} for _ in records]
 
     hub.sink({"want": "records", "types": ["@TYPE@"], "start": "beginning"}, deliver)

@@ -44,7 +44,7 @@ code = HealthHub.plugin(MANIFEST) do |hub|
     rescue SystemCallError => error
       # Of a person's values nothing belongs into the log.
       warn "#{folder}: #{error.class.name}"
-      records.map { { "result" => "retry", "after" => 60_000, "reason" => error.class.name } }
+      raise HealthHub::Pause.new(60, error.class.name) # nothing is delivered meanwhile, and these records again after it
     end
   end
   hub.serve
