@@ -138,7 +138,7 @@ package final class PluginBridge: Sendable {
             return nil
         case .other("delivery", let answer): return sink.answer(answer, line: line)
         case .other("command", let answer): return calls.answer(answer, line: line)
-        case .other(_, let question): return ask(question, line, output, link)
+        case .other(let verb, let question): return ask(verb, question, line, output, link)
         }
     }
 
@@ -171,12 +171,18 @@ package final class PluginBridge: Sendable {
         }
     }
 
-    private func ask(_ line: RawJSON, _ number: Int, _ output: LineWriter, _ link: HubLink) -> String? {
-        guard let whole = JSONTree(line.bytes), let question = whole["query"], let id = whole["id"]?.integer,
+    /// The questions of a program, by the member that names them.
+    private static let questions: [String: Verb] = ["query": .query, "token": .token, "tokenPut": .tokenPut]
+
+    private func ask(
+        _ name: String, _ line: RawJSON, _ number: Int, _ output: LineWriter, _ link: HubLink
+    ) -> String? {
+        guard let verb = Self.questions[name], let whole = JSONTree(line.bytes), let question = whole[name],
+            let id = whole["id"]?.integer,
             let body = RawJSON(trusted: question.bytes).setting(
                 [("id", RawJSON(trusted: Array("0".utf8)))]
-                    + (question["want"] == nil ? [("want", .string("records"))] : []))
-        else { return "line \(number): query: expected an object, and beside it id, a whole number" }
+                    + (verb == .query && question["want"] == nil ? [("want", .string("records"))] : []))
+        else { return "line \(number): \(name): expected an object, and beside it id, a whole number" }
         let isTaken = ending.withLock { state in
             guard state.queries < Self.mostQueries else { return false }
             state.queries += 1
@@ -184,13 +190,13 @@ package final class PluginBridge: Sendable {
         }
         guard isTaken else { return "line \(number): \(Self.mostQueries) queries are open; wait for an answer" }
         Task { [self] in
-            try? await output.write(raw: [await Self.answer(to: body, id, link)])
+            try? await output.write(raw: [await Self.answer(to: verb, body, id, link)])
             ending.withLock { $0.queries -= 1 }
         }
         return nil
     }
 
-    private static func answer(to body: RawJSON, _ id: Int, _ link: HubLink) async -> [UInt8] {
+    private static func answer(to verb: Verb, _ body: RawJSON, _ id: Int, _ link: HubLink) async -> [UInt8] {
         func fault(_ code: String, _ reason: String) -> [UInt8] {
             JSONTree.object([
                 .init("answer", JSONTree(id)), .init("error", .text(code)), .init("reason", .text(reason)),
@@ -198,24 +204,38 @@ package final class PluginBridge: Sendable {
             .bytes
         }
         let decoded: Result<ClientMessage, WireError> = body.bytes.withUnsafeBytes { bytes in
-            do throws(WireError) { return .success(try ClientMessage(verb: .query, body: bytes)) } catch {
+            do throws(WireError) { return .success(try ClientMessage(verb: verb, body: bytes)) } catch {
                 return .failure(error)
             }
         }
-        switch decoded {
-        case .failure(let error): return fault("\(error.code)", error.reason)
-        case .success(.query(let query)):
-            do {
-                var result = try await link.ask(query)
-                result.id = 0
-                return Array("{\"answer\":\(id),".utf8)
-                    + HubMessage.result(result).body.dropFirst(#"{"id":0,"#.utf8.count)
-            } catch let error as AskError {
-                return fault(error.error.map { "\($0.code)" } ?? "\(error.code)", error.error?.reason ?? error.message)
-            } catch {
-                return fault("stopping", "the plugin is being stopped")
-            }
-        case .success: return fault("field", "no question")
+        do {
+            let answer = try await Self.answer(to: try decoded.get(), link)
+            return Array("{\"answer\":\(id),".utf8) + answer.body.dropFirst(#"{"id":0,"#.utf8.count)
+        } catch let error as WireError {
+            return fault("\(error.code)", error.reason)
+        } catch let error as AskError {
+            return fault(error.error.map { "\($0.code)" } ?? "\(error.code)", error.error?.reason ?? error.message)
+        } catch {
+            return fault("stopping", "the plugin is being stopped")
+        }
+    }
+
+    /// The hub's answer, under the number 0.
+    private static func answer(to question: ClientMessage, _ link: HubLink) async throws -> HubMessage {
+        switch question {
+        case .query(let query):
+            var result = try await link.ask(query)
+            result.id = 0
+            return .result(result)
+        case .token(let request):
+            var answer = try await link.token(request)
+            answer.id = 0
+            return .token(answer)
+        case .tokenPut(let put):
+            var answer = try await link.put(put)
+            answer.id = 0
+            return .token(answer)
+        default: throw WireError(.verb, "\(question.verb.rawValue) is no question")
         }
     }
 }

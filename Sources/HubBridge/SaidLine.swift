@@ -31,7 +31,7 @@ package enum SaidLine: Sendable {
     case fault(String)
 
     /// The members that name a line which is not a record; in this order.
-    package static let verbs = ["live", "event", "delivery", "command", "query"]
+    package static let verbs = ["live", "event", "delivery", "command", "query", "token", "tokenPut"]
 
     package init(_ line: LineReader.Line) {
         guard !line.isTooLong else {

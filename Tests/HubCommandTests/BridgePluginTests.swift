@@ -102,6 +102,46 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
+    @Test func `R14.33 a program of lines gets, puts, leases and releases a token, and says that its log-in failed`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let program = #"""
+            IFS= read -r first
+            ask() { echo "$1"; IFS= read -r answer; echo "$answer" >> "$HUB_STATE/lines"; }
+            ask '{"token":{"account":"me","for":"use"},"id":1}'
+            ask '{"tokenPut":{"account":"me","expect":0,"token":{"access_token":"a","n":0.1}},"id":2}'
+            ask '{"tokenPut":{"account":"me","expect":0,"token":{"access_token":"b"}},"id":3}'
+            ask '{"token":{"account":"me","for":"refresh"},"id":4}'
+            ask '{"token":{"account":"me","for":"refresh"},"id":5}'
+            ask '{"token":{"account":"me","for":"release","failure":"auth","reason":"invalid_grant","version":1},"id":6}'
+            ask '{"token":{"account":"me","for":"nothing"},"id":7}'
+            echo '{"event":{"event":"error","severity":"error","text":"the log-in failed"}}'
+            echo end >> "$HUB_STATE/lines"
+            while IFS= read -r line; do case $line in '{"stop":'*) exit 0 ;; esac; done
+            """#
+        let manifest = #"{"name":"lines","summary":"Gives heights.","version":"1","writes":["height"]}"#
+        let hub = try await TestHub(try Self.make(folder, manifest: manifest, program: program), in: folder)
+        let path = "\(hub.data)/plugins/kitchen/lines"
+        var lines: [String] = []
+        while lines.last != "end" {
+            try await Task.sleep(for: .milliseconds(50))
+            lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init)
+        }
+        #expect(
+            lines.prefix(2) + lines[3...5].map { $0.replacing(/"after":\d+/, with: #""after":N"#) } == [
+                #"{"answer":1,"version":0}"#, #"{"answer":2,"version":1}"#,
+                #"{"answer":4,"token":{"access_token":"a","n":0.1},"version":1,"lease":60000}"#,
+                #"{"answer":5,"held":true,"after":N}"#, #"{"answer":6,"version":1}"#,
+            ], "\(lines)")
+        #expect(lines[2].hasPrefix(#"{"answer":3,"error":"field","reason":"TOKEN-PUT.expect"#), "\(lines)")
+        #expect(lines[6].hasPrefix(#"{"answer":7,"error":"field","reason":"TOKEN.for"#), "\(lines)")
+        while try await !hub.run(["status", "--json"]).output.contains("the log-in failed") {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(try await hub.stop() == 0)
+    }
+
     @Test func `R14.31 its exit code is the plugin's, and a wrong manifest is told by hub check`() async throws {
         let folder = try TemporaryFolder()
         let conf = try Self.make(

@@ -17,6 +17,37 @@ extension HubLink {
         return result
     }
 
+    /// Asks the hub for a token, through its restarts.
+    ///
+    /// - Throws: ``AskError``; `CancellationError`.
+    package nonisolated func token(_ request: TokenRequest) async throws -> TokenAnswer {
+        try Self.token(
+            try await questions.ask(repeats: true) { number in
+                var request = request
+                request.id = number
+                return .token(request)
+            })
+    }
+
+    /// Hands the hub a token; returns when it is on its disk.
+    ///
+    /// - Throws: ``AskError``, with the code `lost` if the session ended before the answer; `CancellationError`.
+    package nonisolated func put(_ put: TokenPut) async throws -> TokenAnswer {
+        try Self.token(
+            try await questions.ask(repeats: false) { number in
+                var put = put
+                put.id = number
+                return .tokenPut(put)
+            })
+    }
+
+    private static func token(_ answer: HubMessage) throws -> TokenAnswer {
+        guard case .token(let token) = answer else {
+            throw AskError(.refused, "the hub answered a question about a token with \(answer.verb.rawValue)")
+        }
+        return token
+    }
+
     /// How often a hub has said WELCOME to this process.
     package nonisolated var sessionCount: Int { openings.count }
 

@@ -54,15 +54,16 @@ actor HubQuestions {
         send()
     }
 
-    /// Sends what may be sent: no more queries at a time than the hub takes (R8.4).
+    /// TOKEN and TOKEN-PUT that may be open (R11.8).
+    private static let mostTokens = 8
+
+    /// Sends what may be sent: no more at a time than the hub takes (R8.4, R11.8).
     func send() {
         guard let limits = outlet.session?.limits else { return }
-        var openQueries = open.count { $0.number != nil && $0.isQuery }
         for index in open.indices where open[index].number == nil {
-            if open[index].isQuery {
-                guard openQueries < limits.queries else { continue }
-                openQueries += 1
-            }
+            let isQuery = open[index].isQuery
+            let count = open.count { $0.number != nil && $0.isQuery == isQuery }
+            guard count < (isQuery ? limits.queries : Self.mostTokens) else { continue }
             let number = outlet.nextNumber()
             open[index].number = number
             outlet.send(open[index].make(number))
