@@ -59,7 +59,7 @@ extension Rule {
         },
         Rule(
             "full-disk", .silver, of: .sources,
-            "When the hub's disk takes nothing (ERROR store) it sends the batch again later.",
+            "When the hub's disk takes nothing (ERROR store) it sends the batch again after `after`, and not before.",
             repair: "At ERROR store wait for the milliseconds of after, and send the same batch again."
         ) { examination in
             let lasting = try await examination.lasting()

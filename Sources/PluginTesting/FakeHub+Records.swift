@@ -3,6 +3,9 @@ import HubWire
 import Samples
 
 extension FakeHub {
+    /// Milliseconds of `after`: longer than a client takes that does not wait.
+    private static let storeRest: Int64 = 500
+
     /// Type, value and unit of each sample that is held, in the order of the keys; what was taken back is not among them.
     package func heldText() -> [String] {
         held.compactMap { held -> (String, String)? in
@@ -40,10 +43,20 @@ extension FakeHub {
         sessions[peer] = session
         guard behaviour.answers, held.count < behaviour.mostRecords else { return }
         sessions[peer]?.credit = session.credit + cost
+        let instance = session.hello.instance
+        let refusal = WireError(.store, "the disk is full", ref: message.batch, after: Self.storeRest, credit: cost)
+        // It may have been on its way.
+        if session.refusesBatches { return send(.error(refusal), to: peer) }
+        if let rest = storeRests.removeValue(forKey: instance), now < rest {
+            violations.append(
+                "R5.5: a batch came \(rest - now) ms too early after ERROR store, whose after was \(Self.storeRest)")
+        }
         if behaviour.storeErrors > 0 {
             behaviour.storeErrors -= 1
-            let error = WireError(.store, "the disk is full", ref: message.batch, after: 10, credit: cost)
-            return send(.error(error), to: peer)
+            storeRests[instance] = now + Self.storeRest
+            sessions[peer]?.refusesBatches = true
+            send(.error(refusal), to: peer)
+            return send(.ping(.emptyObject), to: peer)
         }
         let results = message.records.map { store($0) }
         if behaviour.losesAnswers { return }

@@ -32,7 +32,7 @@ public actor FakeHub {
         public var publishes = false
         /// So many samples are left out by the feed before it carries one, as for a listener that is too slow.
         public var drops = 0
-        /// So many batches are answered with ERROR `store` before one is stored.
+        /// Number of batches to answer with ERROR `store`; a batch that comes before `after` is over is a violation.
         public var storeErrors = 0
         /// The records to reject, and why; the keys of the session's plugin.
         public var rejects: @Sendable (Record) -> (RecordRejection.Code, reason: String)? = { _ in nil }
@@ -117,6 +117,8 @@ public actor FakeHub {
     private var guardian: Socket?
     var sessions: [[UInt8]: Session] = [:]
     var byIdentity: [RecordIdentity: Int] = [:]
+    /// By instance, when a batch that was answered with ERROR `store` may come again; also in another session.
+    var storeRests: [String: Int64] = [:]
     /// QUERY messages that came.
     public internal(set) var queries: [QueryRequest] = [] { didSet { queries.trim(to: Self.remembered) } }
     /// COMMAND messages of plugins that came.
@@ -152,6 +154,8 @@ public actor FakeHub {
     }
 
     struct Session {
+        /// Whether batches are refused until the PONG to the PING that followed ERROR `store`, as a hub does (R5.5).
+        var refusesBatches = false
         var hello: Hello
         var credit: Credit
         var decoder: RecordDecoder
@@ -309,7 +313,9 @@ public actor FakeHub {
         case .ping(let body):
             pings += 1
             if behaviour.answers { send(.pong(body), to: peer) }
-        case .pong: pongs += 1
+        case .pong:
+            pongs += 1
+            sessions[peer]?.refusesBatches = false
         case .bye:
             byes += 1
             send(.bye(Bye()), to: peer)

@@ -215,6 +215,12 @@ struct BrokenPlugin: Sendable {
                 "                stored |= set(waiting)\n                waiting, look = [], time"
             )),
         BrokenPlugin(
+            "full-disk", "ERROR store is answered at once with the same batch",
+            (
+                "                waiting, look = [], time.monotonic() + body[\"after\"] / 1000",
+                "                waiting, look = [], 0"
+            )),
+        BrokenPlugin(
             "full-disk", "ERROR store is the end",
             (
                 "                waiting, look = [], time.monotonic() + body[\"after\"] / 1000",

@@ -40,7 +40,7 @@ import Testing
         """
     /// A publisher without a library, that has none of the faults.
     private static let publisher = """
-        import json, os, sys, zmq
+        import json, os, sys, time, zmq
         records = [json.loads(line) for line in sys.stdin]
         door = zmq.Context().socket(zmq.DEALER)
         door.connect(os.environ["HUB_DOOR"])
@@ -61,6 +61,8 @@ import Testing
             elif verb == b"ERROR" and body["code"] == "hello-first":
                 hello()
             elif verb == b"WELCOME" or verb == b"ERROR":
+                if verb == b"ERROR":
+                    time.sleep(body.get("after", 0) / 1000)
                 credit = body["credit"]["records"] if verb == b"WELCOME" else size
                 size = min(credit, len(records) - done, 50)
                 say(b"SAMPLES", {"batch": done + 1, "records": records[done:done + size]})
@@ -97,12 +99,23 @@ import Testing
         #expect(own.code == 0 && own.output.contains("held       all lines\n"), "\(own)")
     }
 
+    @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
+    func `R5.5 publish.py of Docs/Clients.md sends its batch again when the disk was full, not before after is over`()
+        async throws
+    {
+        let desk = try Desk("publish.py", try ReadmePrograms().text("publish.py"))
+        let script = try desk.folder.write("fail 3\nwait records 3\nexit 0\nexpect violations 0\n", to: "full.play")
+        let result = try await desk.play("--script", script, client: "publish.py")
+        #expect(result.code == 0 && result.output.contains("held       all lines\n"), "\(result)")
+    }
+
     /// What is changed in the good publisher, and the plays that find it.
     private static let faults: [(plays: Set<String>, old: String, new: String)] = [
         ([], "hello()\ncredit", "hello()\ncredit"),
         (["forgotten", "killed", "answer-lost"], #"        say(b"PING", {})"#, "        pass"),
         (["little-credit"], "min(credit, len(records) - done, 50)", "min(len(records) - done, 50)"),
         (["full-disk"], "else size", "else sys.exit(1)"),
+        (["full-disk"], #"time.sleep(body.get("after", 0) / 1000)"#, "pass"),
         (["refused"], #"body["code"] == "forbidden""#, #"body["code"] == "never""#),
         (
             ["answer-lost"], "records = [json.loads(line) for line in sys.stdin]",

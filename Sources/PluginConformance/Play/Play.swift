@@ -55,7 +55,7 @@ package struct Play: Sendable {
             "mute\nwait batches 1\nkill\nanswer\nback\nwait records records\nexit 0\nexpect records records\nexpect violations 0"
         ),
         Play(
-            "full-disk", .publisher, "Two batches find the disk full: they come again.",
+            "full-disk", .publisher, "Two batches find the disk full: they come again after `after`, and not before.",
             "fail 2\nwait records records\nexit 0\nexpect violations 0"),
         Play(
             "little-credit", .publisher, "It has credit for seven records, and sends no more than those at a time.",
