@@ -1,3 +1,5 @@
+import Foundation
+import HubProcess
 import JSON
 import Testing
 
@@ -55,6 +57,37 @@ import Testing
             channel.value["messages"]?.members?.map { "#/channels/\(channel.name)/messages/\($0.name)" } ?? []
         }
         #expect(used == Set(offered))
+    }
+
+    /// asyncapi3 models the specification, and refuses other members.
+    private static let judge = """
+        import json, sys, warnings
+        warnings.simplefilter("ignore")
+        sys.path.insert(0, sys.argv[1])
+        from asyncapi3 import AsyncAPI3
+        from pydantic import ValidationError
+        try:
+            AsyncAPI3.model_validate(json.load(sys.stdin))
+        except ValidationError as error:
+            for fault in error.errors():
+                print(".".join(map(str, fault["loc"])), fault["msg"], sep=": ")
+        """
+
+    @Test(.enabled(if: Need.asyncAPIJudge.isMet, "\(Need.asyncAPIJudge.reason)"))
+    func `the AsyncAPI document is valid to a program of others, which finds a fault in it`() async throws {
+        let text = try Documents.text("asyncapi.json")
+        let python = try Tool.python(with: "json")
+        let folder = try TemporaryFolder()
+        func faults(_ document: String) async throws -> String {
+            let file = try folder.write(document, to: "asyncapi.json")
+            let result = try await ChildProcess(
+                python, ["-c", Self.judge, Need.asyncAPIPackages], input: FileHandle(forReadingAtPath: file)
+            ).result()
+            return result.output + result.errors
+        }
+        #expect(try await faults(text) == "")
+        let broken = text.replacing(#""action": "send""#, with: #""action": "shout""#)
+        #expect(try await faults(broken).contains("action"))
     }
 
     @Test func `examples that are named after a vector are that vector`() throws {

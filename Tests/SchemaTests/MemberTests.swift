@@ -64,10 +64,10 @@ import Testing
         #expect(Set(ofHub.map { "hub/\($0).json" }) == names.filter { $0.hasPrefix("hub/") })
         let listed = try #require(try Documents.part("asyncapi.json#/components/messages")?.members).map(\.name)
         #expect(
-            Set(listed.filter { !$0.hasPrefix("feed.") })
+            Set(listed.filter { !$0.hasPrefix("feed-") })
                 == Set(
                     names.filter { $0.contains(/^(client|hub)\//) }.map {
-                        $0.replacing("/", with: ".").replacing(".json", with: "")
+                        $0.replacing("/", with: "-").replacing(".json", with: "")
                     }))
     }
 

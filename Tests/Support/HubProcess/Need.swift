@@ -155,6 +155,14 @@ public struct Need: Sendable {
     /// Where `.ci/setup test` puts them.
     public static let apiJudgePackages = pythonPackages + "-api"
 
+    /// A program of others that judges `Docs/asyncapi.json`: `.build/python-asyncapi`.
+    public static let asyncAPIJudge = Need(
+        "asyncapi3 is not installed: .ci/setup test needs the network once",
+        isMet: FileManager.default.fileExists(atPath: asyncAPIPackages + "/.whole"))
+
+    /// Where `.ci/setup test` puts it.
+    public static let asyncAPIPackages = pythonPackages + "-asyncapi"
+
     private static func mayMakeImmutable() -> Bool {
         let path = NSTemporaryDirectory() + "hub-immutable-" + UUID().uuidString
         defer { unlink(path) }
