@@ -38,7 +38,7 @@ struct Members {
         return nil
     }
 
-    private func named(_ value: JSONValue, _ name: StaticString) -> Bool {
+    func named(_ value: JSONValue, _ name: StaticString) -> Bool {
         let count = value.end - value.start - 2
         guard count == name.utf8CodeUnitCount else { return false }
         let start = value.start + 1

@@ -3,19 +3,10 @@ import Samples
 
 /// Numbers and units as apps write them.
 enum PhoneNumbers {
-    /// Spellings of units that the hub's grammar does not have.
-    private static let words: [String: String] = [
-        "bpm": "count/min", "spm": "count/min", "breaths/min": "count/min", "beats/min": "count/min",
-        "steps": "count", "mph": "mi/hr", "kmph": "km/hr", "km/h": "km/hr", "m/sec": "m/s", "MET": "kcal/kg·hr",
-        "METs": "kcal/kg·hr", "°C": "degC", "°F": "degF", "ml": "mL", "Ohm": "S^-1", "lbs": "lb",
-        "mmHg": "mmHg", "hours": "hr", "h": "hr", "minutes": "min", "kCal": "kcal", "fl oz": "fl_oz_us",
-    ]
-
-    /// A unit in the hub's grammar, or as it came where there is nothing to translate.
+    /// A unit in the hub's grammar, or as it came if it means none of the type's.
     static func unit(_ text: String, of type: TypeID? = nil) -> String {
-        if let word = words[text] { return word }
-        if text == "mmol/L", type == .bloodGlucose { return "mmol<180.15588000005408>/L" }
-        return text.hasPrefix("ml/") ? "mL/" + text.dropFirst(3) : text
+        guard let type = type.flatMap({ PhoneTypes.registry.type($0) }) else { return PhoneUnits.unit(text) }
+        return PhoneUnits.unit(text, of: type) ?? text
     }
 
     /// A number written as 0 to 100, as 0 to 1: the decimal point is moved, since 33.3/100 is another double than 0.333.
@@ -50,16 +41,6 @@ enum PhoneNumbers {
     private static func split(_ text: String) -> (mantissa: Substring, exponent: Int) {
         guard let place = text.firstIndex(of: "e") else { return (text[...], 0) }
         return (text[..<place], Int(text[text.index(after: place)...]) ?? 0)
-    }
-
-    /// A number that a shortcut wrote as a text: one kind of separator, and nothing else; `nil` where it is not plain what it is.
-    static func spoken(_ text: String) -> Double? {
-        let trimmed = text.drop { $0 == " " }
-        guard !trimmed.isEmpty, !(trimmed.contains(".") && trimmed.contains(",")),
-            trimmed.filter({ $0 == "," || $0 == "." }).count <= 1,
-            trimmed.utf8.allSatisfy({ $0 &- 0x30 <= 9 || $0 == 0x2C || $0 == 0x2E || $0 == 0x2D })
-        else { return nil }
-        return finite(String(trimmed).replacing(",", with: "."))
     }
 
     /// Whether the hub would take this number in this unit; what is wrong else.

@@ -54,6 +54,8 @@ public struct PhoneContext: Sendable {
     ///
     /// What began before may be stored under the one source that all of them were, and would come a second time.
     public var appsSince: Int64?
+    /// The users of openScale that the token has had until now, by their numbers.
+    public var scaleUsers: Set<String> = []
 
     public init(
         plugin: String, device: String, person: String? = nil, zone: String = "UTC", arrival: Int64,
@@ -124,9 +126,12 @@ public struct PhoneOmission: Hashable, Sendable {
     public var name: String?
     public var points: Int?
     public var why: String
+    /// Whether it is a member of items that are otherwise read, and not an item.
+    public var isMember: Bool
 
-    public init(_ place: PhonePlace, _ why: String, name: String? = nil, points: Int? = nil) {
+    public init(_ place: PhonePlace, _ why: String, name: String? = nil, points: Int? = nil, isMember: Bool = false) {
         (self.place, self.why, self.name, self.points) = (place.told, why.told, name?.told, points)
+        self.isMember = isMember
     }
 }
 
@@ -141,6 +146,8 @@ public struct PhoneBatch: Sendable {
     public var scaleSteps: [OpenScaleStep] = []
     /// How many items of the body were looked at.
     public var received = 0
+    /// Members that no reader takes; ``PhoneBody/next()`` moves them to ``ignored``.
+    var unread = UnreadMembers()
 
     public init() {}
 
@@ -167,6 +174,8 @@ public struct PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
         case json, form
         /// More items than one body may have.
         case size
+        /// Someone's token, and records of someone else.
+        case person
     }
 
     public var code: Code
@@ -225,6 +234,8 @@ public struct PhoneBody {
     public mutating func next() -> PhoneBatch? {
         guard var batch = steps.next() else { return nil }
         if makesRecords { batch.rejectUnfit() }
+        batch.ignored += batch.unread.omissions
+        batch.unread = UnreadMembers()
         return batch
     }
 

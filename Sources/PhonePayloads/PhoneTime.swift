@@ -5,6 +5,8 @@ enum PhoneTime {
     /// Reads `yyyy-MM-dd HH:mm:ss ±HHMM`, with milliseconds, on a twelve-hour clock (`h:mm:ss am`), or RFC 3339;
     /// digits of a second beyond the sixth are cut.
     ///
+    /// The halves of the day may be words of any language, before the time or behind it, and the digits those of any script.
+    ///
     /// `nil` where it is none of these, or there is no such day.
     static func read(_ text: String) -> Timestamp? {
         var copy = text
@@ -12,8 +14,50 @@ enum PhoneTime {
     }
 
     static func read(_ bytes: UnsafeRawBufferPointer) -> Timestamp? {
+        if let time = plain(bytes) { return time }
+        // As most phones print it, it is read by now.
+        guard bytes.count <= longest, var text = translated(String(decoding: bytes, as: UTF8.self)) else { return nil }
+        return text.withUTF8 { plain(UnsafeRawBufferPointer($0)) }
+    }
+
+    private static func plain(_ bytes: UnsafeRawBufferPointer) -> Timestamp? {
         var reader = Reader(bytes)
         return reader.read()
+    }
+
+    /// Bytes of a text at most: words for halves of the day have up to 60.
+    private static let longest = 160
+
+    /// The same with digits, spaces and half of the day as English has them; `nil` if it is no such text.
+    private static func translated(_ text: String) -> String? {
+        var scalars: [Unicode.Scalar] = []
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .format: continue
+            case .spaceSeparator: scalars.append(" ")
+            case .decimalNumber:
+                guard let digit = scalar.properties.numericValue.flatMap({ UInt8(exactly: $0) }) else { return nil }
+                scalars.append(Unicode.Scalar(0x30 + digit))
+            default: scalars.append(scalar == "\u{2212}" ? "-" : scalar)
+            }
+        }
+        let rest = scalars[...]
+        func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+        func string(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
+        // The offset, from the end.
+        let mark = rest.lastIndex { "+-Zz".unicodeScalars.contains($0) }
+        guard let mark, rest.count > 10, mark >= rest.startIndex + 10 else { return nil }
+        let (date, offset) = (rest.prefix(10), rest[mark...])
+        var middle = rest[(rest.startIndex + 10)..<mark]
+        if middle.first == "T", middle.dropFirst().first.map(isDigit) ?? false { middle.removeFirst() }
+        middle.trim { $0 == " " }
+        guard let first = middle.firstIndex(where: isDigit), let last = middle.lastIndex(where: isDigit) else { return nil }
+        let clock = middle[first...last]
+        guard clock.allSatisfy({ isDigit($0) || $0 == ":" || $0 == "." }) else { return nil }
+        let words = [middle[..<first], middle[(last + 1)...]].map(string).filter { $0.contains { $0 != " " } }
+        guard let word = words.first else { return "\(string(date)) \(string(clock)) \(string(offset))" }
+        guard words.count == 1, let isAfternoon = HalfDayWords.isAfternoon(word) else { return nil }
+        return "\(string(date)) \(string(clock)) \(isAfternoon ? "pm" : "am") \(string(offset))"
     }
 
     /// A local date and time without an offset, as `yyyy-MM-dd HH:mm:ss` or with a `T`: seconds since 1970 of a clock in UTC.
@@ -147,5 +191,13 @@ private struct Reader {
         guard let minutes = digits(2...2), hours <= 23, minutes <= 59 else { return nil }
         let offset = Int16(hours * 60 + minutes)
         return (isWest ? -offset : offset, ())
+    }
+}
+
+extension ArraySlice {
+    /// Without such elements at its ends.
+    fileprivate mutating func trim(_ isLeft: (Element) -> Bool) {
+        while let element = first, isLeft(element) { removeFirst() }
+        while let element = last, isLeft(element) { removeLast() }
     }
 }

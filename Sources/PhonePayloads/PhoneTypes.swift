@@ -15,6 +15,20 @@ public enum PhoneTypes {
         (try? registry.registering(type)) ?? registry
     }
 
+    /// The id of the type that a name was probably meant for: a misspelled one, a name of Health Auto Export, or a part of an id.
+    static func suggestion(for name: String) -> String? {
+        guard (3...TypeID.maximumLength).contains(name.utf8.count) else { return nil }
+        if let near = registry.suggestion(for: name) { return near.rawValue }
+        if let metric = HealthAutoExportMetric.named(name) { return metric.type.id.rawValue }
+        let word = name.lowercased()
+        let part = word.hasSuffix("s") && word.utf8.count > 3 ? String(word.dropLast()) : word
+        let ids = TypeRegistry.standard.all.map(\.id.rawValue).filter { $0.lowercased().contains(part) }
+        return ids.min { left, right in
+            let (first, second) = (left.lowercased().hasPrefix(part), right.lowercased().hasPrefix(part))
+            return first != second ? first : (left.utf8.count, left) < (right.utf8.count, right)
+        }
+    }
+
     private static let all: [(id: String, unit: String?)] =
         [
             "x.hae.sleepNight", "x.hae.symptom", "x.hae.cycle", "x.hae.ecgVoltages", "x.hae.unread", "x.hc.unread",

@@ -212,6 +212,27 @@ struct BrokerTests {
         }
     }
 
+    @Test func `A message of a person's topic that names someone else is refused, and one of a household's names a person`()
+        async throws
+    {
+        let broker = try await Broker()
+        let scene = try await Scene(settings: topics(broker, ["me=plain:phone:me", "house=plain:home", "scale=ble-scale-sync:bath:me"]))
+        try await scene.run { () async throws in
+            await connected(scene)
+            let ben = Array(#"{"weight":70,"start":"2026-02-10T06:31:02Z","subject":{"account":"ben"}}"#.utf8)
+            try await broker.publish("me", ben)
+            try await broker.publish("scale", Array(#"{"weight":70,"user_name":"ben"}"#.utf8))
+            for device in ["phone", "bath"] {
+                await scene.hub.wait {
+                    $0.events.contains { $0.device == device && $0.text?.contains("names someone else") == true }
+                }
+            }
+            try await broker.publish("house", ben)
+            await scene.hub.records(1)
+            #expect(await scene.hub.held.count == 1)
+        }
+    }
+
     @Test func `A plain record without a time is refused with its reason, one with a time comes however late`()
         async throws
     {

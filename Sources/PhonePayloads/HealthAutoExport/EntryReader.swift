@@ -18,6 +18,7 @@ struct EntryReader {
         guard value.kind == .object else { return batch.reject(at, "json", "an object is expected") }
         let members = Members(value, in: bytes)
         if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
+        batch.noteUnread(members, but: entry.names, in: "/data/\(entry.rawValue)", at: at)
         guard let start = members.text("start").flatMap(PhoneTime.read) else {
             return batch.reject(at, "time", "start is missing, or cannot be read")
         }
@@ -207,6 +208,44 @@ struct EntryReader {
                 .medicationDoseEvent, .other(text), key(start, "medication \(PhoneKeys.hash(text))"), start, end,
                 metadata),
             &batch)
+    }
+}
+
+extension HealthAutoExportSteps.Entry {
+    /// The members that an element may have, in all versions of the app; the series of a workout come as metrics, too.
+    fileprivate var names: [StaticString] {
+        switch self {
+        case .workouts:
+            [
+                "id", "name", "start", "end", "duration", "location", "isIndoor", "strokeStyle", "swolfScore", "salinity",
+                "metadata", "activeEnergyBurned", "totalEnergy", "intensity", "intesity", "distance", "speed", "avgSpeed",
+                "maxSpeed", "elevationUp", "elevationDown", "elevation", "temperature", "humidity", "lapLength",
+                "minHeartRate", "avgHeartRate", "maxHeartRate", "heartRate", "stepCadence", "swimCadence", "flightsClimbed",
+                "stepCount", "activeEnergy", "basalEnergy", "totalSwimmingStrokeCount", "walkingAndRunningDistance",
+                "cyclingDistance", "swimDistance", "swimStroke", "heartRateData", "heartRateRecovery", "route",
+            ]
+        case .symptoms: ["start", "end", "name", "severity", "userEntered", "source"]
+        case .cycleTracking: ["start", "end", "name", "value", "isCycleStart", "source"]
+        case .stateOfMind:
+            [
+                "id", "start", "end", "kind", "labels", "associations", "valence", "valenceClassification", "metadata",
+            ]
+        case .ecg:
+            [
+                "start", "end", "classification", "severity", "averageHeartRate", "numberOfVoltageMeasurements",
+                "samplingFrequency", "source", "voltageMeasurements",
+            ]
+        case .heartRateNotifications:
+            [
+                "start", "end", "heartNotification", "threshold", "threshhold", "heartRate", "heartRateData",
+                "heartRateVariation", "hrvData", "source",
+            ]
+        case .medications:
+            [
+                "start", "end", "displayText", "status", "form", "dosage", "scheduledDate", "nickname", "isArchived",
+                "codings",
+            ]
+        }
     }
 }
 

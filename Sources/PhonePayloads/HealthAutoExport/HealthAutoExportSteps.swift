@@ -100,6 +100,7 @@ extension PhoneBatch {
         ignored += other.ignored
         scaleSteps += other.scaleSteps
         received += other.received
+        unread.add(other.unread)
     }
 }
 

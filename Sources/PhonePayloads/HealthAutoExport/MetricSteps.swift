@@ -18,6 +18,7 @@ struct MetricSteps: PayloadSteps {
     private let context: PhoneContext
     private let type: HealthType
     private let unit: String
+    private static let names: [StaticString] = ["date", "qty", "source", "Min", "Avg", "Max"]
     private let grouping: Grouping
     private var points: [Point] = []
     private var sources: [MetricSource] = []
@@ -49,7 +50,16 @@ struct MetricSteps: PayloadSteps {
         guard let data = members["data"] else { return nil }
         guard data.kind == .array else { return batch.nothing(at, "json", "data is an array") }
         let units = members.text("units")
-        guard let metric = HealthAutoExportMetric.named(name) else {
+        let known = HealthAutoExportMetric.named(name)
+        let unit = known.flatMap { metric in
+            units.map { (text: PhoneNumbers.unit($0, of: metric.type.id), type: metric.type) }
+        }
+        if let fault = batch.noteUnread(
+            members, but: ["name", "units", "data"], in: "/data/metrics", unit: unit, at: at)
+        {
+            return batch.nothing(at, fault.code, fault.reason)
+        }
+        guard let metric = known else {
             Keeper(bytes, context, account: "hae", type: "x.hae.unread").keep(
                 name, data, at: at, "metric not known", more: units.map { [("units", $0)] } ?? [], &batch)
             return nil
@@ -85,6 +95,13 @@ struct MetricSteps: PayloadSteps {
                 continue
             }
             guard let date = members["date"], let time = PhoneTime.read(bytes.content(of: date)) else { continue }
+            let unread = found.noteUnread(
+                members, but: Self.names, in: "/data/metrics/\(place)/data", unit: (unit, type),
+                at: "/data/metrics/\(place)/data/\(index)")
+            if let unread {
+                found.reject(.point(metric: place, index), unread.code, unread.reason)
+                continue
+            }
             var point = Point(
                 index: Int32(index), source: 0, hasRange: false, time: time, value: 0, low: 0, high: 0)
             func number(_ name: StaticString) -> Double? {

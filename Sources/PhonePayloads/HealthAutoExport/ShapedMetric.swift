@@ -23,7 +23,28 @@ struct ShapedMetric {
         let start: String
     }
 
+    /// The members that a point may have.
+    private var names: [StaticString] {
+        switch metric.shape {
+        case .number, .standHour, .minutes: ["date", "qty", "source"]
+        case .meal: ["date", "qty", "source", "mealTime"]
+        case .insulin: ["date", "qty", "source", "reason"]
+        case .hygiene: ["date", "qty", "source", "value"]
+        case .pressure: ["date", "systolic", "diastolic", "source"]
+        case .counters: ["date", "qty", "source", "Unspecified", "Protection Used", "Protection Not Used"]
+        case .sleep: SleepReader.names
+        }
+    }
+
+    /// The unit of a point's numbers; `nil` for events.
+    private var unit: (text: String, type: HealthType)? {
+        let type = metric.shape == .pressure ? TypeRegistry.standard.type(.bloodPressureSystolic) : metric.type
+        guard let type, type.kind == .quantity else { return nil }
+        return (PhoneNumbers.unit(units ?? type.unit ?? "", of: type.id), type)
+    }
+
     func read(_ data: JSONValue, _ name: String, _ batch: inout PhoneBatch) {
+        let (names, unit) = (names, unit)
         var cursor = ArrayCursor(data, in: bytes)
         var drafts: [SampleDraft] = []
         while let element = cursor.next() {
@@ -36,6 +57,12 @@ struct ShapedMetric {
             }
             if let name = members.repeatedName {
                 batch.reject(at, "json", "member \(name.prefix(64)) twice")
+                continue
+            }
+            let unread = batch.noteUnread(
+                members, but: names, in: "/data/metrics/\(place)/data", unit: unit, at: "\(at)")
+            if let unread {
+                batch.reject(at, unread.code, unread.reason)
                 continue
             }
             if metric.shape == .sleep {
@@ -164,7 +191,7 @@ struct ShapedMetric {
             batch.reject(point.at, "value", "systolic and diastolic are numbers")
             return []
         }
-        let unit = PhoneNumbers.unit(units ?? "mmHg")
+        let unit = PhoneNumbers.unit(units ?? "mmHg", of: .bloodPressureSystolic)
         for (type, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
             guard let type = TypeRegistry.standard.type(type), let fault = PhoneNumbers.fault(value, unit, type) else {
                 continue
@@ -230,7 +257,8 @@ struct ShapedMetric {
             batch.reject(point.at, "value", "qty is a number")
             return nil
         }
-        guard let from = try? HealthUnit(PhoneNumbers.unit(unit)), let seconds = try? from.convert(count, to: .second)
+        let spelled = TypeRegistry.standard.type(.appleExerciseTime).flatMap { PhoneUnits.unit(unit, of: $0) }
+        guard let spelled, let from = try? HealthUnit(spelled), let seconds = try? from.convert(count, to: .second)
         else {
             batch.reject(point.at, "unit", "the length is a time, such as in min")
             return nil

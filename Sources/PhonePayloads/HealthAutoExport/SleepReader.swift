@@ -6,6 +6,12 @@ struct SleepReader {
     let context: PhoneContext
     let maker: SampleMaker
 
+    /// The members of a segment and of a night, in all versions of the app.
+    static let names: [StaticString] = [
+        "date", "startDate", "endDate", "value", "qty", "source", "sleepStart", "sleepEnd", "inBedStart", "inBedEnd",
+        "totalSleep", "asleep", "core", "deep", "rem", "awake", "inBed", "sleepSource", "inBedSource",
+    ]
+
     func read(_ members: Members, _ at: PhonePlace, _ batch: inout PhoneBatch) -> [SampleDraft] {
         if members["startDate"] != nil, members["endDate"] != nil { return segment(members, at, &batch) }
         if members["sleepStart"] != nil, members["sleepEnd"] != nil { return night(members, at, &batch) }

@@ -166,8 +166,9 @@ struct WorkoutReader {
         _ name: StaticString, _ type: TypeID?, _ statistic: WorkoutParts.Total.Statistic,
         _ quantity: (value: Double, unit: String)?, of what: String, fallback: HealthUnit?, _ batch: inout PhoneBatch
     ) {
-        guard let quantity else { return }
+        guard var quantity else { return }
         let known = type.flatMap { TypeRegistry.standard.type($0) }
+        if let known { quantity.unit = PhoneNumbers.unit(quantity.unit, of: known.id) }
         let unit = try? HealthUnit(quantity.unit)
         guard let unit, let wanted = known?.healthUnit ?? fallback, unit.isCompatible(with: wanted) else {
             return batch.ignore("\(entry.at)/\(name)", "\(quantity.unit.prefix(64)) is not a unit of \(what)")

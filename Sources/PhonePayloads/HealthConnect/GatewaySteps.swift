@@ -57,6 +57,7 @@ struct GatewaySteps: PayloadSteps {
         guard let start = (members.text("time") ?? members.text("startTime")).flatMap(PhoneTime.read) else {
             return batch.reject(at, "time", "time is missing, or no instant")
         }
+        noteUnread(members, at, &batch)
         let end = members["time"] == nil ? members.text("endTime").flatMap(PhoneTime.read) : nil
         guard end.map({ start.microseconds <= $0.microseconds }) ?? true else {
             return batch.reject(at, "time", "negative length")
@@ -71,6 +72,28 @@ struct GatewaySteps: PayloadSteps {
             end: end.map { shown($0, members, ["endZoneOffset", "startZoneOffset"]) }, metadata: metadata(own),
             origin: own?.text("dataOrigin") ?? "", id: id, version: version)
         read(members, element, item, &batch)
+    }
+
+    private func noteUnread(_ members: Members, _ at: String, _ batch: inout PhoneBatch) {
+        let own: [StaticString] =
+            switch record {
+            case "SleepSession": ["title", "notes", "stages"]
+            case "ExerciseSession": ["exerciseType", "title", "notes"]
+            case "BloodPressure": ["systolic", "diastolic"]
+            case "Nutrition": ["name"] + NutritionFields.recordNames
+            case "MenstruationFlow": ["flow"]
+            case "OvulationTest": ["result"]
+            case "CervicalMucus": ["appearance"]
+            case "HeartRate", "CyclingPedalingCadence", "StepsCadence", "Power", "Speed": ["samples"]
+            default: []
+            }
+        let path = HealthConnectType.byRecord[record]?.path.first
+        // An unknown record is kept with all of its members.
+        guard !own.isEmpty || path != nil || record == "MenstruationPeriod" else { return }
+        let common: [StaticString] = [
+            "time", "startTime", "endTime", "metadata", "zoneOffset", "startZoneOffset", "endZoneOffset", "recordType",
+        ]
+        batch.noteUnread(members, but: own + common, also: path, in: "/data", at: at)
     }
 
     /// On the clock of the place, where the app sends it.
@@ -94,6 +117,8 @@ struct GatewaySteps: PayloadSteps {
         switch record {
         case "SleepSession": sleep(members, item, &batch)
         case "ExerciseSession":
+            var item = item
+            for name in ["title", "notes"] as [StaticString] { item.metadata.add("\(name)", text: members.text(name)) }
             item.workout(members.number("exerciseType").flatMap { Int(exactly: $0) }, WorkoutFigures(), &batch)
         case "BloodPressure":
             item.pressure(

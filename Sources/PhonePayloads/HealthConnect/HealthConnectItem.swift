@@ -268,6 +268,9 @@ enum NutritionFields {
         ("dietary_fiber_grams", "dietaryFiber", .dietaryFiber, "g", "fiber"),
     ]
 
+    static let webhookNames = fields.map(\.webhook)
+    static let recordNames = fields.map(\.record)
+
     static func webhook(_ members: Members) -> [Field] {
         fields.compactMap { field in
             members.number(field.webhook).map { Field(type: field.2, value: $0, unit: field.3, short: field.4) }

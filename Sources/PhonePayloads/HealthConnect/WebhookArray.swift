@@ -65,6 +65,8 @@ struct WebhookArray {
         let members = Members(element, in: bytes)
         if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
         if case .sleep = kind {
+            batch.noteUnread(
+                members, but: kind.names + ["start_time", "end_time", "metadata"], in: "/\(name)", at: at)
             return SleepSession(array: self, at: at).read(members, &batch)
         }
         let times: (start: Timestamp, end: Timestamp?)
@@ -72,8 +74,17 @@ struct WebhookArray {
         case .failure(let fault): return batch.reject(at, "time", fault.reason)
         case .success(let found): times = found
         }
-        guard (times.end ?? times.start).microseconds <= made else {
+        guard (times.end ?? times.start).microseconds <= made || isUnderWay(times, members) else {
             return batch.reject(at, "time", "ends after the payload was made: a projection")
+        }
+        var (known, member, unit) = (kind.names, nil as String?, nil as (text: String, type: HealthType)?)
+        if case .number(let type) = kind {
+            member = type.member
+            unit = type.registered.map { (type.unit, $0) }
+        }
+        known += ["start_time", "end_time", "time", "metadata"]
+        if let fault = batch.noteUnread(members, but: known, also: member, in: "/\(name)", unit: unit, at: at) {
+            return batch.reject(at, fault.code, fault.reason)
         }
         let item = HealthConnectItem(
             maker: maker, at: at, start: times.start, end: times.end, metadata: metadata(members),
@@ -92,6 +103,17 @@ struct WebhookArray {
         case .intercourse: item.intercourse(members.number("protection_used"), &batch)
         case .sleep: break
         }
+    }
+
+    /// Whether it is a sum that an app has begun and goes on with: Samsung Health writes one record of each day, which grows until
+    /// midnight, and each post brings its next version.
+    ///
+    /// The whole energy of a day is a projection until it is over.
+    private func isUnderWay(_ times: (start: Timestamp, end: Timestamp?), _ members: Members) -> Bool {
+        guard case .number(let type) = kind, type.isInterval, type.registered?.aggregation == .cumulative,
+            type.type != "hc.totalCaloriesBurned", !origin(members).isEmpty, let end = times.end
+        else { return false }
+        return times.start.microseconds <= made && end.microseconds - times.start.microseconds <= 25 * 3_600_000_000
     }
 
     struct TimeFault: Error { let reason: String }
@@ -179,11 +201,35 @@ struct WebhookArray {
 
     private func exercise(_ members: Members, _ item: HealthConnectItem, _ batch: inout PhoneBatch) {
         let type = members.text("type").flatMap { Int($0) } ?? members.number("type").flatMap { Int(exactly: $0) }
+        var item = item
+        for name in ["title", "notes"] as [StaticString] { item.metadata.add("\(name)", text: members.text(name)) }
         item.workout(
             type,
             WorkoutFigures(
                 distance: members.number("distance_meters"), steps: members.number("steps"),
                 meanCadence: members.number("avg_cadence_spm"), highestCadence: members.number("max_cadence_spm"),
                 stride: members.number("stride_length_m")), &batch)
+    }
+}
+
+extension WebhookArray.Kind {
+    /// The members that an element may have beside its times and its metadata.
+    fileprivate var names: [StaticString] {
+        switch self {
+        case .number: ["avg", "min", "max"]
+        case .sleep: ["session_end_time", "duration_seconds", "sleep_updated_at", "stages"]
+        case .exercise:
+            [
+                "type", "title", "notes", "duration_seconds", "distance_meters", "steps", "avg_cadence_spm", "max_cadence_spm",
+                "stride_length_m",
+            ]
+        case .pressure: ["systolic", "diastolic"]
+        case .nutrition: ["name"] + NutritionFields.webhookNames
+        case .flow: ["flow"]
+        case .ovulation: ["result"]
+        case .mucus: ["appearance"]
+        case .intercourse: ["protection_used"]
+        case .period, .spotting: []
+        }
     }
 }

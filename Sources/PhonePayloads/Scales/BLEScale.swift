@@ -21,12 +21,26 @@ struct BLEReading {
         ("physiqueRating", "computed"),
     ]
 
+    private static let names: [StaticString] = [
+        "weight", "timestamp", "user", "user_name", "user_slug",
+    ] + optional.map(\.0) + computed.map(\.0)
+
+    /// Refuses the reading of a person's token that says that it is someone else's.
+    func checkPerson(_ user: String?, _ at: String) throws(PhoneError) {
+        guard let person = context.person, let user, !user.isEmpty, user.lowercased() != person.lowercased() else { return }
+        throw PersonStatement.otherPerson(at, person, context)
+    }
+
     /// - Parameter base: the key, before the type.
     func read(
         _ members: Members, _ time: Timestamp, base: String, user: String?, _ at: String, _ batch: inout PhoneBatch
     ) {
         batch.received += 1
         if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
+        let kilograms = TypeRegistry.standard.type(.weight).map { (text: "kg", type: $0) }
+        if let fault = batch.noteUnread(members, but: Self.names, in: "", unit: kilograms, at: at) {
+            return batch.reject(at, fault.code, fault.reason)
+        }
         guard let weight = members.number("weight") else {
             return batch.reject("\(at)/weight", "value", "weight is a number")
         }
@@ -42,10 +56,17 @@ struct BLEReading {
                 Sample(
                     source: context.source("ble-scale-sync"), key: key, type: id,
                     value: .quantity(value, unit: unit), start: time,
-                    subject: user.map(Subject.name) ?? context.subject,
+                    subject: context.subject ?? user.map(Subject.name),
                     group: base))
         }
         add("weight", weight, "kg")
+        if !context.takesComputed {
+            for (name, _, _) in Self.optional where members[name] != nil {
+                batch.unread.note(
+                    "\(name)", in: "", "may be computed from a profile: computed = true takes it, if impedance was measured",
+                    at: "\(at)/\(name)")
+            }
+        }
         // Without an impedance everything else is made from height, age and sex.
         if context.takesComputed, let impedance = members.number("impedance"), impedance > 0 {
             for (name, type, unit) in Self.optional {
@@ -73,6 +94,7 @@ struct BLEScaleSteps: PayloadSteps {
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         guard root.kind == .object else { throw PhoneError(.form, "the body is an object with weight") }
         (members, self.context) = (Members(root, in: bytes), context)
+        try BLEReading(context: context).checkPerson(members.text("user_name"), "/user_name")
     }
 
     mutating func next() -> PhoneBatch? {
@@ -101,6 +123,7 @@ struct BLEScaleLines: PayloadSteps {
     init(_ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         try BodyBounds.checkLines(bytes)
         (self.bytes, self.context) = (bytes, context)
+        try checkPersons()
     }
 
     mutating func next() -> PhoneBatch? {
@@ -115,17 +138,34 @@ struct BLEScaleLines: PayloadSteps {
         return batch
     }
 
+    /// Of a person's token every line is to be theirs, before any is taken.
+    private func checkPersons() throws(PhoneError) {
+        guard context.person != nil else { return }
+        var (start, line) = (0, 0)
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+            if let value = Self.object(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) {
+                let members = Members(value, in: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                try BLEReading(context: context).checkPerson(members.text("user"), "/\(line)/user")
+            }
+            (start, line) = (end + 1, line + 1)
+        }
+    }
+
+    private static func object(_ text: UnsafeRawBufferPointer) -> JSONValue? {
+        guard text.count <= mostOfLine, var scanner = try? JSONScanner(text) else { return nil }
+        scanner.skipSpace()
+        guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.kind == .object else { return nil }
+        return value
+    }
+
     private func read(_ text: UnsafeRawBufferPointer, _ at: String, _ batch: inout PhoneBatch) {
         guard text.contains(where: { $0 > 0x20 }) else { return }
         guard text.count <= Self.mostOfLine else {
             batch.received += 1
             return batch.reject(at, "size", "a line has at most \(Self.mostOfLine) bytes")
         }
-        guard var scanner = try? JSONScanner(text) else { return batch.bad(at) }
-        scanner.skipSpace()
-        guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.kind == .object else {
-            return batch.bad(at)
-        }
+        guard let value = Self.object(text) else { return batch.bad(at) }
         let members = Members(value, in: text)
         guard let time = members.text("timestamp").flatMap(PhoneTime.read) else {
             batch.received += 1

@@ -26,6 +26,9 @@ public struct OpenScaleLedger: Sendable, Hashable {
         }.joined()
     }
 
+    /// The users that there are, by their numbers.
+    public var userNumbers: Set<String> { Set(users.keys) }
+
     /// How many measurements are known.
     public var count: Int { users.reduce(0) { $0 + $1.value.count } }
 

@@ -63,10 +63,12 @@ struct OpenScaleSteps: PayloadSteps {
                 batch.reject("", "time", "date is missing, or no instant")
                 break
             }
+            guard reader.isOwner(reader.user(root), "", &batch) else { break }
             batch.scaleSteps.append(
                 .deleted(user: reader.user(root), time: OpenScaleReader.key(time)))
         case "clear":
             batch.received = 1
+            guard reader.isOwner(reader.user(root), "", &batch) else { break }
             batch.scaleSteps.append(.cleared(user: reader.user(root)))
         case "test": break
         default: batch.ignore("", "event not known", name: String(event.prefix(256)))
@@ -79,7 +81,7 @@ struct OpenScaleSteps: PayloadSteps {
 /// A measurement of openScale.
 struct OpenScaleReader {
     let bytes: UnsafeRawBufferPointer
-    let context: PhoneContext
+    var context: PhoneContext
 
     private enum Field {
         case known(TypeID), percent(String), own(String, unit: String), mass(TypeID)
@@ -98,6 +100,10 @@ struct OpenScaleReader {
         "caliper_1": .own("caliper1", unit: "m"), "caliper_2": .own("caliper2", unit: "m"),
         "caliper_3": .own("caliper3", unit: "m"), "caliper": .own("caliper", unit: "%"),
         "tdee": .own("totalDailyEnergyExpenditure", unit: "kcal/d"),
+    ]
+
+    private static let names: [StaticString] = [
+        "event", "id", "userId", "username", "date", "weight", "body_fat", "fat", "water", "muscle", "values",
     ]
 
     /// Types that the app alone has, with their units.
@@ -130,18 +136,40 @@ struct OpenScaleReader {
         members.digits("userId").flatMap { Int($0) }.flatMap { (0...1_000_000).contains($0) ? String($0) : nil }
     }
 
-    func read(_ members: Members, _ at: String, _ batch: inout PhoneBatch) {
+    /// Whether a user of the app is the person whose token it is: the first user of a token is, and no other.
+    ///
+    /// A token without a person is of all users; there the number is the slot.
+    mutating func isOwner(_ user: String?, _ at: String, _ batch: inout PhoneBatch) -> Bool {
+        guard let person = context.person, let user else { return true }
+        if context.scaleUsers.isEmpty { context.scaleUsers = [user] }
+        guard context.scaleUsers != [user] else { return true }
+        batch.reject(
+            at, "person",
+            "the token \(context.device) is of \(person), and of user \(context.scaleUsers.sorted().joined(separator: " or ")) of "
+                + "openScale: for user \(user) make a token without a person, and give the persons slots in hub.conf")
+        return false
+    }
+
+    mutating func read(_ members: Members, _ at: String, _ batch: inout PhoneBatch) {
         if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
         guard let time = members.text("date").flatMap(PhoneTime.read) else {
             return batch.reject("\(at)/date", "time", "date is missing, or no instant")
         }
         guard let user = user(members) else { return batch.reject(at, "value", "userId is a number") }
+        guard isOwner(user, at, &batch) else { return }
+        let weight = TypeRegistry.standard.type(.weight).map { (text: "kg", type: $0) }
+        if let fault = batch.noteUnread(members, but: Self.names, in: "/measurements", unit: weight, at: at) {
+            return batch.reject(at, fault.code, fault.reason)
+        }
         var values: [OpenScaleValue] = []
         if let list = members["values"], list.kind == .array {
             var cursor = ArrayCursor(list, in: bytes)
             while let element = cursor.next() {
                 let place = "\(at)/values/\(cursor.count - 1)"
-                values.append(OpenScaleValue(Members(element, in: bytes), place))
+                let value = Members(element, in: bytes)
+                batch.noteUnread(
+                    value, but: ["key", "name", "unit", "isDerived", "value", "text", "typeId"], in: "/values", at: place)
+                values.append(OpenScaleValue(value, place))
             }
         } else {
             values = OpenScaleValue.flat(members, at)
@@ -182,7 +210,7 @@ struct OpenScaleReader {
             samples.append(
                 Sample(
                     source: context.source("openscale"), key: key, type: type, value: .quantity(number, unit: unit),
-                    start: time, subject: Int(user).map(Subject.slot), group: group,
+                    start: time, subject: context.subject ?? Int(user).map(Subject.slot), group: group,
                     metadata: samples.isEmpty ? beside : nil))
         }
         guard !samples.isEmpty else { return batch.reject(at, "value", "the measurement has no value that is stored") }
@@ -279,7 +307,7 @@ struct OpenScaleValue {
 
 /// The retained list of all weighings of a user that openScale-sync publishes by MQTT.
 struct OpenScaleHistory: PayloadSteps {
-    private let reader: OpenScaleReader
+    private var reader: OpenScaleReader
     private let user: String
     private let fields: [String]
     /// Of each field.
@@ -314,6 +342,11 @@ struct OpenScaleHistory: PayloadSteps {
     mutating func next() -> PhoneBatch? {
         guard !isOver else { return nil }
         var batch = PhoneBatch()
+        guard reader.isOwner(user, "", &batch) else {
+            isOver = true
+            batch.received = 1
+            return batch
+        }
         while batch.size < PhoneBody.batchRecords {
             guard let row = cursor.next() else {
                 isOver = true

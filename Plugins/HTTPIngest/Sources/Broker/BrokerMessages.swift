@@ -37,6 +37,11 @@ struct BrokerMessages: Sendable {
         }
     }
 
+    private static func refusal(_ error: PhoneError, _ topic: BrokerSettings.Topic) -> String {
+        error.code == .person
+            ? "a message is refused: \(error)" : "a message is not in the form of \(topic.format): \(error)"
+    }
+
     private func take(
         _ message: MQTTClient.Message, _ format: PhoneFormat, _ topic: BrokerSettings.Topic
     ) async -> Bool {
@@ -58,8 +63,7 @@ struct BrokerMessages: Sendable {
             await intake.complaints.tell(report, of: topic.token.name)
             return true
         } catch Intake.Failure.refused(let error) {
-            await intake.complaints.tell(
-                "a message is not in the form of \(topic.format): \(error)", of: topic.token.name)
+            await intake.complaints.tell(Self.refusal(error, topic), of: topic.token.name)
             return true
         } catch {
             // Stopping, or the disk takes nothing: the broker has it still.
@@ -87,8 +91,7 @@ struct BrokerMessages: Sendable {
                 "a reading", metadata: ["token": "\(topic.token.name)", "rejected": "\(report.rejections)"])
             await intake.complaints.tell(report, of: topic.token.name)
         } catch Intake.Failure.refused(let error) {
-            await intake.complaints.tell(
-                "a message is not in the form of \(topic.format): \(error)", of: topic.token.name)
+            await intake.complaints.tell(Self.refusal(error, topic), of: topic.token.name)
         } catch {
             hub.logger.error("a reading is lost", metadata: ["error": "\(error)"])
             await intake.complaints.tell("a reading is lost, since it could not be kept", of: topic.token.name)

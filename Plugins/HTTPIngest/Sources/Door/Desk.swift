@@ -179,14 +179,13 @@ struct Desk: HTTPResponder {
                     "retracted": "\(report.retracted)", "rejected": "\(report.rejections)",
                 ])
             await intake.complaints.tell(report, of: post.token.name)
-            // A line of a script or a shortcut: its sender looks at the status alone.
-            let isInVain = post.format == .plain && report.rejections > 0 && report.stored + report.duplicate == 0
-            if isInVain { return .json(report.json, .unprocessableContent) }
+            // The app or the script looks at the status alone.
+            if report.isInVain(post.format) { return .json(report.json, .unprocessableContent) }
             if case .healthConnectGateway = post.format { return .json(["success": true, "report": report.json]) }
             return .json(report.json)
         } catch Intake.Failure.refused(let error) {
             await intake.complaints.tell(error.description, of: post.token.name)
-            return .error(error.code == .size ? .contentTooLarge : .badRequest, error.description)
+            return .refused(error)
         } catch Intake.Failure.revoked {
             return Self.unauthorized(place.refusal)
         } catch let error as GiveError {
@@ -212,7 +211,7 @@ struct Desk: HTTPResponder {
             return busy(
                 "\(why); the post is kept on disk, and stored when the hub is there: it need not be sent again")
         } catch Intake.Failure.refused(let error) {
-            return .error(error.code == .size ? .contentTooLarge : .badRequest, error.description)
+            return .refused(error)
         } catch {
             hub.logger.error("a post could not be kept", metadata: ["error": "\(error)"])
             return busy("\(why), and the post could not be kept; send the same again later")

@@ -34,6 +34,15 @@ struct IngestAnswer: Sendable {
         return answer
     }
 
+    /// A body of which nothing was taken.
+    static func refused(_ error: PhoneError) -> IngestAnswer {
+        switch error.code {
+        case .size: .error(.contentTooLarge, error.description)
+        case .person: .error(.forbidden, error.description)
+        case .json, .form: .error(.badRequest, error.description)
+        }
+    }
+
     /// For the library; without a body to a question for the head alone.
     func response(hasBody: Bool) -> Response {
         var headers = HTTPFields()
@@ -61,6 +70,8 @@ struct IngestReport: Sendable {
     private(set) var ignored: [PhoneOmission] = []
     private(set) var more = 0
     private(set) var rejections = 0
+    /// Whether an item was left out on purpose; a member of an item is none.
+    private var omitsItems = false
 
     /// What the reader says of a piece.
     mutating func note(_ piece: PhoneBatch) {
@@ -74,7 +85,20 @@ struct IngestReport: Sendable {
         if rejected.count < Self.most { rejected.append(rejection) } else { more += 1 }
     }
 
+    /// Whether all of the post was rejected, and the status is to say so.
+    ///
+    /// HCGateway ends its run at an error, and openScale-sync repeats the post for ever: they get none.
+    func isInVain(_ format: PhoneFormat) -> Bool {
+        guard rejections > 0, stored + duplicate + retracted == 0 else { return false }
+        switch format {
+        case .plain: return true
+        case .healthAutoExport, .healthConnectWebhook: return !omitsItems
+        case .healthConnectGateway, .openScale, .openScaleHistory, .bleScaleSync, .bleScaleLines: return false
+        }
+    }
+
     mutating func add(_ omission: PhoneOmission) {
+        if omission.isItem { omitsItems = true }
         if ignored.count < Self.most { ignored.append(omission) } else { more += 1 }
     }
 
@@ -100,4 +124,15 @@ struct IngestReport: Sendable {
 
 extension HTTPField.Name {
     static let xContentTypeOptions = HTTPField.Name("X-Content-Type-Options")!
+}
+
+extension PhoneOmission {
+    /// Whether it is a whole item of the body, such as `/steps/3`, and not a part of one.
+    fileprivate var isItem: Bool {
+        guard !isMember else { return false }
+        switch place {
+        case .point: return true
+        case .pointer(let text): return text.split(separator: "/").last.map { Int($0) != nil } ?? true
+        }
+    }
 }

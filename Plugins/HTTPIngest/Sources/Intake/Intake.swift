@@ -74,6 +74,7 @@ struct Intake: Sendable {
         (context.takesComputed, context.isFresh) = (settings.takesComputed, post.isFresh)
         switch post.format {
         case .healthConnectWebhook, .healthConnectGateway: context.appsSince = try await memory.appsSince
+        case .openScale, .openScaleHistory: context.scaleUsers = try await memory.ledger(of: post.token).userNumbers
         default: break
         }
         return context

@@ -1,0 +1,311 @@
+import JSON
+import Samples
+
+/// A plain record, and what it means.
+struct PlainRecord {
+    private var members: [JSONTree.Member]
+    /// Its members that are neither a record's nor say its unit.
+    private(set) var unread: [String] = []
+
+    /// - Parameter shared: what stands beside the list that it is in, and holds for it if it says nothing else.
+    init(_ tree: JSONTree, _ shared: [JSONTree.Member] = []) {
+        members = tree.members ?? []
+        let statesUnit = members.contains { UnitStatement.isName($0.name) }
+        let isTimed = self["start"] != nil || self["dates"] != nil
+        members += shared.filter { member in
+            if UnitStatement.isName(member.name) { return !statesUnit }
+            if Self.isTimeName(member.name) { return !isTimed }
+            return Self.isShared(member.name) && self[member.name] == nil
+        }
+        unread = members.filter { $0.value != .null }.map(\.name).filter { name in
+            !Self.names.contains(name) && !Self.further.contains(name) && !UnitStatement.isName(name) && !PersonStatement.names.contains(name)
+                && !(self["type"] == nil && PhoneTypes.registry.resolve(name) != nil)
+        }
+    }
+
+    /// Whether a member that stands beside a list of records holds for each of them.
+    static func isShared(_ name: String) -> Bool {
+        UnitStatement.isName(name) || isTimeName(name)
+            || (["type", "end", "zone", "metadata"] + PersonStatement.names).contains(name)
+    }
+
+    private subscript(_ name: String) -> JSONTree? { members.first { $0.name == name }?.value }
+
+    private mutating func set(_ name: String, _ value: JSONTree?) {
+        members.removeAll { $0.name == name }
+        if let value { members.append(.init(name, value)) }
+    }
+
+    // MARK: - Lists side by side
+
+    var isTable: Bool { self["dates"] != nil && self["values"] != nil }
+
+    var columns: (dates: [JSONTree], values: [JSONTree]) {
+        func list(_ name: String) -> [JSONTree] { self[name].map { $0.list ?? [$0] } ?? [] }
+        return (list("dates"), list("values"))
+    }
+
+    func row(_ date: JSONTree, _ value: JSONTree) -> PlainRecord {
+        var row = self
+        row.set("dates", nil)
+        row.set("values", nil)
+        row.set("start", date)
+        row.set("value", value)
+        return row
+    }
+
+    // MARK: - As the protocol has it
+
+    func canonical(_ context: PhoneContext) throws(ItemFault) -> PlainDraft {
+        var record = self
+        try record.nameType()
+        record.set("source", .members(["device": .text(context.device), "account": "plain"]))
+        if record["kind"]?.text == "day" {
+            throw ItemFault(code: "kind", reason: "kind: values of days come from plugins that compute them")
+        }
+        if record["kind"]?.text == "retraction" { return PlainDraft(record: record, base: nil) }
+        try record.checkType()
+        try record.flatten()
+        try record.readUnit()
+        try record.readValue()
+        try record.readTimes(context)
+        var base: String?
+        if record["key"] == nil, let start = record["start"]?.text.flatMap({ try? Timestamp(parsing: $0) }) {
+            let key = "\(PhoneTime.key(start.microseconds, keepsMilliseconds: true)) \(record["type"]?.text ?? "")"
+            record.setKey(key)
+            base = key
+        }
+        try record.namePerson(context)
+        return PlainDraft(record: record, base: base)
+    }
+
+    var json: String { JSONTree.object(members).json }
+
+    mutating func setKey(_ key: String) { set("key", .text(key)) }
+
+    /// What it says beside its key, in one order and with numbers in one form.
+    var content: String {
+        let rest = members.filter { !["key", "source", "start", "type", "zone"].contains($0.name) }
+            .map { member -> JSONTree.Member in
+                guard case .number(let digits) = member.value, let number = Double(digits), number.isFinite else {
+                    return member
+                }
+                return .init(member.name, .number(NumberWriter.text(number)))
+            }
+        return JSONTree.object(rest).sorted.json
+    }
+
+    /// `{"weight":80.4}` is of the type that the member names; a name that is another's becomes the id.
+    private mutating func nameType() throws(ItemFault) {
+        if self["type"] == nil {
+            let known = members.filter { PhoneTypes.registry.resolve($0.name) != nil }
+            guard known.count == 1 else {
+                guard self["kind"]?.text != "retraction" else { return }
+                throw ItemFault(
+                    code: "type",
+                    reason: known.isEmpty
+                        ? "type is missing, and no member is called as a type\(unknownMember.map { "; \($0)" } ?? "")"
+                        : "two members are called as types: send each as a record of its own, in records")
+            }
+            set("type", .text(known[0].name))
+            set("value", known[0].value)
+            set(known[0].name, nil)
+        }
+        guard let name = self["type"]?.text, let type = PhoneTypes.registry.resolve(name) else { return }
+        set("type", .text(type.id.rawValue))
+    }
+
+    /// Names that a record has; what is called otherwise is kept beside it.
+    private static let names = [
+        "type", "value", "unit", "start", "end", "zone", "records", "dates", "values", "key", "kind", "subject",
+        "group", "metadata", "note",
+    ]
+    /// Further members of the protocol's samples (Protocol §6.1).
+    private static let further = ["raw", "provenance", "sourceVersion", "origin", "extra", "reason", "workout", "route", "summary"]
+
+    /// The first member that is neither a record's nor a type, and what it was meant to be where that is near.
+    private var unknownMember: String? {
+        guard let name = members.lazy.map(\.name).first(where: { !Self.names.contains($0) && $0 != "source" }) else {
+            return nil
+        }
+        let meant = EditDistance.nearest(to: name, among: Self.names)?.name ?? PhoneTypes.suggestion(for: name)
+        return "\(name.prefix(64)) is neither a type nor a member of a record"
+            + (meant.map { "; did you mean \($0)?" } ?? "")
+    }
+
+    /// Refuses a type that is not known before anything else, with what it was probably meant to be.
+    private func checkType() throws(ItemFault) {
+        guard let name = self["type"]?.text, type == nil, SampleKind(healthKitIdentifier: name) == nil else { return }
+        throw ItemFault(
+            code: "type",
+            reason: "type: there is no type \"\(name.prefix(64))\""
+                + (PhoneTypes.suggestion(for: name).map { "; did you mean \($0)?" } ?? "; Docs/Samples.md has those that there are"))
+    }
+
+    private var type: HealthType? { self["type"]?.text.flatMap { PhoneTypes.registry.resolve($0) } }
+
+    // MARK: - Persons
+
+    /// Of a person's token it is theirs, whatever it says: what names someone else was refused before. Others may name a person.
+    private mutating func namePerson(_ context: PhoneContext) throws(ItemFault) {
+        let said = PersonStatement.names.first { $0 != "subject" && self[$0] != nil }
+        if let person = context.person {
+            for name in PersonStatement.names { set(name, nil) }
+            return set("subject", .members(["account": .text(person)]))
+        }
+        guard let said else { return }
+        guard self["subject"] == nil, let name = self[said]?.text else {
+            throw ItemFault(code: "person", reason: "\(said): expected the name of a person, and no subject beside it")
+        }
+        set(said, nil)
+        set("subject", .members(["account": .text(name)]))
+    }
+
+    // MARK: - Values
+
+    /// `{"weight":{"value":177.2,"unit":"lb"}}` is a value and its unit.
+    private mutating func flatten() throws(ItemFault) {
+        guard let type, type.kind == .quantity, case .object(let inner)? = self["value"] else { return }
+        let numbers = inner.filter { ["value", "qty", "quantity", "amount"].contains($0.name.lowercased()) }
+        let units = inner.filter { UnitStatement.isName($0.name) }
+        guard numbers.count == 1, numbers.count + units.count == inner.count else {
+            throw ItemFault(code: "value", reason: "value: expected a number, or an object of a value and its unit")
+        }
+        set("value", numbers[0].value)
+        members += units
+    }
+
+    /// Finds the unit, whatever the member is called that states it, and puts it where the hub reads it.
+    private mutating func readUnit() throws(ItemFault) {
+        guard let type else { return }
+        var found: (name: String, unit: String)?
+        for member in members where !Self.names.contains(member.name) || member.name == "unit" {
+            guard concernsValue(member.name, type) else { continue }
+            let text = member.value.text
+            if text == "percent" || text == "pct", UnitStatement.isName(member.name), type.unit == "%" {
+                found = try agreed(found, (member.name, "percent"), type)
+                continue
+            }
+            switch UnitStatement(member.name, text, of: type) {
+            case nil: continue
+            case .unknown? where type.kind != .quantity && member.name == "unit": return
+            case .unknown?:
+                if member.value == .null { continue }
+                throw ItemFault(
+                    code: "unit",
+                    reason: "\(member.name.prefix(64)): \(text.map { "\"\($0.prefix(64))\"" } ?? "this") is no unit of "
+                        + "\(type.id); expected \(type.unit ?? "none")")
+            case .unit(let unit)?: found = try agreed(found, (member.name, unit), type)
+            }
+        }
+        let read = members.map(\.name).filter { UnitStatement.isName($0) && concernsValue($0, type) }
+        members.removeAll { read.contains($0.name) && $0.name != "unit" }
+        if let found { set("unit", .text(found.unit)) }
+    }
+
+    /// Whether the member states the unit of the record's own value, as far as its name says.
+    private func concernsValue(_ name: String, _ type: HealthType) -> Bool {
+        guard UnitStatement.isName(name) else { return true }
+        let subject = UnitStatement.subject(of: name)
+        guard !subject.isEmpty, let other = PhoneTypes.registry.resolve(subject) else {
+            // The unit of another member, which is not read.
+            return !unread.contains { PhoneKeys.folded($0) == subject }
+        }
+        return other.id == type.id
+    }
+
+    private func agreed(
+        _ found: (name: String, unit: String)?, _ next: (name: String, unit: String), _ type: HealthType
+    ) throws(ItemFault) -> (name: String, unit: String) {
+        guard let found else { return next }
+        guard UnitStatement.areSame(found.unit, next.unit, of: type) else {
+            throw ItemFault(
+                code: "unit", reason: "\(found.name.prefix(64)) and \(next.name.prefix(64)) state different units")
+        }
+        return found
+    }
+
+    private mutating func readValue() throws(ItemFault) {
+        guard let type, type.kind == .quantity else { return }
+        let stated = self["unit"]?.text
+        let isPercent = stated == "percent"
+        if case .text(let text)? = self["value"] {
+            switch SpokenNumber(text).digits(text, unit: isPercent ? "%" : stated ?? type.unit ?? "", of: type) {
+            case .success(let digits): set("value", .number(digits))
+            case .failure(let fault): throw ItemFault(code: "value", reason: fault.reason)
+            }
+        }
+        guard let stated else {
+            if self["unit"] == nil { set("unit", type.unit.map(JSONTree.text)) }
+            return
+        }
+        guard isPercent else { return set("unit", .text(stated)) }
+        guard case .number(let digits)? = self["value"], let fraction = PhoneNumbers.hundredth(digits) else { return }
+        set("value", .number(NumberWriter.text(fraction)))
+        set("unit", "%")
+    }
+
+    private mutating func readTimes(_ context: PhoneContext) throws(ItemFault) {
+        guard self["start"] != nil else {
+            guard self["end"] == nil else { throw ItemFault(code: "time", reason: "end without start") }
+            if let name = misnamedTime {
+                throw ItemFault(
+                    code: "time",
+                    reason: "\(name): a record has no such member; the time of a record is its member start")
+            }
+            guard context.isFresh else {
+                throw ItemFault(
+                    code: "time", reason: "start is missing, and the broker says not how long it has kept it")
+            }
+            set("start", .text(Timestamp(microseconds: context.arrival).text))
+            return
+        }
+        for name in ["start", "end"] {
+            guard let value = self[name] else { continue }
+            guard case .text(let text) = value else {
+                throw ItemFault(code: "time", reason: "\(name): a time is a text, such as 2026-02-10T06:31:02+01:00")
+            }
+            if let time = PhoneTime.read(text) {
+                set(name, .text(time.text))
+            } else if let local = PhoneTime.readLocal(text) {
+                set(name, .text(try placed(local, name).text))
+            } else {
+                throw ItemFault(code: "time", reason: "\(name): expected a time, such as 2026-02-10T06:31:02+01:00")
+            }
+        }
+    }
+
+    /// A member that stands where `start` is meant: without this look the record would be of the time of its arrival.
+    private var misnamedTime: String? {
+        members.first { member in
+            guard !["key", "zone", "note", "metadata", "subject", "source"].contains(member.name.lowercased()) else {
+                return false
+            }
+            return Self.isTimeName(member.name)
+                || member.value.text.map { PhoneTime.read($0) != nil || PhoneTime.readLocal($0) != nil } ?? false
+        }.map { String($0.name.prefix(64)) }
+    }
+
+    private static func isTimeName(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return name.contains("time") || name.contains("date") || ["start", "when", "at", "day", "ts"].contains(name)
+    }
+
+    /// A local time is an instant only where the zone is said.
+    private func placed(_ local: Int64, _ name: String) throws(ItemFault) -> Timestamp {
+        guard let zone = self["zone"]?.text else {
+            throw ItemFault(code: "time", reason: "\(name): no offset, and no zone beside it")
+        }
+        guard let times = PhoneZone.times(local, zone) else {
+            throw ItemFault(code: "time", reason: "zone: expected one of the IANA time zones, such as Europe/Berlin")
+        }
+        guard times.count == 1 else {
+            throw ItemFault(
+                code: "time",
+                reason: times.isEmpty
+                    ? "\(name): the clocks of that zone never showed this time"
+                    : "\(name): the clocks of that zone showed this time twice: send the offset")
+        }
+        return times[0]
+    }
+}

@@ -1,0 +1,103 @@
+import JSON
+import PhonePayloads
+import Samples
+import Testing
+
+/// Members that state a unit, and members that no reader takes.
+@Suite struct UnitMemberTests {
+    @Test(
+        arguments: [
+            #""unit":"lb""#, #""units":"lb""#, #""Unit":"lbs""#, #""UNITS":"LB""#, #""weight_unit":"lbs""#, #""weightUnit":"pounds""#,
+            #""weight-units":"lb""#, #""unit_of_measurement":"lb""#, #""unitOfMeasurement":"lb""#, #""uom":"lb""#,
+            #""value_unit":"lb""#, #""Einheit":"lb""#, #""mass_unit":"lb""#, #""weightunit":"lb""#, #""measure":"lbs""#,
+            #""unit":"lb","weight_unit":"lbs""#, #""unit":"lb","height":180,"height_unit":"cm""#,
+        ])
+    func `A member that states the unit is used, whatever it is called`(member: String) throws {
+        let reading = try Reading(#"{"type":"weight","value":177.2,\#(member)}"#, .plain)
+        #expect(reading.samples.map(\.value) == [.quantity(177.2, unit: "lb")], "\(reading.rejected)")
+        #expect(reading.verdicts() == [])
+        let short = try Reading(#"{"weight":177.2,\#(member.replacing(",\"height\":180", with: ""))}"#, .plain)
+        if !member.contains("height") { #expect(short.samples.map(\.value) == [.quantity(177.2, unit: "lb")]) }
+    }
+
+    @Test(
+        arguments: [
+            #""units":"stones of old""#, #""weight_unit":"cm""#, #""unit_system":"imperial""#, #""units":3"#,
+            #""unit":"kg","units":"lb""#, #""unit":{"name":"lb"}"#, #""system":"imperial""#, #""display_unit":"cm""#,
+            #""unit":"kg","measure":"lbs""#,
+        ])
+    func `A unit that is none of the type, or that two members contradict, refuses the record`(member: String) throws {
+        let reading = try Reading(#"{"weight":177.2,\#(member)}"#, .plain)
+        #expect(reading.faults == [" unit"] && reading.records.isEmpty)
+        #expect(reading.rejected.first.map { rejection in member.split(separator: "\"").contains { rejection.reason.contains($0) } } == true)
+    }
+
+    @Test func `A unit beside the records holds for each of them, and a value may have its unit within it`() throws {
+        let list = try Reading(
+            #"{"units":"lb","records":[{"weight":177.2,"start":"2026-11-20T07:00:00Z"},{"weight":80,"unit":"kg","start":"2026-11-20T08:00:00Z"}]}"#,
+            .plain)
+        #expect(list.samples.map(\.value) == [.quantity(177.2, unit: "lb"), .quantity(80, unit: "kg")])
+        let inner = try Reading(#"{"weight":{"value":177.2,"units":"lb"}}"#, .plain)
+        #expect(inner.samples.map(\.value) == [.quantity(177.2, unit: "lb")])
+        let date = try Reading(#"{"date":"2026-11-19","records":[{"weight":80}]}"#, .plain)
+        #expect(date.faults == ["/records/0 time"])
+    }
+
+    @Test func `The answer names each member that was not read, in every reader`() throws {
+        func names(_ reading: Reading) -> [String] { reading.ignored.filter(\.isMember).compactMap(\.name) }
+        let plain = try Reading(
+            #"{"weight":80.4,"weight_unit":"kg","bmi":25.1,"basal_metabolism":1757.2,"visceral_fat":null,"source":"s"}"#, .plain)
+        #expect(names(plain) == ["bmi", "basal_metabolism", "source"] && plain.samples.count == 1)
+        #expect(plain.ignored.first.map { "\($0.place)" } == "/bmi")
+        let records = try Reading(
+            #"{"person_name":"x","records":[{"weight":80.4,"body_fat":20.1,"start":"2026-11-20T07:05:00+01:00"},{"weight":80.5,"body_fat":20.2,"start":"2026-11-21T07:05:00+01:00"}]}"#,
+            .plain)
+        #expect(names(records) == ["person_name", "body_fat"])
+        #expect(records.ignored.last.map { "\($0.place) \($0.points ?? 0)" } == "/records/0/body_fat 2")
+        let point = #"{"date":"2026-11-20 07:00:00 +0100","qty":80,"source":"W","metadata":{"a":1},"note":""}"#
+        #expect(names(try Reading(metric: "weight_body_mass", "kg", [point])) == ["metadata"])
+        let pressure = #"{"date":"2026-11-20 07:00:00 +0100","systolic":120,"diastolic":80,"pulse":60}"#
+        #expect(names(try Reading(metric: "blood_pressure", "mmHg", [pressure])) == ["pulse"])
+        let webhook = try Reading(
+            #"{"timestamp":"2026-11-20T09:00:00Z","exercise":[{"type":"56","title":"Morgenlauf","laps":[1],"start_time":"2026-11-20T05:00:00Z","end_time":"2026-11-20T05:30:00Z"}],"weight":[{"kilograms":80,"time":"2026-11-20T05:00:00Z","bmi":24}]}"#,
+            .healthConnectWebhook)
+        #expect(names(webhook) == ["laps", "bmi"])
+        #expect(webhook.samples.first?.metadata?.text.contains(#""title":"Morgenlauf""#) == true)
+        let gateway = try Reading(
+            #"{"data":[{"time":"2026-02-10T08:00:00Z","weight":{"inKilograms":80},"clothes":"none","metadata":{"id":"3f1d2c1a-8f0e-3b6c-9a44-0c5b8f6d0002"}}]}"#,
+            .healthConnectGateway(type: "Weight"))
+        #expect(names(gateway) == ["clothes"] && gateway.samples.count == 1)
+        let scale = try Reading(
+            #"{"event":"insert","userId":1,"date":"2026-02-10T05:31:02.000Z","weight":80,"mood":"good"}"#, .openScale)
+        #expect(names(scale) == ["mood"] && scale.samples.count == 1)
+        let ble = try Reading(#"{"weight":80.4,"impedance":498,"colour":"red"}"#, .bleScaleSync)
+        #expect(names(ble) == ["colour", "impedance"])
+    }
+
+    @Test func `An item that states another unit than its form has is refused in every reader`() throws {
+        let point = #"{"date":"2026-11-20 07:00:00 +0100","qty":177,"source":"W","units":"lb"}"#
+        #expect(try Reading(metric: "weight_body_mass", "kg", [point]).faults == ["/data/metrics/0/data/0 unit"])
+        #expect(try Reading(metric: "weight_body_mass", "lb", [point]).samples.count == 1)
+        let webhook = try Reading(
+            #"{"timestamp":"2026-11-20T09:00:00Z","weight":[{"kilograms":177,"unit":"lb","time":"2026-11-20T05:00:00Z"}]}"#,
+            .healthConnectWebhook)
+        #expect(webhook.faults == ["/weight/0 unit"])
+        let scale = try Reading(
+            #"{"event":"insert","userId":1,"date":"2026-02-10T05:31:02.000Z","weight":177,"weight_unit":"lbs"}"#, .openScale)
+        #expect(scale.faults == [" unit"])
+        #expect(try Reading(#"{"weight":177,"unit":"lb"}"#, .bleScaleSync).faults == [" unit"])
+        #expect(try Reading(#"{"weight":80,"unit":"kg"}"#, .bleScaleSync).samples.count == 1)
+    }
+
+    @Test func `A list is records, and an unknown type is told what it was meant to be`() throws {
+        let reading = try Reading(
+            #"[{"value":"7961","type":"step","unit":"count","date":"2026-11-19"},{"value":"80.4","type":"weight","unit":"kg","start":"2026-11-19T07:00:00Z"}]"#,
+            .plain)
+        #expect(reading.faults == ["/0 type"] && reading.rejected.first?.reason.hasSuffix("did you mean stepCount?") == true)
+        #expect(reading.ignored.compactMap(\.name) == ["date"] && reading.keys == ["20261119T070000Z weight"])
+        for (name, meant) in [("steps", "stepCount"), ("step", "stepCount"), ("weigth", "weight"), ("heart_rate", "heartRate")] {
+            let one = try Reading(#"{"type":"\#(name)","value":1,"start":"2026-11-19T07:00:00Z"}"#, .plain)
+            #expect(one.rejected.first?.reason.contains(meant) == true && one.rejected.first?.code == "type", "\(one.rejected)")
+        }
+    }
+}
