@@ -419,6 +419,82 @@ import Testing
         }
     }
 
+    @Test func `R8.187 of two persons who enter the same key at the same moment one has the entry, and the other is refused`()
+        async throws
+    {
+        try await withHub(Self.household) { hub in
+            let programs = [("me", try await hub.client("of-me")), ("you", try await hub.client("of-you"))]
+            var owners: [String: String] = [:]
+            for round in 1...100 {
+                let key = "2024-03-15T06:30:00Z \(round)"
+                let answers = try await withThrowingTaskGroup(of: (String, [String]).self) { group in
+                    for (person, program) in programs {
+                        let entry =
+                            #""type":"weight","value":80,"unit":"kg","start":"2024-03-15T06:30:00Z","key":"\#(key)""#
+                        group.addTask {
+                            let answer = try await program.command(
+                                "log", #"{\#(entry),"person":"\#(person)","of":"\#(person)"}"#)
+                            return (person, answer.body["result"]["records"].array.map { $0["outcome"].string ?? "?" })
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(answers.map { $0.1 }.sorted { $0[0] < $1[0] } == [["forbidden"], ["stored"]], "\(answers)")
+                owners[key] = answers.first { $0.1 == ["stored"] }?.0
+            }
+            let records = try await programs[0].1.all().records
+            #expect(records.count == 100)
+            for record in records { #expect(record["person"].string == owners[record["key"].string ?? ""]) }
+        }
+    }
+
+    @Test func `R8.187 a change of one person's record never lands on a record that has become another's`() async throws {
+        try await withHub(Self.household) { hub in
+            let (owner, program) = (try await hub.client(), try await hub.client("of-me"))
+            let changes = [
+                ("edit", #""value":99,"unit":"kg""#), ("retract", #""reason":"not mine""#), ("assign", #""nobody":true"#),
+            ]
+            for round in 0..<90 {
+                _ = try await owner.give([weight(of: "me", "w\(round)")])
+                let newest = try await owner.all().records.compactMap { $0["number"].int }.max()
+                let number = try #require(newest)
+                let (verb, what) = changes[round % 3]
+                let named = verb == "edit" ? #""number":\#(number)"# : #""numbers":[\#(number)]"#
+                async let given = owner.command("assign", #"{"numbers":[\#(number)],"to":"you"}"#)
+                async let changed = program.command(verb, #"{\#(named),\#(what),"of":"me"}"#)
+                let (gift, answer) = (try await given, try await changed)
+                #expect(outcomes(gift) == ["stored"])
+                // It was done while the record was theirs, or not at all.
+                let before = try #require(gift.body["result"]["records"][0]["seq"].int)
+                if outcomes(answer) == ["stored"] {
+                    let seq = try #require(answer.body["result"]["records"][0]["seq"].int)
+                    #expect(seq < before, "\(verb) landed on another's record")
+                } else {
+                    #expect(outcomes(answer) == ["unknown"])
+                }
+                let late = try await program.command(verb, #"{\#(named),\#(what),"of":"me"}"#)
+                #expect(outcomes(late) == ["unknown"] && late.body["result"]["records"][0]["person"] == .null)
+            }
+        }
+    }
+
+    @Test func `R8.187 a group with another's record stays whole, and a record of the inbox belongs to no person`() async throws {
+        try await withHub(Self.household) { hub in
+            let peer = try await hub.client()
+            let pressure =
+                #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z","person":"me"}"#
+            _ = try await peer.command("log", pressure)
+            _ = try await peer.command("assign", #"{"numbers":[3],"to":"you","alone":true}"#)
+            #expect(outcomes(try await peer.command("retract", #"{"numbers":[1],"of":"me"}"#)) == ["forbidden"])
+            #expect(outcomes(try await peer.command("assign", #"{"numbers":[1],"nobody":true,"of":"me"}"#)) == ["forbidden"])
+            #expect(outcomes(try await peer.command("retract", #"{"numbers":[2,3],"of":"me"}"#)) == ["stored", "unknown"])
+            _ = try await peer.command("assign", #"{"numbers":[3],"nobody":true,"alone":true}"#)
+            #expect(outcomes(try await peer.command("retract", #"{"numbers":[3],"of":"you"}"#)) == ["unknown"])
+            let wrong = try await peer.command("retract", #"{"numbers":[3],"of":"someone"}"#)
+            #expect(wrong.body["code"].string == "person", "\(wrong)")
+        }
+    }
+
     @Test func `R6.71 an edit of a value does not ask for the metadata that its record has`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()

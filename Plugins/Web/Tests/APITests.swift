@@ -313,6 +313,30 @@ struct APITests {
         #expect(statuses.sorted() == [200] + Array(repeating: 409, count: 7))
     }
 
+    @Test func `of two persons' tokens that enter one key at the same moment one has the entry, and the other is refused`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"])
+        let tokens = [
+            ("me", try await scene.token("m", "write", person: "me")), ("ben", try await scene.token("b", "write", person: "ben")),
+        ]
+        for round in 1...20 {
+            let key = "2026-03-15T06:30:05Z \(round)"
+            let answers = try await withThrowingTaskGroup(of: (String, Int).self) { group in
+                for (person, token) in tokens {
+                    let body =
+                        #"{"type":"weight","value":80,"unit":"kg","start":"2026-03-15T07:30:05+01:00","key":"\#(key)"}"#
+                    group.addTask { (person, try await scene.send("/log", body, token).status) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.map { $0.1 }.sorted() == [200, 422])
+            let (owner, token) = try #require(tokens.first { name, _ in answers.contains { $0 == (name, 200) } })
+            let own = try Told(try await scene.api("/records?type=weight", token).body).list("records")
+            #expect(own.contains { $0["key"] as? String == key && $0["person"] as? String == owner })
+        }
+    }
+
     @Test func `a program chooses units of its person, and enables a plugin after it has seen what would be done`()
         async throws
     {

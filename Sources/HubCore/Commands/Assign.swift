@@ -16,7 +16,7 @@ struct Assign: OwnCommand {
             SettingDeclaration(
                 "alone", .boolean, help: "Without the others of their groups.", default: .boolean(false)),
             SettingDeclaration("reason", .string(), help: "Why, for those who trace the record."),
-            ManualChange.sequencesArgument,
+            ManualChange.sequencesArgument, ManualChange.ownerArgument,
             SettingDeclaration(
                 "rules", .boolean, help: "Ask the rules of hub.conf about all of the inbox, in place of the rest.",
                 default: .boolean(false)),
@@ -28,11 +28,12 @@ struct Assign: OwnCommand {
     var alone: Bool
     var reason: String?
     var seqs: [Int64]?
+    var of: String?
     var rules: Bool
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         if rules {
-            guard numbers == nil, to == nil, !nobody, !alone, reason == nil, seqs == nil else {
+            guard numbers == nil, to == nil, !nobody, !alone, reason == nil, seqs == nil, of == nil else {
                 throw CommandFailure(problems: ["rules: takes nothing beside it"])
             }
             try call.scope?.demandAll(for: "rules")
@@ -44,7 +45,8 @@ struct Assign: OwnCommand {
         guard (to == nil) == nobody else { throw CommandFailure(problems: ["to: expected a person, or nobody"]) }
         let action = ManualChange.assign(
             numbers: numbers, to: try assignment(hub.facts, call.scope), wholeGroups: !alone, reason: reason)
-        let results = try await hub.carryOut(action.expecting(try ManualChange.sequences(seqs, of: numbers)), call)
+        let change = action.expecting(try ManualChange.sequences(seqs, of: numbers))
+        let results = try await hub.carryOut(try change.concerning(of, hub.facts, call.scope), call)
         return try await hub.report(results, call)
     }
 

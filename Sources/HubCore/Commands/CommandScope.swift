@@ -26,6 +26,15 @@ struct CommandScope: Sendable {
     /// The persons by name that it may write for; `nil` for all.
     var persons: [String]? { writing.persons.contains("*") ? nil : writing.persons }
 
+    /// The same for the store, which compares when the turn of a command comes.
+    var writeScope: WriteScope {
+        var scope = WriteScope(
+            types: writing.types.contains("*") ? nil : Set(writing.types), exceptTypes: Set(writing.denied),
+            persons: persons.map { Set($0) })
+        scope.isByHand = true
+        return scope
+    }
+
     func mayRead(_ record: StoredRecord) -> Bool { reading.allows(record, by: clock) }
 
     /// Whether a record, or what takes its place, is within what it may write.
@@ -66,14 +75,17 @@ extension Commands {
 
     /// Does what a plugin asked for to the records that it may change, and to none else.
     func carryOut(_ action: ManualChange, within scope: CommandScope, isDryRun: Bool) async throws -> [ManualResult] {
-        if case .log(let records) = action { try scope.judge(records) }
-        guard let numbers = action.numbers, !scope.isAll else { return try await carryOut(action, isDryRun: isDryRun) }
+        if let records = action.logged { try scope.judge(records) }
+        guard !scope.isAll else { return try await carryOut(action, isDryRun: isDryRun) }
+        // Records may change until the turn of the command comes: the store compares in its transaction.
+        let (bound, numbers) = (action.bound(to: scope.writeScope), action.named)
+        guard !numbers.isEmpty else { return try await carryOut(bound, isDryRun: isDryRun) }
         var refused = try await refusals(of: action, numbers, scope)
         if action.isWhole, let refusal = refused.values.first, let whole = numbers.first {
             return [ManualResult(number: whole, result: .rejected(refused[whole] ?? refusal))]
         }
         let left = numbers.filter { refused[$0] == nil }
-        let done = left.isEmpty ? [] : try await carryOut(action.narrowed(to: left), isDryRun: isDryRun)
+        let done = left.isEmpty ? [] : try await carryOut(bound.narrowed(to: left), isDryRun: isDryRun)
         guard !refused.isEmpty else { return done }
         var parts = Self.parts(of: done, left)
         var results = numbers.flatMap { number in

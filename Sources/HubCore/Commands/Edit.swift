@@ -22,6 +22,7 @@ struct Edit: OwnCommand {
                     default: .boolean(false)),
                 ManualChange.sequenceArgument,
                 ManualChange.sequencesArgument("of a correlation or a workout those of its members by number"),
+                ManualChange.ownerArgument,
             ], canDryRun: true)
 
     var number: Int64
@@ -36,6 +37,7 @@ struct Edit: OwnCommand {
     var undo: Bool
     var seq: Int64?
     var seqs: [Int64]?
+    var of: String?
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         let isEmpty =
@@ -52,7 +54,10 @@ struct Edit: OwnCommand {
         if undo {
             action = .undoEdit(numbers: [number])
         } else {
-            guard let stored = try await hub.records([number], call.scope)[number] else {
+            // The reason of a refusal would describe another person's record.
+            guard let stored = try await hub.records([number], call.scope)[number],
+                of.map({ stored.assignment.person?.name == $0 }) ?? true
+            else {
                 return try await hub.report(
                     [
                         ManualResult(
@@ -63,7 +68,8 @@ struct Edit: OwnCommand {
             }
             action = try await change(of: stored, hub)
         }
-        let results = try await hub.carryOut(action.expecting(try await sequences(call, hub)), call)
+        let change = action.expecting(try await sequences(call, hub))
+        let results = try await hub.carryOut(try change.concerning(of, hub.facts, call.scope), call)
         return try await hub.report(results, call)
     }
 

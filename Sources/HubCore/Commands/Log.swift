@@ -29,6 +29,9 @@ struct Log: OwnCommand {
                 SettingDeclaration(
                     "key", .string(),
                     help: "The same key again is the same entry: at most 56 bytes, time first; made up if not given."),
+                SettingDeclaration(
+                    "of", .string(),
+                    help: "The person whose an entry of this key must be, if there is one: another's stays as it is (forbidden)."),
             ], canDryRun: true)
 
     var type: String
@@ -46,6 +49,7 @@ struct Log: OwnCommand {
     var person: String?
     var note: String?
     var key: String?
+    var of: String?
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         let person = try person(hub.facts, call.scope?.persons)
@@ -58,7 +62,8 @@ struct Log: OwnCommand {
             let newest = try await hub.store.newest(of: sample.type, person)
             last[place] = newest.flatMap { call.scope?.mayRead($0) ?? true ? $0 : nil }
         }
-        let results = try await hub.carryOut(.log(records), call)
+        let results = try await hub.carryOut(
+            try ManualChange.log(records).concerning(of, hub.facts, call.scope), call)
         return ManualReport(results, others: [:], last: last, isDryRun: call.isDryRun).json
     }
 

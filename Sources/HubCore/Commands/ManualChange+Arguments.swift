@@ -1,26 +1,14 @@
 import HubSettings
 import HubStore
 import HubWire
+import Samples
 
 extension ManualChange {
-    /// The records that it names; `nil` where it names none.
-    var numbers: [Int64]? {
-        switch self {
-        case .log, .assignByRules, .eraseNext, .thin: nil
-        case .edit(let number, _): [number]
-        case .editTogether(let edits): edits.map(\.number)
-        case .undoEdit(let numbers), .retract(let numbers, _), .undoRetraction(let numbers),
-            .assign(let numbers, _, _, _):
-            numbers
-        case .unlessChanged(_, let change): change.numbers
-        }
-    }
-
     /// Whether it changes all of its records or none.
     var isWhole: Bool {
         switch self {
         case .editTogether: true
-        case .unlessChanged(_, let change): change.isWhole
+        case .unlessChanged(_, let change), .within(_, let change): change.isWhole
         default: false
         }
     }
@@ -34,7 +22,23 @@ extension ManualChange {
         case .assign(_, let assignment, let wholeGroups, let reason):
             .assign(numbers: numbers, to: assignment, wholeGroups: wholeGroups, reason: reason)
         case .unlessChanged(let sequences, let change): .unlessChanged(sequences, change.narrowed(to: numbers))
+        case .within(let scope, let change): .within(scope, change.narrowed(to: numbers))
         case .log, .edit, .editTogether, .assignByRules, .eraseNext, .thin: self
+        }
+    }
+
+    /// The same within a scope; one that it has already is narrowed by it.
+    func bound(to scope: WriteScope) -> ManualChange {
+        if case .within(let own, let change) = self { return .within(own.narrowed(to: scope), change) }
+        return .within(scope, self)
+    }
+
+    /// The records that it enters.
+    var logged: [IntakeRecord]? {
+        switch self {
+        case .log(let records): records
+        case .within(_, let change), .unlessChanged(_, let change): change.logged
+        default: nil
         }
     }
 
@@ -71,11 +75,32 @@ extension ManualChange {
 
     /// The same, whatever its records have become.
     var unconditional: ManualChange {
-        if case .unlessChanged(_, let change) = self { change } else { self }
+        switch self {
+        case .unlessChanged(_, let change): change
+        case .within(let scope, let change): .within(scope, change.unconditional)
+        default: self
+        }
     }
 
     /// The same, where its records still have these sequences.
     func expecting(_ sequences: [Int64: Int64]?) -> ManualChange {
         sequences.map { .unlessChanged($0, self) } ?? self
+    }
+
+    // MARK: - Whose they must be (R8.187)
+
+    static let ownerArgument = SettingDeclaration(
+        "of", .string(),
+        help: "The person whose the records must be when the turn of the command comes: others stay as they are (unknown).")
+
+    /// The same for the records of one person alone, as they are when its turn comes.
+    ///
+    /// - Throws: `person` for a name that `hub.conf` does not have.
+    func concerning(_ person: String?, _ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> ManualChange {
+        guard let person else { return self }
+        guard let known = facts.rules.person(named: person, allowed: scope?.persons) else {
+            throw CommandFailure("person", "of: hub.conf has no person \"\(person.prefix(64))\"")
+        }
+        return .within(.byHand(of: known.name), self)
     }
 }

@@ -33,7 +33,10 @@ struct ManualReport {
                 (entry.outcome, record) = ("stored", placement.record)
                 if let record { members.append(("record", Self.canonical(record))) }
             case .duplicate: break
-            case .rejected(let rejection): (entry.outcome, entry.reason) = (rejection.code, rejection.reason)
+            case .rejected(let rejection):
+                (entry.outcome, entry.reason) = (rejection.code, rejection.reason)
+                // One that is another's is none for who asked (R8.187).
+                if rejection.code == "unknown" { record = nil }
             }
             (entry.type, entry.person) = (record?.type.rawValue, record?.assignment.person?.name)
             entry.seq = record?.sequence

@@ -13,13 +13,14 @@ struct Retract: OwnCommand {
             SettingDeclaration("reason", .string(), help: "Why, for those who read the retraction."),
             SettingDeclaration(
                 "undo", .boolean, help: "Take back what was retracted by hand.", default: .boolean(false)),
-            ManualChange.sequencesArgument,
+            ManualChange.sequencesArgument, ManualChange.ownerArgument,
         ], canDryRun: true)
 
     var numbers: [Int64]
     var reason: String?
     var undo: Bool
     var seqs: [Int64]?
+    var of: String?
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         guard !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
@@ -28,7 +29,8 @@ struct Retract: OwnCommand {
         guard !undo || reason == nil else { throw CommandFailure(problems: ["reason: undo takes none"]) }
         let action: ManualChange =
             undo ? .undoRetraction(numbers: numbers) : .retract(numbers: numbers, reason: reason)
-        let results = try await hub.carryOut(action.expecting(try ManualChange.sequences(seqs, of: numbers)), call)
+        let change = action.expecting(try ManualChange.sequences(seqs, of: numbers))
+        let results = try await hub.carryOut(try change.concerning(of, hub.facts, call.scope), call)
         return try await hub.report(results, call)
     }
 }

@@ -66,7 +66,7 @@ struct WriteTransaction {
         for (place, item) in batch.items.enumerated() {
             guard case .record(let intake) = item, case .sample(let sample) = intake.record, sample.group != nil,
                 let known = try find(sample.source, sample.key), try !mayChange(known),
-                isNews(sample, for: try sourceVersion(of: known))
+                try scope.isByHand || isNews(sample, for: sourceVersion(of: known))
             else { continue }
             places.insert(place)
         }

@@ -1,3 +1,4 @@
+import GRDB
 public import Samples
 
 /// What a person does by hand: a layer over what sources say, which no source can undo (Protocol §6.8, §6.9).
@@ -24,6 +25,8 @@ public indirect enum ManualChange: Hashable, Sendable {
     case thin(ThinnedDay, isCumulative: Bool)
     /// A change of those of its records that have these sequences still, by number (0: any); the others stay as they are (R8.186).
     case unlessChanged([Int64: Int64], ManualChange)
+    /// A change of only those of its records that are within a scope when its turn comes; the others are unknown to the asker (R8.187).
+    case within(WriteScope, ManualChange)
 
     /// What a person changes of one of several samples.
     public struct NumberedEdit: Hashable, Sendable {
@@ -45,6 +48,29 @@ public indirect enum ManualChange: Hashable, Sendable {
         /// What the rules have to go by.
         public init(number: Int64, assignment: Assignment, household: Household? = nil) {
             (self.number, self.assignment, self.household) = (number, assignment, household)
+        }
+    }
+
+    /// The records that it names.
+    public var named: [Int64] {
+        switch self {
+        case .log, .assignByRules, .eraseNext, .thin: []
+        case .edit(let number, _): [number]
+        case .editTogether(let edits): edits.map(\.number)
+        case .undoEdit(let numbers), .retract(let numbers, _), .undoRetraction(let numbers),
+            .assign(let numbers, _, _, _):
+            numbers
+        case .unlessChanged(_, let change), .within(_, let change): change.named
+        }
+    }
+
+    /// The records that it takes along with one that it names.
+    func taken(with number: Int64, in db: Database) throws -> [Int64] {
+        switch self {
+        case .undoEdit, .retract, .undoRetraction: try RecordGroup.withMembers([number], in: db)
+        case .assign(_, _, let wholeGroups, _): wholeGroups ? try RecordGroup.withGroups([number], in: db) : []
+        case .unlessChanged(_, let change), .within(_, let change): try change.taken(with: number, in: db)
+        case .log, .edit, .editTogether, .assignByRules, .eraseNext, .thin: []
         }
     }
 

@@ -11,7 +11,7 @@ extension WriteTransaction {
         let results: [ManualResult]
         let left = Set(changed.keys)
         switch action {
-        case .log(let records): return try log(records)
+        case .log(let records): return try log(records, WriteScope())
         case .edit(let number, let edit):
             results = try each([number], changed) { transaction, number in try transaction.edit(number, edit) }
         case .editTogether(let edits):
@@ -48,12 +48,38 @@ extension WriteTransaction {
         case .eraseNext: results = try eraseNext()
         case .thin(let day, let isCumulative): return try thin(day, isCumulative: isCumulative).map { [$0] } ?? []
         case .unlessChanged(let sequences, let change):
-            return try carryOut(change, leaving: try changes(since: sequences))
+            // A record that is unknown to the asker has no sequence for them either.
+            let others = sequences.filter { !left.contains($0.key) }
+            return try carryOut(change, leaving: try changes(since: others).merging(changed) { $1 })
+        case .within(let scope, .log(let records)): return try log(records, scope)
+        case .within(let scope, let change):
+            return try carryOut(change, leaving: try foreign(to: scope, change).merging(changed) { $1 })
         }
         var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
         for result in results { account.count(result.result) }
         setAccount(account)
         return results
+    }
+
+    /// The named records that are not within a scope, and those that would take one along that is not.
+    private func foreign(to scope: WriteScope, _ change: ManualChange) throws -> [Int64: ManualResult] {
+        var foreign: [Int64: ManualResult] = [:]
+        for number in Set(change.named) {
+            for other in try [number] + change.taken(with: number, in: db).filter({ $0 != number }) {
+                let sample = try find(SampleRow.byNumber, other)
+                let day = try sample == nil ? findDay(DayRow.byNumber, other) : nil
+                let isWithin =
+                    sample.map { scope.allows($0.sample.type, of: $0.assignment) }
+                    ?? day.map { scope.allows($0.day.type, of: .person($0.person)) } ?? true
+                guard !isWithin else { continue }
+                foreign[number] =
+                    other == number
+                    ? ManualResult(number: number, result: unknown(number))
+                    : ManualResult(number: number, result: .rejected(WriteScope.refusalOfGroup))
+                break
+            }
+        }
+        return foreign
     }
 
     /// What is not at the sequence that was asked for, and what was named beside it of its group.
@@ -97,8 +123,9 @@ extension WriteTransaction {
 
     // MARK: - New records
 
-    private mutating func log(_ records: [IntakeRecord]) throws -> [ManualResult] {
-        let results = try store(IntakeBatch(instance: Account.hand, records: records)).results
+    private mutating func log(_ records: [IntakeRecord], _ scope: WriteScope) throws -> [ManualResult] {
+        let items = records.map(IntakeItem.record)
+        let results = try store(IntakeBatch(instance: Account.hand, items: items, scope: scope)).results
         return try zip(records, results).map { record, result in
             switch result {
             case .stored(let given):

@@ -51,9 +51,9 @@ public enum IntakeItem: Hashable, Sendable {
     case refused(Rejection, group: String?)
 }
 
-/// Whose records of which types an instance may write.
+/// Whose records of which types an instance, or a person by hand, may write.
 ///
-/// The hub judges what comes in by it; the store what is already there under the same identity, which may be another's.
+/// The hub judges new records by it. The store judges the record that has the same identity or number, which may be another's.
 public struct WriteScope: Hashable, Sendable {
     /// `nil` for all.
     public var types: Set<String>?
@@ -61,19 +61,43 @@ public struct WriteScope: Hashable, Sendable {
     public var exceptTypes: Set<String>
     /// Names; `nil` for all.
     ///
-    /// A record without a person is within every scope.
+    /// A record without a person is within the scope of every source.
     public var persons: Set<String>?
+    /// Whether it bounds a command: then the present person of a record counts, and a record without a person is outside of narrowed persons.
+    public var isByHand = false
 
     /// A scope; `nil` for all.
     public init(types: Set<String>? = nil, exceptTypes: Set<String> = [], persons: Set<String>? = nil) {
         (self.types, self.exceptTypes, self.persons) = (types, exceptTypes, persons)
     }
 
-    func allows(_ type: TypeID, of assignment: Assignment) -> Bool {
-        types?.contains(type.rawValue) != false && !exceptTypes.contains(type.rawValue)
-            && (assignment.person.map { persons?.contains($0.name) != false } ?? true)
+    /// Bounds a command to the records of one person.
+    public static func byHand(of person: String) -> WriteScope {
+        var scope = WriteScope(persons: [person])
+        scope.isByHand = true
+        return scope
     }
 
+    /// What both allow.
+    public func narrowed(to other: WriteScope) -> WriteScope {
+        func both(_ left: Set<String>?, _ right: Set<String>?) -> Set<String>? {
+            left.map { left in right.map(left.intersection) ?? left } ?? right
+        }
+        var scope = WriteScope(
+            types: both(types, other.types), exceptTypes: exceptTypes.union(other.exceptTypes),
+            persons: both(persons, other.persons))
+        scope.isByHand = isByHand || other.isByHand
+        return scope
+    }
+
+    func allows(_ type: TypeID, of assignment: Assignment) -> Bool {
+        types?.contains(type.rawValue) != false && !exceptTypes.contains(type.rawValue)
+            && (assignment.person.map { persons?.contains($0.name) != false } ?? (!isByHand || persons == nil))
+    }
+
+    /// That a group has a record that the asker may not change, and is left as it is.
+    static let refusalOfGroup = Rejection(
+        code: "forbidden", reason: "another record of its group is of a person or type that the asker may not write")
     /// Says nothing of the record, which is not the instance's to know.
     static let refusal = Rejection(
         code: "forbidden",

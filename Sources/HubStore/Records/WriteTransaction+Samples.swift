@@ -52,6 +52,8 @@ extension WriteTransaction {
             throw StoreError(.corrupt, "commit: an index names a record that is not there; restore a backup")
         }
         let standing = try sourceVersion(of: known)
+        // `duplicate` would disclose that another person has entered the same.
+        if scope.isByHand, try !mayChange(known) { return .rejected(WriteScope.refusal) }
         guard isNews(sample, for: standing) else { return .duplicate(number: known.number, sequence: known.sequence) }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
         if let refusal = try refusal ?? refusalOfVersion(known.number) { return .rejected(refusal) }
@@ -108,7 +110,7 @@ extension WriteTransaction {
     /// correction of it would be refused for good and lost.
     func mayChange(_ known: SampleRow) throws -> Bool {
         if scope.allows(known.sample.type, of: known.assignment) { return true }
-        guard known.isAssignedByHand, let before = try find(SampleRow.beforeAssignment, known.number) else {
+        guard !scope.isByHand, known.isAssignedByHand, let before = try find(SampleRow.beforeAssignment, known.number) else {
             return false
         }
         return scope.allows(known.sample.type, of: before.assignment)

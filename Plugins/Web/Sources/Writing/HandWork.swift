@@ -25,23 +25,39 @@ struct HandWork: Sendable {
         try await demand(try Self.numbers(arguments), viewer)
         // Without a condition: what does not hold now, and takes no group along, may hold when its turn comes.
         let plain = arguments.filter { !["seq", "seqs"].contains($0.key) }
-        let expected = try await ask(right, plain, isDryRun: true)
-        let changed = expected.entries.map(\.number).filter { $0 > 0 }
-        if right == .log {
-            try await demandKey(expected, changed, viewer)
-        } else {
-            // A group may have been taken apart, and a member be another's by now.
-            try await demand(changed, viewer)
-        }
-        return plain.count == arguments.count ? expected : try await ask(right, arguments, isDryRun: true)
+        let expected = try await ask(right, Self.own(plain, viewer), isDryRun: true)
+        try Self.refuseForeign(expected, right, allows: { _ in false })
+        return plain.count == arguments.count
+            ? expected : try await ask(right, Self.own(arguments, viewer), isDryRun: true)
     }
 
     /// Does it, as far as the hub takes it, where ``plan(_:_:for:)`` finds nothing of another's.
+    ///
+    /// A record may become another's meanwhile: the hub compares again in its transaction, and then leaves it (Protocol R8.187).
     func run(
         _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
     ) async throws -> ManualAnswer {
         _ = try await plan(right, arguments, for: viewer)
-        return try await ask(right, arguments, isDryRun: false)
+        let done = try await ask(right, Self.own(arguments, viewer), isDryRun: false)
+        if !viewer.isOwner { try Self.refuseForeign(done, right) { $0.outcome == "stored" } }
+        return done
+    }
+
+    /// Of the records of the viewer's person alone.
+    private static func own(_ arguments: [String: SettingValue], _ viewer: Viewer) -> [String: SettingValue] {
+        guard let person = viewer.person else { return arguments }
+        return arguments.merging(["of": .string(person)]) { $1 }
+    }
+
+    /// - Parameter allows: an entry that makes the answer worth showing.
+    private static func refuseForeign(
+        _ answer: ManualAnswer, _ right: OwnerRight, allows: (ManualAnswer.Entry) -> Bool
+    ) throws {
+        guard answer.entries.contains(where: { ["unknown", "forbidden"].contains($0.outcome) }),
+            !answer.entries.contains(where: allows)
+        else { return }
+        if right == .log { throw CommandFailure("key", "key: is another entry's already") }
+        throw NoSuchPage()
     }
 
     /// Does the whole of it or nothing.
@@ -53,7 +69,8 @@ struct HandWork: Sendable {
     ) async throws -> ManualAnswer {
         let expected = try await plan(right, arguments, for: viewer)
         if let rejected = expected.entries.first(where: \.isRejected) { throw Self.refusal(rejected) }
-        let done = try await ask(right, arguments, isDryRun: false)
+        let done = try await ask(right, Self.own(arguments, viewer), isDryRun: false)
+        if !viewer.isOwner { try Self.refuseForeign(done, right) { $0.outcome == "stored" } }
         if let rejected = done.entries.first(where: \.isRejected) {
             let isPart = done.entries.contains { $0.outcome == "stored" }
             throw isPart ? Self.failure(rejected, "; the others are done") : Self.refusal(rejected)
@@ -80,17 +97,6 @@ struct HandWork: Sendable {
     private func demand(_ numbers: [Int64], _ viewer: Viewer) async throws {
         let there = try await HealthReader(hub: hub).records(numbers)
         guard numbers.allSatisfy({ there[$0].map(viewer.maySee) ?? false }) else { throw NoSuchPage() }
-    }
-
-    /// That no entry by hand takes the place of another person's, which has the same key.
-    private func demandKey(_ expected: ManualAnswer, _ numbers: [Int64], _ viewer: Viewer) async throws {
-        let there = try await HealthReader(hub: hub).records(numbers)
-        for entry in expected.entries {
-            guard let known = there[entry.number], !viewer.maySee(known) else { continue }
-            // The number that a new entry would get may be another's by now, with another key.
-            if let new = entry.record, new.record.identity != known.record.identity { continue }
-            throw CommandFailure("key", "key: is another entry's already")
-        }
     }
 
     private static func refusal(_ entry: ManualAnswer.Entry) -> any Error {
