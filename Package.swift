@@ -353,7 +353,9 @@ let package = Package(
             [
                 "Files", "PluginKit", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"), httpTypes, logging, nio,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         module("AppleImport", ["AppleExport", "HubWire", "PluginKit", "Samples"]),

@@ -1,3 +1,4 @@
+import Glibc
 public import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
@@ -12,20 +13,27 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let hub: PluginContext
     private let responder: Responder
     private let patience: PatienceLimits
-    private let connections: Int
+    private let book: ConnectionBook
+    private let hosts: [String]
     /// What is not answered to its end yet.
     public let open = OpenRequests()
 
     /// - Parameters:
     ///   - listening: where, and with which certificate.
     ///   - hub: is told of the certificate's faults.
-    ///   - connections: at a time; who comes then waits until one ends.
+    ///   - connections: at a time. At this limit a connection without a request under way makes room for a new one, and
+    ///     one address has at most three quarters of them.
+    ///   - ofBothLoopbacks: whether to listen at `127.0.0.1` and `::1` if the settings name one of them: browsers try both
+    ///     for a name below `localhost`, and another program must not have the one that is left.
     public init(
         _ listening: HTTPListening, hub: PluginContext, responder: Responder, patience: PatienceLimits,
-        connections: Int
+        connections: Int, ofBothLoopbacks: Bool = false
     ) {
         (self.listening, self.hub, self.responder) = (listening, hub, responder)
-        (self.patience, self.connections) = (patience, connections)
+        (self.patience, book) = (patience, ConnectionBook(most: connections))
+        let isBoth = ofBothLoopbacks && listening.isLoopback && listening.port != 0
+        hosts =
+            !isBoth ? [listening.host] : listening.host == "::1" ? ["::1", "127.0.0.1"] : ["127.0.0.1", "::1"]
     }
 
     /// Serves until the task is cancelled.
@@ -36,9 +44,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         // Nothing of the library's own is said: it would say addresses and paths.
         var quiet = Logger(label: "door")
         quiet.logLevel = .critical
-        let (patience, open) = (patience, open)
+        let (patience, open, book) = (patience, open, book)
         let channel = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [PatienceHandler(patience, open)],
+            additionalChannelHandlers: [PatienceHandler(patience, open, book)],
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
         var server = HTTPServerBuilder.http1(configuration: channel)
@@ -47,19 +55,38 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             if let event = try? DeviceEvent("error", device: "https", isResolved: true) { await hub.event(event) }
             server = try .tls(server, tlsConfiguration: keeper(files).configuration)
         }
-        let (host, port) = (listening.host, listening.port)
+        let (first, builder, logger) = (hosts[0], server, quiet)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for host in hosts {
+                group.addTask {
+                    try await serve(builder, at: host, logger) { port in
+                        if host == first { await onListening(port) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func serve(
+        _ server: HTTPServerBuilder, at host: String, _ logger: Logger,
+        onListening: @escaping @Sendable (Int) async -> Void
+    ) async throws {
+        let port = listening.port
         let application = Application(
             responder: responder, server: server,
             configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port), serverName: nil, reuseAddress: true,
-                availableConnectionsDelegate: MaximumAvailableConnections(connections, logger: quiet)),
-            onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: quiet)
+                address: .hostname(host, port: port), serverName: nil, reuseAddress: true),
+            onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
         do {
             try await application.run()
         } catch let error as IOError {
+            // A machine without IPv6 has no such address for other programs, either.
+            if host != hosts[0], [EADDRNOTAVAIL, EAFNOSUPPORT].contains(error.errnoCode) { return }
             throw PluginFailure(
                 .unavailable,
-                "setting listen: cannot listen at \(host):\(port): \(error.description); another port may be free")
+                "setting listen: cannot listen at \(host.contains(":") ? "[\(host)]" : host):\(port): "
+                    + "\(error.description); another port may be free")
         }
     }
 

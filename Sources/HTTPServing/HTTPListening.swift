@@ -7,6 +7,8 @@ public struct HTTPListening: Sendable {
     public let host: String
     /// 0: any that is free.
     public let port: Int
+    /// Whether only this machine's own programs come, by one of its two usual addresses.
+    public var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
     /// As visitors type it, without a slash at the end.
     public let address: String
     /// `nil`: by HTTP.

@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 
 /// Keeps a connection within bounds of time, and ends it with its last answer.
 ///
@@ -23,19 +24,40 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Requests of this connection that are not answered to their end.
     private var pending = 0
     private let open: OpenRequests
+    private let book: ConnectionBook
+    private var hasPlace = false
 
-    init(_ limits: PatienceLimits, _ open: OpenRequests) { (self.limits, self.open) = (limits, open) }
+    init(_ limits: PatienceLimits, _ open: OpenRequests, _ book: ConnectionBook) {
+        (self.limits, self.open, self.book) = (limits, open, book)
+    }
 
-    func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { wait(context, limits.head) } }
+    func handlerAdded(context: ChannelHandlerContext) {
+        let pipeline = context.pipeline.syncOperations
+        if let codec = try? pipeline.handler(type: HTTP1ToHTTPServerCodec.self) {
+            try? pipeline.addHandler(RequestTargetGuard(farewell: limits.farewell), position: .before(codec))
+        }
+        if context.channel.isActive { begin(context) }
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
 
     func channelActive(context: ChannelHandlerContext) {
-        wait(context, limits.head)
+        begin(context)
         context.fireChannelActive()
     }
 
+    private func begin(_ context: ChannelHandlerContext) {
+        guard !hasPlace else { return }
+        guard book.open(context.channel) else {
+            isOver = true
+            return context.close(promise: nil)
+        }
+        hasPlace = true
+        wait(context, limits.head)
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
+        book.close(context.channel)
         timer?.cancel()
         open.end(pending)
         pending = 0
@@ -54,10 +76,12 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
             (isReadingBody, received, deadline) = (true, 0, .now() + limits.body)
             pending += 1
             open.begin()
+            book.change(context.channel, to: .receiving)
             look(context)
         case .body(let bytes): received += bytes.readableBytes
         case .end:
             isReadingBody = false
+            book.change(context.channel, to: pending > 0 ? .answering : .waiting)
             timer?.cancel()
         }
         context.fireChannelRead(data)
@@ -81,11 +105,12 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(data, promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
-            let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
+            let (promise, channel) = (promise ?? context.eventLoop.makePromise(of: Void.self), context.channel)
             promise.futureResult.assumeIsolated().whenComplete { [self] _ in
                 guard pending > 0 else { return }
                 pending -= 1
                 open.end(1)
+                if pending == 0, !isReadingBody { book.change(channel, to: .waiting) }
             }
             guard isLast else {
                 context.write(data, promise: promise)

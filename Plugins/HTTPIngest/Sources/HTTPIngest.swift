@@ -67,7 +67,7 @@ struct HTTPIngest: SourcePlugin {
         try await parts.intake.begin()
         let listening = parts.settings.listening
         let door = HTTPDoor(
-            listening, hub: hub, responder: parts.desk, patience: limits.connection, connections: 32)
+            listening, hub: hub, responder: parts.desk, patience: limits.connection, connections: 64)
         // Not a part of this task, which is cancelled to stop: who waits for an answer gets it before the door closes.
         let serving = Task {
             try await door.run { port in

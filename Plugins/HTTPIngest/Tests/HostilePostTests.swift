@@ -94,6 +94,26 @@ import Testing
         }
     }
 
+    @Test func `Connections that say nothing, and those that wait after an answer, keep no phone out`() async throws {
+        let scene = try await Scene()
+        try await scene.run { () async throws in
+            let port = scene.port
+            let others = try await Scene.onThread {
+                let silent = try (0..<200).map { _ in try RawConnection(port) }
+                let idle = try (0..<100).map { _ in
+                    let connection = try RawConnection(port)
+                    connection.send("GET /ingest/plain HTTP/1.1\r\nHost: x\r\n\r\n")
+                    #expect(try connection.take(12) == Array("HTTP/1.1 204".utf8))
+                    return connection
+                }
+                return Kept(silent + idle)
+            }
+            #expect(try await scene.post("/ingest/plain", #"{"weight":80}"#).status == 200)
+            #expect(await scene.hub.held.count == 1)
+            withExtendedLifetime(others) {}
+        }
+    }
+
     @Test func `Who trickles, or sends and sends and never ends, is cut, and forty of them keep no other out`()
         async throws
     {
@@ -120,7 +140,6 @@ import Testing
             }
             let counts = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<40 { group.addTask { try await sendOn(number % 2 == 0 ? 10 : 8_192) } }
-                // There are 32 places: this one is served as they end.
                 let post = try await scene.post("/ingest/plain", #"{"weight":80}"#)
                 #expect(post.status == 200)
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -195,4 +214,12 @@ import Testing
             #expect(try await scene.post("/ingest/plain", #"{"weight":80}"#).status == 200)
         }
     }
+}
+
+/// Connections that stay open as long as this is there.
+private final class Kept: @unchecked Sendable {
+    // Nothing is done with them but to close them.
+    private let connections: [RawConnection]
+
+    init(_ connections: [RawConnection]) { self.connections = connections }
 }
