@@ -109,7 +109,8 @@ let plugins = [
         ],
         embeds: [
             .embedInCode("Assets/page.css"), .embedInCode("Assets/charts.css"), .embedInCode("Assets/charts.js"),
-            .embedInCode("Assets/live.js"), .embedInCode("Assets/logs.js"), .embedInCode("Assets/icon.svg"),
+            .embedInCode("Assets/forms.js"), .embedInCode("Assets/live.js"), .embedInCode("Assets/logs.js"),
+            .embedInCode("Assets/icon.svg"),
         ],
         tests: [
             "Exist", "GapFiller", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "JSONLines",

@@ -28,6 +28,12 @@ struct BrowserTests {
 
     @Test
     func
+        `a program on another port gets no cookie of the page's own name, and with the cookie of 127.0.0.1 it changes nothing`()
+        async throws
+    { try await run("neighbour") }
+
+    @Test
+    func
         `with Tab, Enter and letters alone a value is added, edited and taken back, a record assigned, a plugin enabled, and that undone`()
         async throws
     { try await run("keyboard") }

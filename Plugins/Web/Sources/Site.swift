@@ -35,7 +35,7 @@ struct Site: Sendable {
         let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestMeter(registry: parts.metrics))
         router.add(middleware: ErrorPages(hub: parts.hub))
-        router.add(middleware: HostGuard(hosts: parts.settings.hosts))
+        router.add(middleware: HostGuard(settings: parts.settings))
         router.add(middleware: MethodGuard())
         for asset in Asset.all { router.get(RouterPath(asset.path)) { _, _ in asset.response } }
         let metrics = MetricsArea(parts: parts)
@@ -45,10 +45,12 @@ struct Site: Sendable {
         router.get("/login/:link") { _, visit in try logIn.question(visit.parameters.get("link") ?? "") }
         router.post("/login") { request, visit in try await logIn.answer(request, visit) }
 
-        let programs = router.group().add(middleware: APIGuard(parts: parts, attempts: Attempts()))
+        let turns = FairTurns(turns: VisitorTurns())
+        let programs = router.group().add(middleware: APIGuard(parts: parts, attempts: Attempts())).add(
+            middleware: turns)
         API(parts: parts).add(to: router, inside: programs)
         metrics.add(to: programs.group().add(middleware: OwnersGuard()))
-        let inside = router.group().add(middleware: SessionGuard(parts: parts))
+        let inside = router.group().add(middleware: SessionGuard(parts: parts)).add(middleware: turns)
         inside.post("/logout") { request, visit in try await logIn.end(request, visit) }
         for area in areas { area.add(to: inside) }
         let owners = inside.group().add(middleware: OwnersGuard())

@@ -67,9 +67,10 @@ struct Web: Plugin {
     private actor Holder {
         private var made: WebParts?
 
-        func parts(_ hub: PluginContext) throws -> WebParts {
+        func parts(_ hub: PluginContext) async throws -> WebParts {
             if let made { return made }
-            let parts = WebParts(hub, try WebSettings(hub.settings))
+            let name = try await PageName.kept(in: hub.state)
+            let parts = try made ?? WebParts(hub, WebSettings(hub.settings, name: name))
             made = parts
             return parts
         }
@@ -85,7 +86,8 @@ struct Web: Plugin {
             hub.logger.warning("a goal of no person that this plugin may read", metadata: ["person": "\(name)"])
         }
         let door = HTTPDoor(
-            listening, hub: hub, responder: Site(parts).responder, patience: patience, connections: 512)
+            listening, hub: hub, responder: Site(parts).responder, patience: patience, connections: 512,
+            ofBothLoopbacks: true)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await parts.events.run() }
             group.addTask {
@@ -145,7 +147,8 @@ struct WebParts: Sendable {
         try check(person)
         let (secret, until) = try await access.makeLink(for: person, at: now)
         return WebLink(
-            url: "\(settings.listening.address)/login/\(secret)", person: person,
+            url: "\(settings.linkAddress)/login/\(secret)",
+            plain: settings.plainAddress.map { "\($0)/login/\(secret)" }, person: person,
             until: Timestamp(microseconds: until).text)
     }
 
@@ -207,6 +210,8 @@ struct WebToken: Codable, Sendable {
 /// A way in, as `hub web` shows it.
 struct WebLink: Codable, Sendable {
     let url: String
+    /// The same for a browser that does not find the name in `url`.
+    let plain: String?
     /// Absent for the owner.
     let person: String?
     /// RFC 3339.

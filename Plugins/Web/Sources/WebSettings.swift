@@ -17,11 +17,18 @@ struct WebSettings: Sendable {
     let listening: HTTPListening
     /// What a browser may call this place, with the port where it is not the usual one, in lower case.
     let hosts: Set<String>
+    /// The same without the name that is secret.
+    let shownHosts: Set<String>
+    /// What links begin with.
+    let linkAddress: String
+    /// What links begin with for browsers that do not find ``linkAddress``; `nil`: there is no need.
+    let plainAddress: String?
     /// Whether browsers come by HTTPS, here or at a proxy.
     let isSecure: Bool
     let goals: Goals
 
-    init(_ settings: PluginSettings) throws {
+    /// - Parameter name: of the page itself, below `.localhost` (``PageName``).
+    init(_ settings: PluginSettings, name: String? = nil) throws {
         var goals = Result { try Goals([]) }
         let listening = try HTTPListening(settings, visitors: Self.visitors, shown: Self.shown) {
             goals = Result { try Goals(try settings.texts("goals")) }
@@ -35,7 +42,15 @@ struct WebSettings: Sendable {
         let port = listening.port == (listening.certificate == nil ? 80 : 443) ? "" : ":\(listening.port)"
         let host = listening.host.contains(":") ? "[\(listening.host)]" : listening.host
         hosts.insert("\(host)\(port)".lowercased())
-        if ["127.0.0.1", "::1", "localhost"].contains(listening.host) { hosts.insert("localhost\(port)") }
+        if listening.isLoopback { hosts.insert("localhost\(port)") }
+        shownHosts = hosts
+        // A name of its own is for browsers of this machine that come without a proxy.
+        if let name, listening.isLoopback, listening.certificate == nil, settings["address"] == nil {
+            hosts.insert("\(name)\(port)")
+            (linkAddress, plainAddress) = ("http://\(name)\(port)", listening.address)
+        } else {
+            (linkAddress, plainAddress) = (listening.address, nil)
+        }
         self.hosts = hosts
     }
 

@@ -88,9 +88,10 @@ struct AccessTests {
             #expect(answer.status == 421 || answer.status == 400, "\(host)")
             #expect(!answer.body.contains("Log out"))
         }
-        let page = try await scene.get("/", cookie: session, fields: ["Host: localhost:\(scene.port)"]).body
-        let start = try #require(page.range(of: "name=\"token\" value=\"")?.upperBound)
-        let token = String(page[start...].prefix(64))
+        #expect(
+            try await scene.get("/", cookie: session, fields: ["Host: localhost:\(scene.port)"]).body.contains(
+                "Log out"))
+        let token = Scene.formToken
         for fields in [
             ["Origin: http://evil.example"], ["Origin: null"], ["Sec-Fetch-Site: cross-site"],
             ["Sec-Fetch-Site: same-site"],
@@ -109,6 +110,131 @@ struct AccessTests {
             "/logout", "token=\(token)", cookie: session, fields: ["Origin: http://127.0.0.1:\(scene.port)"])
         #expect(out.status == 303 && out.fields["set-cookie"]?.contains("Max-Age=0") == true)
         #expect(try await scene.get("/", cookie: session).status == 303)
+    }
+
+    @Test func `a session of a log-in without JavaScript reads everything and changes nothing`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        let answer = try await scene.post("/login", "link=\(try await scene.link())")
+        let cookie = try #require(answer.fields["set-cookie"]?.split(separator: ";").first.map(String.init))
+        let page = try await scene.get("/", cookie: cookie)
+        #expect(page.status == 200 && page.body.contains("80.4 kg") && page.body.contains("<noscript>"))
+        // No page has anything with which a form could be sent: whoever has the cookie has the pages.
+        #expect(Scene.field("token", in: page.body) == nil)
+        for token in ["", "&token=", "&token=\(Scene.formToken)", "&token=\(AccessKey().text)"] {
+            let refused = try await scene.post("/records/1/delete", "version=1\(token)", cookie: cookie)
+            #expect(refused.status == 403 && refused.body.contains("only reads"), "\(refused)")
+        }
+        #expect(try await scene.command("samples", "weight").count == 2)
+    }
+
+    @Test func `the name of the page is kept, is in no answer without a log-in, and no other name takes its place`()
+        async throws
+    {
+        let scene = try await Scene()
+        let link = try await scene.command("web")[0]
+        let name = try #require(URL(string: link)?.host())
+        #expect(name.wholeMatch(of: /hub-[a-z2-7]{16}\.localhost/) != nil, "\(name)")
+        #expect(URL(string: try await scene.command("web")[0])?.host() == name)
+        #expect(try await scene.get("/login", fields: ["Host: \(name):\(scene.port)"]).status == 200)
+        for fields in [[], ["Host: evil.example"], ["Host: hub-.localhost:\(scene.port)"]] {
+            for path in ["/", "/login", "/nothing", "/api/v1/openapi.json", "/health", "/ready"] {
+                let answer = try await scene.get(path, fields: fields)
+                #expect(!"\(answer)".contains(name), "\(path) \(fields)")
+            }
+        }
+        // The other loopback address is the page's, too: a browser may try it first for such a name.
+        let result = try await ChildProcess(
+            "/usr/bin/env",
+            [
+                "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "http://[::1]:\(scene.port)/login",
+                "-H", "Host: \(name):\(scene.port)",
+            ]
+        ).result()
+        #expect(result.output == "200" || !SixNetwork.isThere, "\(result.output)")
+    }
+
+    @Test func `a request with two Host lines, without one, or with a target of another host is refused with 400`()
+        async throws
+    {
+        let scene = try await Scene()
+        let own = "127.0.0.1:\(scene.port)"
+        for (hosts, target) in [
+            ([own, "evil.example"], "/login"), ([own, own], "/login"), ([], "/login"), ([""], "/login"),
+            ([own], "http://evil.example/login"), ([own], "HTTP://evil.example"),
+            (["evil.example"], "http://\(own)/login"),
+            ([own], "ftp://\(own)/login"), ([own], "login"), ([own], "*"),
+        ] {
+            let connection = try RawConnection(scene.port)
+            let lines = hosts.map { "Host: \($0)\r\n" }.joined()
+            connection.send("GET \(target) HTTP/1.1\r\n\(lines)\r\n")
+            let answer = String(decoding: try connection.takeAll(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(hosts) \(target): \(answer.prefix(80))")
+        }
+        let connection = try RawConnection(scene.port)
+        connection.send("GET http://\(own)/login HTTP/1.1\r\nHost: \(own)\r\nConnection: close\r\n\r\n")
+        #expect(String(decoding: try connection.takeAll(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+    }
+
+    @Test func `a visitor with many requests waits for their own alone, and at the limit is answered 429`() async throws
+    {
+        let turns = VisitorTurns()
+        let (first, second) = (try #require(await turns.begin("a")), try #require(await turns.begin("a")))
+        async let third = turns.begin("a")
+        #expect(await turns.begin("b") != nil)
+        first.pause()
+        let next = try #require(await third)
+        async let again: Void = first.goOn()
+        second.pause()
+        await again
+        withExtendedLifetime((first, second, next)) {}
+
+        let scene = try await Scene()
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
+        let (token, owner) = (try await scene.token("a"), try await scene.logIn())
+        scene.freeze(true)
+        let most = VisitorTurns.most
+        try await withThrowingTaskGroup(of: Scene.Answer.self) { group in
+            for _ in 0..<most + 8 { group.addTask { try await scene.api("/records.csv", token) } }
+            for _ in 0..<8 {
+                let refused = try #require(try await group.next())
+                #expect(refused.status == 429 && refused.fields["retry-after"] == "2", "\(refused)")
+            }
+            // The owner is let in meanwhile, and answered with the others when the hub goes on.
+            async let page = scene.get("/", cookie: owner)
+            scene.freeze(false)
+            #expect(try await page.status == 200)
+            for try await answer in group { #expect(answer.status == 200 && answer.body.contains("80.4")) }
+        }
+        // All turns are given back.
+        for _ in 0..<most { #expect(try await scene.api("/records.csv", token).status == 200) }
+    }
+
+    @Test func `one address has three quarters of the connections at most, and the rest is for others`() async throws {
+        let scene = try await Scene()
+        let head = "POST /login HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\nContent-Length: 1000\r\n\r\nlink="
+        var slow: [RawConnection] = []
+        for _ in 0..<384 {
+            slow.append(try RawConnection(scene.port))
+            slow.last?.send(head)
+        }
+        // Each of them has its place once the next one of this address has none.
+        var next = "HTTP"
+        while !next.isEmpty {
+            try Task.checkCancellation()
+            let connection = try RawConnection(scene.port)
+            connection.send("GET /login HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\nConnection: close\r\n\r\n")
+            next = String(decoding: try connection.takeAll().prefix(4), as: UTF8.self)
+        }
+        let other = try await ChildProcess(
+            "/usr/bin/env",
+            [
+                "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--interface", "127.0.0.2",
+                "http://127.0.0.1:\(scene.port)/login",
+            ]
+        ).result()
+        #expect(other.output == "200")
+        withExtendedLifetime(slow) {}
     }
 
     @Test func `links are not guessed: after ten that are wrong another waits, and one that is right does not`()
@@ -225,7 +351,7 @@ struct AccessTests {
         }
         // Who logs out is given none.
         try await scene.changeSessions { grant in grant.until -= 10 * 86_400_000_000 }
-        let form = "token=\(try #require(AccessKey(cookie.dropFirst(4))).formToken)"
+        let form = "token=\(Scene.formToken)"
         #expect(
             try await scene.post("/logout", form, cookie: cookie).fields["set-cookie"]?.contains("Max-Age=0") == true)
     }
@@ -235,6 +361,13 @@ struct AccessTests {
         let rendered = SampleConfiguration.render(instance: Web.manifest.name, declarations: Web.manifest.settings)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")
         #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
+    }
+}
+
+/// Whether this machine has `::1`.
+private enum SixNetwork {
+    static var isThere: Bool {
+        (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?.contains(" lo\n") == true
     }
 }
 

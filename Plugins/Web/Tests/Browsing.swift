@@ -71,7 +71,7 @@ struct Browser: Sendable {
     }
 
     func send(_ form: Form, _ changes: [String: String] = [:]) async throws -> Scene.Answer {
-        let fields = form.fields.merging(changes) { $1 }
+        let fields = form.fields.merging(["token": Scene.formToken]) { $1 }.merging(changes) { $1 }
         let body = fields.map { "\(Self.escaped($0.key))=\(Self.escaped($0.value))" }.joined(separator: "&")
         return try await scene.post(form.action, body, cookie: cookie)
     }

@@ -50,11 +50,10 @@ struct DeliveriesTests {
         let unknown = try await scene.get("/deliveries/replay?sink=nothing", cookie: owner)
         #expect(unknown.status == 422 && unknown.body.contains("has no sink"), "\(Scene.words(unknown.body))")
 
-        let token = try #require(Scene.field("token", in: plan.body))
         let form = "sink=\(query)&from=2020-01-01&type=weight"
         #expect(try await scene.post("/deliveries/replay", form, cookie: owner).status == 403)
         #expect(try await scene.sink(name)?["wanted"] as? Int == 3)
-        let done = try await scene.post("/deliveries/replay", "token=\(token)&\(form)", cookie: owner)
+        let done = try await scene.post("/deliveries/replay", "token=\(Scene.formToken)&\(form)", cookie: owner)
         #expect(done.status == 303 && done.fields["location"] == "/deliveries/sink?name=\(query)")
         let told = try await scene.get("/deliveries/sink?name=\(query)", cookie: owner).body
         #expect(told.contains("3 records to be delivered again"))
@@ -154,8 +153,7 @@ struct DeliveriesTests {
         ] {
             #expect(try await scene.get(path, cookie: ben).body == unknown.body, "\(path)")
         }
-        let token = try #require(Scene.field("token", in: own.body))
-        let post = try await scene.post("/deliveries/replay", "token=\(token)&sink=json-lines", cookie: ben)
+        let post = try await scene.post("/deliveries/replay", "token=\(Scene.formToken)&sink=json-lines", cookie: ben)
         #expect(post.status == 404 && post.body == unknown.body)
         #expect(
             try await scene.get("/deliveries/record?number=2", cookie: owner).fields["location"] == "/records/2")

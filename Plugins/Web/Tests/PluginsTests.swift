@@ -32,12 +32,9 @@ struct PluginsTests {
 
     /// Sends a form as a browser does that has the page.
     private static func send(
-        _ scene: Scene, _ path: String, _ fields: String, from page: String? = nil, _ cookie: String
+        _ scene: Scene, _ path: String, _ fields: String, _ cookie: String
     ) async throws -> Scene.Answer {
-        let page = page ?? path.split(separator: "/").prefix(2).map { "/\($0)" }.joined()
-        let shown = try await scene.get(page, cookie: cookie)
-        let token = try #require(value(of: "token", in: shown.body), "\(page): \(shown)")
-        return try await scene.post(path, "token=\(token)&\(fields)", cookie: cookie)
+        try await scene.post(path, "token=\(Scene.formToken)&\(fields)", cookie: cookie)
     }
 
     private static func value(of name: String, in body: String) -> String? {
@@ -76,13 +73,12 @@ struct PluginsTests {
         ] {
             #expect(try await scene.get(path, cookie: ben).status == 404, "\(path)")
         }
-        let token = try #require(Self.value(of: "token", in: try await scene.get("/", cookie: ben).body))
         let before = try scene.configuration
         for path in [
             "/plugins/exist/restart", "/plugins/exist/release", "/plugins/exist/change", "/plugins/exist/save",
             "/plugins/exist/login", "/plugins/exist/login/answer", "/plugins/exist/do/plan", "/apply",
         ] {
-            let answer = try await scene.post(path, "token=\(token)&enabled=false", cookie: ben)
+            let answer = try await scene.post(path, "token=\(Scene.formToken)&enabled=false", cookie: ben)
             #expect(answer.status == 404, "\(path): \(answer)")
         }
         #expect(try scene.configuration == before)
@@ -162,7 +158,7 @@ struct PluginsTests {
             let answer = try await Self.send(scene, path, fields, owner)
             #expect(answer.status == 303, "\(answer)")
         }
-        let own = try await Self.send(scene, "/plugins/web/change", "enabled=false", from: "/plugins", owner)
+        let own = try await Self.send(scene, "/plugins/web/change", "enabled=false", owner)
         #expect(own.status == 422 && own.body.contains("cannot change its own section"), "\(own)")
         let reference = try await Self.send(
             scene, "/plugins/exist/change", Self.fields.replacing("=app", with: "=%24%7Bfile%3A%2Fetc%2Fpasswd%7D"),
@@ -217,7 +213,7 @@ struct PluginsTests {
         }
         #expect(try await scene.get("/plugins/nobody/logs", cookie: owner).status == 404)
         #expect(try await scene.get("/apply", cookie: owner).body.contains("The hub follows it already."))
-        #expect(try await Self.send(scene, "/apply", "", from: "/plugins", owner).fields["location"] == "/plugins")
+        #expect(try await Self.send(scene, "/apply", "", owner).fields["location"] == "/plugins")
         #expect(try await scene.get("/plugins", cookie: owner).body.contains("The hub follows hub.conf."))
         #expect(
             try await scene.post("/apply", "token=\(String(repeating: "0", count: 64))", cookie: owner).status == 403)
@@ -230,7 +226,7 @@ struct PluginsTests {
         // The plugin may still be starting.
         var body = ""
         while !body.contains("Open the page of the service") {
-            let begun = try await Self.send(scene, login, "", from: "/plugins", owner)
+            let begun = try await Self.send(scene, login, "", owner)
             #expect(begun.status == 303)
             body = try await scene.get(begun.fields["location"] ?? login, cookie: owner).body
         }
@@ -241,20 +237,20 @@ struct PluginsTests {
             seen.body.contains("Another browser, or a program, is at it") && !seen.body.contains("Open the page"),
             "\(seen.body)")
         #expect(
-            try await Self.send(scene, login + "/answer", "answer=code&question=1", from: "/plugins", other).status
+            try await Self.send(scene, login + "/answer", "answer=code&question=1", other).status
                 == 303)
         let number = try #require(Self.value(of: "question", in: body))
         let end = try await Self.send(
-            scene, login + "/answer", "answer=some-code&question=\(number)", from: "/plugins", owner)
+            scene, login + "/answer", "answer=some-code&question=\(number)", owner)
         #expect(end.fields["location"] == "/plugins/exist", "\(end)")
         let told = try await scene.get("/plugins/exist", cookie: owner)
         #expect(told.body.contains("Not logged in to exist:") && !told.body.contains("some-code"), "\(told.body)")
-        #expect(try await Self.send(scene, login, "", from: "/plugins", owner).status == 303)
-        #expect(try await Self.send(scene, login + "/cancel", "", from: "/plugins", owner).status == 303)
+        #expect(try await Self.send(scene, login, "", owner).status == 303)
+        #expect(try await Self.send(scene, login + "/cancel", "", owner).status == 303)
         #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("was given up"))
 
         // What has ended while its browser did not look keeps no other from it.
-        _ = try await Self.send(scene, login, "", from: "/plugins", owner)
+        _ = try await Self.send(scene, login, "", owner)
         #expect(try await scene.get(login, cookie: other).body.contains("Another browser, or a program, is at it"))
         _ = try await scene.command("restart", "exist")
         while try await !scene.get(login, cookie: other).body.contains(">Begin</button>") {}

@@ -12,7 +12,9 @@ struct WebCommand: ParsableCommand {
             The plugin web serves pages with the values of each person, and with how the
             hub and its plugins are. A browser gets in by a link, which is good for one
             log-in within ten minutes; it stays logged in for thirty days after it was
-            used last.
+            used last. For browsers of this machine the link has a name below .localhost that
+            no other program knows. Safari does not find such names: open the second link
+            there.
 
             Examples:
               hub web
@@ -57,6 +59,8 @@ struct WebLinkCommand: AsyncParsableCommand {
 
     private struct Link: Decodable {
         var url: String
+        /// For browsers that do not find the name of `url`, such as Safari.
+        var plain: String?
         var until: String
     }
 
@@ -67,6 +71,7 @@ struct WebLinkCommand: AsyncParsableCommand {
         try Output.print(link.url)
         let until = LocalTime.text(link.until) ?? link.until
         Terminal.say("good for one log-in until \(until)\(person.map { ", to see what is \($0)'s" } ?? "")")
+        if let plain = link.plain { Terminal.say("for Safari, which does not find such a name: \(plain)") }
         guard open else { return }
         let opener = Process()
         opener.executableURL = URL(filePath: "/usr/bin/env")

@@ -100,7 +100,7 @@ def main(programs, verbose):
     taken = home.publish_each(records())
     say(f"{taken} records")
     home.run("log", "weight", "61kg", "--person", "anna", "--note", texts(500)[0], "--yes")
-    browser = Browser(f"http://127.0.0.1:{home.port}")
+    browser = Browser(home.origin)
     browser.command("Page.addScriptToEvaluateOnNewDocument", source=BEFORE)
     browser.log_in(home.link())
 

@@ -135,6 +135,11 @@ grants = {{ owner = [{grants}] }}
                               capture_output=True)
         return done.stdout.count('"stored"')
 
+    @property
+    def origin(self):
+        """Where browsers find the page: the address that the links have."""
+        return self.link().split("/login/")[0]
+
     def link(self, person=None):
         return self.run("web", *(["--person", person] if person else [])).splitlines()[0]
 

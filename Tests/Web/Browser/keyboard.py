@@ -114,7 +114,7 @@ PATHS = {"Add": add_and_edit, "Inbox": assign, "Plugins": enable}
 def main(programs, verbose):
     begin = time.monotonic()
     home = household(programs)
-    browser = Browser(f"http://127.0.0.1:{home.port}")
+    browser = Browser(home.origin)
     keys = Keyboard(browser)
     browser.open(home.link())
     # The button has the focus already.

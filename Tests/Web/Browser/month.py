@@ -1,5 +1,6 @@
 """`hub demo --stay`, played for a browser that looks on."""
 import os, re, shutil, signal, subprocess, sys, tempfile, time
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 
@@ -23,7 +24,7 @@ class Month:
         raise SystemExit("the demonstration ended:\n" + "\n".join(self.told[-60:]))
 
     def link(self):
-        return self.until("http://127.*/login/")
+        return self.until("http://hub-.*/login/")
 
     def end_of_month(self, origin):
         """Waits until time passes as it does, and the page is there again."""
@@ -31,7 +32,8 @@ class Month:
         end = time.monotonic() + 30
         while True:
             try:
-                return urlopen(origin + "/login").close()
+                # This machine's resolver need not know the name that browsers do.
+                return urlopen(f"http://127.0.0.1:{urlsplit(origin).port}/login").close()
             except OSError:
                 if time.monotonic() > end:
                     raise SystemExit("the page does not come back after the month")

@@ -35,7 +35,7 @@ FOUND = ["2 h1", "smaller than 24 px", "two elements with the id a", "a table wi
 def main(programs, verbose):
     found, begin = [], time.monotonic()
     home = household(programs)
-    origin = f"http://127.0.0.1:{home.port}"
+    origin = home.origin
 
     def say(text):
         if verbose:

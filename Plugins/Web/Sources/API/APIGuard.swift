@@ -40,16 +40,16 @@ struct APIGuard: RouterMiddleware {
         throw Self.unknown
     }
 
-    /// What a browser writes carries the token of a page's forms, which another place cannot know.
+    /// What a browser writes carries its form token, which only pages of this address can read.
     private func browser(_ request: Request) async throws -> KnownBrowser {
         guard let browser = try await parts.browser(request) else { throw Self.unknown }
         guard
             request.method == .get || request.method == .head
-                || request.headers[.formToken] == browser.viewer.session.formToken
+                || browser.viewer.sends(formToken: request.headers[.formToken])
         else {
             throw Refusal(
-                .forbidden, "This is not of this log-in", "Send the token of a form of the page as X-Form-Token.",
-                member: "X-Form-Token")
+                .forbidden, "This browser only reads here",
+                "X-Form-Token: send what the page keeps in localStorage as hub-form-token.", member: "X-Form-Token")
         }
         return browser
     }

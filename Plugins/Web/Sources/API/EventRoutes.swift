@@ -7,6 +7,8 @@ import PluginKit
 
 /// `/events`: what happens at the hub, as it happens.
 enum EventRoutes {
+    static let path = API.root + "/events"
+
     static let all: [APIRoute] = [
         APIRoute(
             method: .get, path: "/events", topic: "Events",

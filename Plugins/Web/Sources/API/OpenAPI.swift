@@ -122,7 +122,8 @@ enum OpenAPI {
                 "token": ["type": "http", "scheme": "bearer", "description": "Of hub web token new."],
                 "session": [
                     "type": "apiKey", "in": "cookie", "name": .text(cookie),
-                    "description": "A browser that is logged in; what it writes has X-Form-Token of a page.",
+                    "description":
+                        "A browser that is logged in; to write it sends hub-form-token of its localStorage as X-Form-Token.",
                 ],
             ], "schemas": .object(schemas),
         ]

@@ -143,7 +143,7 @@ enum RecordRoutes {
         probe.filter.kinds = [.quantity]
         _ = try await call.parts.hub.link.ask(probe)
         filter.kinds = RecordKind.allCases.filter(RecordKind.samples.contains)
-        let (hub, samples, withDays) = (call.parts.hub, filter, call.truth("days"))
+        let (hub, viewer, samples, withDays) = (call.parts.hub, call.viewer, filter, call.truth("days"))
         return Response(
             status: .ok,
             headers: [
@@ -164,7 +164,9 @@ enum RecordRoutes {
                     var runs = ExportRuns()
                     for try await page in hub.query(filter, order: .time) {
                         for record in page.records {
-                            for item in runs.add(ExportItem(record, json: [])) { export.write(item, to: &output) }
+                            for item in runs.add(ExportItem(try viewer.cut(record), json: [])) {
+                                export.write(item, to: &output)
+                            }
                         }
                         try await writer.write(ByteBuffer(bytes: output))
                         output.removeAll(keepingCapacity: true)

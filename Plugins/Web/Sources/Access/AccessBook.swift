@@ -12,6 +12,8 @@ struct Grant: Codable, Hashable, Sendable {
     /// Of a token: as its owner calls it, and what it may.
     var name: String?
     var scope: Scope?
+    /// Of a session: the hash of the browser's form token; without it the session only reads.
+    var formToken: String?
 }
 
 /// Who may come in: links that were made and not used, browsers that are logged in, and programs that have a token.
@@ -65,16 +67,17 @@ actor AccessBook {
         }
     }
 
-    private func make(_ kind: Kind, _ person: String?, lasting time: Int64, at now: Int64) async throws -> (
-        AccessKey, Grant
-    ) {
+    private func make(
+        _ kind: Kind, _ person: String?, lasting time: Int64, formToken: AccessKey? = nil, at now: Int64
+    ) async throws -> (AccessKey, Grant) {
         try await read()
         for (hash, grant) in grants[kind] ?? [:] where grant.until <= now { try await keep(kind, hash, nil) }
         if let all = grants[kind], all.count >= Self.most, let first = all.min(by: { $0.value.until < $1.value.until })
         {
             try await keep(kind, first.key, nil)
         }
-        let (secret, grant) = (AccessKey(), Grant(person: person, made: now, until: now + time))
+        let secret = AccessKey()
+        let grant = Grant(person: person, made: now, until: now + time, formToken: formToken?.hash)
         try await keep(kind, secret.hash, grant)
         return (secret, grant)
     }
@@ -87,13 +90,14 @@ actor AccessBook {
 
     /// Ends the link, and begins a session, whose secret no one has had before.
     ///
+    /// - Parameter formToken: what the browser's pages send with each form; `nil`: the session only reads.
     /// - Returns: `nil` for a link that there is not, that was used, or whose time is over.
-    func logIn(with link: AccessKey, at now: Int64) async throws -> AccessKey? {
+    func logIn(with link: AccessKey, formToken: AccessKey? = nil, at now: Int64) async throws -> AccessKey? {
         try await read()
         guard let grant = grants[.link]?[link.hash] else { return nil }
         try await keep(.link, link.hash, nil)
         guard grant.until > now else { return nil }
-        return try await make(.session, grant.person, lasting: Self.sessionTime, at: now).0
+        return try await make(.session, grant.person, lasting: Self.sessionTime, formToken: formToken, at: now).0
     }
 
     /// What the holder of a session may see, who uses it now; `nil` where it has ended.

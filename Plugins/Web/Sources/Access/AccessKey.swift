@@ -28,7 +28,4 @@ struct AccessKey: Sendable {
 
     /// By which it is known: of 256 random bits nothing can be guessed from it, and finding it takes as long for each.
     var hash: String { Digests.sha256(text.utf8).hexadecimal }
-
-    /// What a form of this session carries, which no other place can know.
-    var formToken: String { Digests.sha256("form:\(text)".utf8).hexadecimal }
 }

@@ -7,7 +7,8 @@ import PluginKit
 
 /// Refuses requests that call this place by a name that is not its own: a page of another place whose name leads here, too.
 struct HostGuard: RouterMiddleware {
-    let hosts: Set<String>
+    let settings: WebSettings
+    private var hosts: Set<String> { settings.hosts }
 
     func handle(
         _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
@@ -15,7 +16,7 @@ struct HostGuard: RouterMiddleware {
         guard let host = request.head.authority?.lowercased(), hosts.contains(host) else {
             throw Refusal(
                 .misdirectedRequest, "This is not the name of this place",
-                "A browser may call it \(hosts.sorted().joined(separator: " or ")). For another name, add it to hosts in "
+                "A browser may call it \(settings.shownHosts.sorted().joined(separator: " or ")). For another name, add it to hosts in "
                     + "the section of this plugin in hub.conf.")
         }
         if request.method != .get, request.method != .head { try refuseOthers(request) }
@@ -92,7 +93,7 @@ extension WebParts {
             let (grant, isRenewed) = try await access.grant(of: session, at: now)
         else { return nil }
         return KnownBrowser(
-            viewer: Viewer(session: session, person: grant.person),
+            viewer: Viewer(session: session, person: grant.person, formToken: grant.formToken),
             cookie: isRenewed ? SessionCookie.header(session, isSecure: settings.isSecure) : nil)
     }
 }

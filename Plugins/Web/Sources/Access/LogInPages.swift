@@ -26,6 +26,7 @@ struct LogInPages: Sendable {
                 """
                 <form method="post" action="/login"><input type="hidden" name="link" value="\(link.text)">
                 <p>This browser stays logged in for thirty days after it was used last.</p>
+                <noscript><p>Without JavaScript it only reads.</p></noscript>
                 <button class="main" autofocus>Log in</button></form>
                 """))
     }
@@ -37,7 +38,8 @@ struct LogInPages: Sendable {
     func answer(_ request: Request, _ visit: Visit) async throws -> Response {
         let form = try await WebForm(request)
         if let link = AccessKey(try form.text("link")),
-            let session = try await parts.access.logIn(with: link, at: parts.now)
+            let session = try await parts.access.logIn(
+                with: link, formToken: form["token"].flatMap { AccessKey($0) }, at: parts.now)
         {
             // Also after others have failed: behind a proxy all have one address.
             return redirect(to: "/", cookie: session)

@@ -24,16 +24,30 @@ struct Viewer: Sendable {
     let scope: Scope
     /// Whether it is a browser that is logged in, which other places may lead here; else a program with a token.
     let isBrowser: Bool
+    /// The hash of the browser's form token; `nil`: it only reads.
+    private let formToken: String?
 
     /// A browser that is logged in: who they are says what they may.
-    init(session: AccessKey, person: String?) {
+    ///
+    /// - Parameter formToken: the hash of what its pages send with each form; `nil`: it only reads.
+    init(session: AccessKey, person: String?, formToken: String? = nil) {
         (self.session, self.person, isBrowser) = (session, person, true)
+        self.formToken = formToken
         scope = person == nil ? .manage : .write
     }
 
     /// A program.
     init(token: AccessKey, person: String?, scope: Scope) {
         (session, self.person, self.scope, isBrowser) = (token, person, scope, false)
+        formToken = nil
+    }
+
+    /// Whether a request comes from a page of this address in the browser that logged in.
+    ///
+    /// The cookie does not show that: browsers send it to every port of the host.
+    func sends(formToken text: String?) -> Bool {
+        guard let formToken, let text, let key = AccessKey(text) else { return false }
+        return key.hash == formToken
     }
 
     var isOwner: Bool { person == nil }

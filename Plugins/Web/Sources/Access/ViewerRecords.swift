@@ -8,6 +8,20 @@ extension Viewer {
         try person.map { try RecordCut(person: $0).record(record) } ?? record
     }
 
+    /// The same, as it was decoded.
+    func cut(_ record: StoredRecord) throws -> StoredRecord {
+        guard person != nil, case .sample(var sample) = record.record, let metadata = sample.metadata else {
+            return record
+        }
+        guard let tree = JSONTree(Array(metadata.text.utf8)) else { throw RecordEvent.Unreadable() }
+        let cut = RecordCut.withoutProfile(tree)
+        guard cut != tree else { return record }
+        sample.metadata = cut.members?.isEmpty == true ? nil : JSONObject(String(decoding: cut.bytes, as: UTF8.self))
+        var record = record
+        record.record = .sample(sample)
+        return record
+    }
+
     /// A page of a record's story.
     func cut(story: RawJSON) throws -> RawJSON { try person.map { try RecordCut(person: $0).story(story) } ?? story }
 }
@@ -31,7 +45,7 @@ struct RecordCut {
                 switch member.name {
                 case "reason" where isByHand: nil
                 case "subject" where isOther(member.value): nil
-                case "metadata": .init(member.name, Self.without(["profileOf"], member.value))
+                case "metadata": .init(member.name, Self.withoutProfile(member.value))
                 default: member
                 }
             })
@@ -41,6 +55,9 @@ struct RecordCut {
     private func isOther(_ subject: JSONTree) -> Bool {
         subject["account"] != nil || subject["name"].map { $0.text != person } ?? false
     }
+
+    /// Metadata without the name of the person for whom a device computed a value.
+    static func withoutProfile(_ metadata: JSONTree) -> JSONTree { without(["profileOf"], metadata) }
 
     private static func without(_ names: Set<String>, _ tree: JSONTree) -> JSONTree {
         .object((tree.members ?? []).filter { !names.contains($0.name) })

@@ -86,7 +86,7 @@ struct SectionChanges: Sendable {
                     <h2>What is written into hub.conf</h2>\(PlanText.changes(answer, of: section))\(warning)
                     <h2>What the hub does then</h2>\(PlanText.steps(answer.plan))
                     \(PlanText.problems(answer.plan.problems))
-                    <div class="deeds">\(button(section, id, "Save", isMain: true).html(choice.viewer))
+                    <div class="deeds">\(button(section, id, "Save", isMain: true).html)
                     <a class="button" href="\(url: section.page)">Leave it</a></div>
                     """))
     }
@@ -129,6 +129,6 @@ struct SectionChanges: Sendable {
         let id = book.put(reversed, for: viewer)
         let rest: HTML =
             lost.isEmpty ? HTML() : "<p>That does not bring back \(lost.joined(separator: ", ")).</p>"
-        return "\(saved)\(button(section, id, "Undo").html(viewer))\(rest)"
+        return "\(saved)\(button(section, id, "Undo").html)\(rest)"
     }
 }

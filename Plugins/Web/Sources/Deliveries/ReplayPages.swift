@@ -90,7 +90,7 @@ struct ReplayPages: Sendable {
             : ButtonForm(
                 "/deliveries/replay", "Deliver \(NumberText.count(total, "record")) again",
                 [("sink", order.sink), ("from", order.from ?? ""), ("type", order.type ?? "")], isMain: true
-            ).html(choice.viewer)
+            ).html
         return PageAnswer.page(
             Frame(title: "Deliver again to \(order.sink)", choice: choice, path: "/deliveries").html(
                 """

@@ -54,14 +54,14 @@ struct ScaleUsersPage: Sendable {
             table.rows.append([
                 "\(user.position)", "\(user.serialNumber)", "\(user.person ?? "not one of this hub")",
                 ButtonForm(Self.path(instance), "Delete", [("deed", "delete"), ("serial", "\(user.serialNumber)")])
-                    .html(choice.viewer),
+                    .html,
             ])
         }
         let absent = choice.persons.filter { person in !users.contains { $0.person == person.name } }
         let makers = HTML.each(absent) {
             ButtonForm(
                 Self.path(instance), "Make a user for \($0.name)", [("deed", "create"), ("person", $0.name)]
-            ).html(choice.viewer)
+            ).html
         }
         return """
             \(users.isEmpty ? "<p>The scale has no users.</p>" : table.html)
@@ -89,7 +89,7 @@ struct ScaleUsersPage: Sendable {
                 Frame(title: "Delete user \(serial) of the scale?", choice: choice).html(
                     """
                     <p>What the scale's memory holds of this user goes with it. What the hub has stays.</p>
-                    \(button.html(viewer))
+                    \(button.html)
                     <p><a href="\(url: Self.path(instance))">Not now</a></p>
                     """))
         case "delete":

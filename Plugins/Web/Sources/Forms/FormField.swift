@@ -64,9 +64,9 @@ struct ButtonForm: Sendable {
         (self.action, self.fields, self.label, self.isMain) = (action, fields, label, isMain)
     }
 
-    func html(_ viewer: Viewer) -> HTML {
+    var html: HTML {
         """
-        <form class="inline" method="post" action="\(url: action)">\(WebForm.token(of: viewer))\
+        <form class="inline" method="post" action="\(url: action)">\
         \(HTML.each(fields) { FormFields.hidden($0.name, $0.value) })<button \("class=\"main\"", if: isMain)>\(label)</button></form>
         """
     }

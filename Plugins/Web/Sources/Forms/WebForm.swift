@@ -25,13 +25,16 @@ struct WebForm: Sendable {
         }
     }
 
-    /// Reads the form of one who is logged in, and sees that it is of that log-in: another place cannot know its token.
+    /// Reads the form of one who is logged in, and checks that a page of this address sent it: no other place has the
+    /// browser's form token.
     static func read(_ request: Request, _ visit: Visit) async throws -> (WebForm, Viewer) {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         let form = try await WebForm(request)
-        guard form["token"] == viewer.session.formToken else {
+        guard viewer.sends(formToken: form["token"]) else {
             throw Refusal(
-                .forbidden, "This form is not of this log-in", "Open the page again, and do there what you wanted.")
+                .forbidden, "This browser only reads here",
+                "Nothing was changed. A log-in without JavaScript, or by a former version of this page, only reads: type "
+                    + "hub web on the hub's machine, and open the link with JavaScript switched on.")
         }
         return (form, viewer)
     }
@@ -65,11 +68,6 @@ struct WebForm: Sendable {
 
     private static func missing(_ name: String) -> Refusal {
         Refusal(.badRequest, "The form lacks \(name)", "Open the page again, and fill it in there.")
-    }
-
-    /// The field that each form of a page begins with.
-    static func token(of viewer: Viewer) -> HTML {
-        "<input type=\"hidden\" name=\"token\" value=\"\(viewer.session.formToken)\">"
     }
 }
 

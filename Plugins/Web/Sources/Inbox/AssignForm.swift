@@ -19,13 +19,13 @@ enum AssignForm {
             "<button name=\"to\" value=\"\(name)\">\(name)\(odds.shares[name].map { " \($0)" } ?? "")</button> "
         }
         let records = RecordVersions.text(weighing.records)
-        let fields = WebForm.token(of: choice.viewer) + FormFields.hidden("records", records)
+        let fields = FormFields.hidden("records", records)
         var forms = HTML()
         if grants.have(.assign) {
             forms += "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)</form>"
         }
         if grants.have(.retract) {
-            forms += ButtonForm("/inbox/delete", "Delete", [("records", records)]).html(choice.viewer)
+            forms += ButtonForm("/inbox/delete", "Delete", [("records", records)]).html
         }
         return forms
     }
@@ -36,7 +36,7 @@ enum AssignForm {
         guard choice.viewer.isOwner, grants.have(.assign), !others.isEmpty else { return HTML() }
         let options = others.map { FormOption(value: $0.name, text: $0.name) }
         return """
-            <form class="inline" method="post" action="/inbox/assign">\(WebForm.token(of: choice.viewer))\
+            <form class="inline" method="post" action="/inbox/assign">\
             \(FormFields.hidden("records", RecordVersions.text([record])))\
             <label for="owner">It is another's:</label> <select id="owner" name="to">\(FormFields.options(options, chosen: nil))</select>
             <button>Give it to them</button></form>
@@ -50,7 +50,7 @@ enum ConfirmForm {
         guard grants.have(.edit) else { return HTML() }
         return ButtonForm(
             "\(RecordPage.path(record.number))/confirm", "It is so", [("version", "\(record.sequence)")]
-        ).html(choice.viewer)
+        ).html
     }
 }
 

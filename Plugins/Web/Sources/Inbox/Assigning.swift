@@ -61,11 +61,11 @@ struct Assigning: Sendable {
         let line = RecordLine.line(first, choice.with(first).reader)
         let others = changed.count > 1 ? " and \(NumberText.count(changed.count - 1, "more record"))" : ""
         return parts.told(
-            "\(line)\(others): now \(whose). \(back(changed, before, viewer))", viewer, on: InboxPage.path)
+            "\(line)\(others): now \(whose). \(back(changed, before))", viewer, on: InboxPage.path)
     }
 
     /// A button for each to whom records were, and are given back.
-    private func back(_ records: [StoredRecord], _ before: [Int64: Assignment], _ viewer: Viewer) -> HTML {
+    private func back(_ records: [StoredRecord], _ before: [Int64: Assignment]) -> HTML {
         let parts = Dictionary(grouping: records) { before[$0.number] ?? $0.assignment }
             .sorted { $0.value[0].number < $1.value[0].number }
         return HTML.each(parts) { former, records in
@@ -79,7 +79,7 @@ struct Assigning: Sendable {
             return ButtonForm(
                 "/inbox/assign", "Undo\(parts.count > 1 ? " for \(whose)" : "")",
                 [("records", RecordVersions.text(records)), ("alone", "true"), field]
-            ).html(viewer)
+            ).html
         }
     }
 
@@ -88,7 +88,7 @@ struct Assigning: Sendable {
         let named = try await records(form, viewer)
         let gone = try await changed(.retract, named.asSeen, viewer)
         guard !gone.isEmpty else { return parts.told("It was deleted before.", viewer, on: InboxPage.path) }
-        let undo = ButtonForm("/inbox/restore", "Undo", [("records", RecordVersions.text(gone))]).html(viewer)
+        let undo = ButtonForm("/inbox/restore", "Undo", [("records", RecordVersions.text(gone))]).html
         return parts.told(
             "\(NumberText.count(gone.count, "record")) deleted. \(undo)", viewer, on: InboxPage.path)
     }

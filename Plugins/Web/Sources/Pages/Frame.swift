@@ -23,7 +23,7 @@ struct Frame: Sendable {
     var choice: Choice?
     /// The address of the page that this is, without the person.
     var path = ""
-    /// What makes the page better where scripts run; it is whole without.
+    /// What makes the page better where scripts run; to read, it is whole without.
     var scripts: [Asset] = []
 
     /// - Parameter content: below the title.
@@ -32,15 +32,20 @@ struct Frame: Sendable {
             <a class="skip" href="#content">To the content</a>
             \(choice.map(header))
             <main id="content"><h1>\(title)</h1>
-            \(choice?.notice.map { "<div class=\"notice\" role=\"status\">\($0)</div>" } ?? HTML())
+            \(choice.map { _ in Self.withoutScripts })\(choice?.notice.map { "<div class=\"notice\" role=\"status\">\($0)</div>" } ?? HTML())
             \(content)
             </main>
             """
         return HTMLDocument(
             title: "\(title) – health hub", styles: [Asset.style.path, Asset.chartStyle.path],
-            scripts: scripts.map(\.path), icon: Asset.icon.path, body: body
+            scripts: (scripts + [Asset.forms]).map(\.path), icon: Asset.icon.path, body: body
         ).html
     }
+
+    private static let withoutScripts: HTML = """
+        <noscript><p class="notice">Without JavaScript these pages show everything and change nothing: switch it on, and log \
+        in again with <code>hub web</code>.</p></noscript>
+        """
 
     private func header(_ choice: Choice) -> HTML {
         let shown = Self.places.filter { choice.viewer.isOwner || !$0.isOwners }
@@ -50,7 +55,7 @@ struct Frame: Sendable {
         let persons = choice.persons.count < 2 ? HTML() : self.persons(choice)
         return """
             <header><nav aria-label="Pages"><ul>\(links)</ul></nav>\(persons)\
-            <form method="post" action="/logout">\(WebForm.token(of: choice.viewer))\
+            <form method="post" action="/logout">\
             <button>Log out</button></form></header>
             """
     }

@@ -54,7 +54,9 @@ struct Asset: Sendable {
     static let live = Asset("live", "js", type: script, PackageResources.live_js)
     /// Shows the lines of a log as they come.
     static let logs = Asset("logs", "js", type: script, PackageResources.logs_js)
-    static let all = [style, chartStyle, icon, charts, live, logs]
+    /// Adds the browser's form token to each form that writes.
+    static let forms = Asset("forms", "js", type: script, PackageResources.forms_js)
+    static let all = [style, chartStyle, icon, charts, live, logs, forms]
     private static let script = "text/javascript; charset=utf-8"
 
     private static func sum(_ bytes: some Sequence<UInt8>) -> String {

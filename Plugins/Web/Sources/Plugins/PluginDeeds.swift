@@ -90,7 +90,7 @@ struct PluginDeeds: Sendable {
         let isSame = !plan.instances.contains { $0.action != "leave" } && plan.persons.isEmpty
         let button: HTML =
             plan.applied
-            ? ButtonForm("/apply", "Have the hub follow it", isMain: true).html(choice.viewer)
+            ? ButtonForm("/apply", "Have the hub follow it", isMain: true).html
             : "<p>Nothing is changed before that is corrected in hub.conf.</p>"
         return PageAnswer.page(
             frame.html(

@@ -17,12 +17,12 @@ struct PluginLogIns: Sendable {
         let frame = Frame(title: "Log in to \(facts.name)", choice: choice, path: NextPage.of(facts.name, "/login"))
         let way: HTML = "<p><a href=\"\(url: NextPage.of(facts.name))\">\(facts.name)</a></p>"
         guard let talk = talks.talk(of: facts.name, for: choice.viewer) else {
-            return PageAnswer.page(frame.html("\(way)\(beginning(facts, choice.viewer))"))
+            return PageAnswer.page(frame.html("\(way)\(beginning(facts))"))
         }
         guard talk.session == choice.viewer.session.hash else {
             return PageAnswer.page(
                 frame.html(
-                    "\(way)<p>Another browser, or a program, is at it.</p>\(cancelling(facts.name, choice.viewer))"))
+                    "\(way)<p>Another browser, or a program, is at it.</p>\(cancelling(facts.name))"))
         }
         switch await talk.state {
         case .ended: return end(talk, choice.viewer)
@@ -31,22 +31,22 @@ struct PluginLogIns: Sendable {
                 frame.html(
                     """
                     \(way)<p>The plugin is at it.</p><p><a class="button" href="\(url: NextPage.of(facts.name, "/login"))">Look \
-                    again</a></p>\(cancelling(facts.name, choice.viewer))
+                    again</a></p>\(cancelling(facts.name))
                     """))
         case .asking(let question, let number):
             return PageAnswer.page(
-                frame.html("\(way)\(asking(question, number, facts.name, choice.viewer))"))
+                frame.html("\(way)\(asking(question, number, facts.name))"))
         }
     }
 
-    private func beginning(_ facts: PluginFacts, _ viewer: Viewer) -> HTML {
+    private func beginning(_ facts: PluginFacts) -> HTML {
         let declaration = facts.description?.commands?.first { $0.name == "login" }
         let tokens = HTML.each(facts.condition.tokens ?? []) {
             "<li>\($0.user ?? $0.account)\($0.advice.map { ": \(LocalTime.inSentence($0))" } ?? ", logged in")</li>"
         }
         let form = OwnerGrants(hub).shown(.commands, to: "Logging in") {
             """
-            <form class="entry" method="post" action="\(url: NextPage.of(facts.name, "/login"))">\(WebForm.token(of: viewer))
+            <form class="entry" method="post" action="\(url: NextPage.of(facts.name, "/login"))">
             \(HTML.each(declaration?.arguments ?? []) { SettingField(argument: $0, of: "login").html(isEnabled: true) })\
             <button class="main">Begin</button></form>
             """
@@ -57,7 +57,7 @@ struct PluginLogIns: Sendable {
             """
     }
 
-    private func asking(_ question: CommandQuestion, _ number: Int, _ name: String, _ viewer: Viewer) -> HTML {
+    private func asking(_ question: CommandQuestion, _ number: Int, _ name: String) -> HTML {
         let page: HTML =
             question.url.map {
                 "<p><a class=\"button main\" href=\"\(url: $0)\" target=\"_blank\" rel=\"noreferrer noopener\">Open the page of the service</a></p>"
@@ -74,15 +74,15 @@ struct PluginLogIns: Sendable {
             "required autocomplete=\"off\" spellcheck=\"false\" autocapitalize=\"off\"")
         return """
             <p>\(question.prompt)</p>\(page)\(ending)
-            <form class="entry" method="post" action="\(url: NextPage.of(name, "/login/answer"))">\(WebForm.token(of: viewer))
+            <form class="entry" method="post" action="\(url: NextPage.of(name, "/login/answer"))">
             \(FormFields.hidden("question", "\(number)"))\(answer)
             <button class="main">Go on</button></form>
-            \(cancelling(name, viewer))
+            \(cancelling(name))
             """
     }
 
-    private func cancelling(_ name: String, _ viewer: Viewer) -> HTML {
-        ButtonForm(NextPage.of(name, "/login/cancel"), "Give it up").html(viewer)
+    private func cancelling(_ name: String) -> HTML {
+        ButtonForm(NextPage.of(name, "/login/cancel"), "Give it up").html
     }
 
     // MARK: - Forms

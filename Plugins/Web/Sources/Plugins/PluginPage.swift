@@ -24,7 +24,7 @@ struct PluginPage: Sendable {
         _ facts: PluginFacts, _ choice: Choice, fields: [SettingField]? = nil, refusal: HTML? = nil
     ) -> Response {
         let grants = OwnerGrants(hub)
-        let actions = PluginActions(grants: grants, viewer: choice.viewer)
+        let actions = PluginActions(grants: grants)
         let frame = Frame(title: facts.name, choice: choice, path: "/plugins/\(facts.name)")
         let html = frame.html(
             """
@@ -34,8 +34,8 @@ struct PluginPage: Sendable {
             \(PluginWords.trouble(facts.condition))
             <div class="deeds">\(buttons(facts, actions))</div>
             \(self.facts(facts))
-            \(settings(facts, fields, grants, choice.viewer))
-            \(commands(facts, grants, choice.viewer))
+            \(settings(facts, fields, grants))
+            \(commands(facts, grants))
             """)
         return PageAnswer.page(html, refusal == nil ? .ok : .unprocessableContent)
     }
@@ -90,9 +90,7 @@ struct PluginPage: Sendable {
 
     // MARK: - Settings
 
-    private func settings(
-        _ facts: PluginFacts, _ fields: [SettingField]?, _ grants: OwnerGrants, _ viewer: Viewer
-    ) -> HTML {
+    private func settings(_ facts: PluginFacts, _ fields: [SettingField]?, _ grants: OwnerGrants) -> HTML {
         let action = NextPage.of(facts.name, "/change")
         guard grants.have(.plugins) else {
             return "<h2 id=\"settings\">Settings</h2><p>\(grants.advice(.plugins, to: "Its settings"))</p>"
@@ -115,7 +113,7 @@ struct PluginPage: Sendable {
             ? ButtonForm(
                 action, facts.condition.enabled ? "Disable …" : "Enable …",
                 [("enabled", "\(!facts.condition.enabled)")]
-            ).html(viewer) : HTML()
+            ).html : HTML()
         guard !fields.isEmpty else {
             return "<h2 id=\"settings\">Settings</h2><p>It has none.</p>\(reason)\(toggle)"
         }
@@ -123,7 +121,7 @@ struct PluginPage: Sendable {
         let submit: HTML = mayChange ? "<button class=\"main\">Show what would change</button>" : HTML()
         return """
             <h2 id="settings">Settings</h2>\(reason)
-            <form class="entry" method="post" action="\(url: action)">\(WebForm.token(of: viewer))
+            <form class="entry" method="post" action="\(url: action)">
             \(inputs)\(submit)</form>
             \(toggle)
             """
@@ -131,15 +129,14 @@ struct PluginPage: Sendable {
 
     // MARK: - Commands
 
-    private func commands(_ facts: PluginFacts, _ grants: OwnerGrants, _ viewer: Viewer) -> HTML {
+    private func commands(_ facts: PluginFacts, _ grants: OwnerGrants) -> HTML {
         let commands = (facts.description?.commands ?? []).filter { !["login", "logout"].contains($0.name) }
         guard !commands.isEmpty else { return HTML() }
         let forms = grants.shown(.commands, to: "Asking plugins to do something") {
             HTML.each(commands) { command in
                 """
                 <details><summary>\(command.name): \(command.help)</summary>
-                <form class="entry" method="post" action="\(url: NextPage.of(facts.name, "/do/\(command.name)"))">\
-                \(WebForm.token(of: viewer))
+                <form class="entry" method="post" action="\(url: NextPage.of(facts.name, "/do/\(command.name)"))">
                 \(HTML.each(command.arguments) { SettingField(argument: $0, of: command.name).html(isEnabled: true) })\
                 <button>Do it</button></form></details>
 

@@ -34,7 +34,7 @@ struct PluginsPage: Sendable {
             wrong.isEmpty
             ? "<p class=\"good\">All \(all.count) plugins are well, or not enabled.</p>"
             : "<p>\(NumberText.count(wrong.count, "plugin needs", "plugins need")) you, of \(all.count).</p>"
-        let actions = PluginActions(grants: grants, viewer: choice.viewer)
+        let actions = PluginActions(grants: grants)
         let cards = HTML.each(wrong + well) { card($0, actions) }
         let note =
             grants.have(.plugins)
@@ -107,7 +107,6 @@ enum PluginWords {
 /// Buttons that have the hub do something about an instance.
 struct PluginActions: Sendable {
     let grants: OwnerGrants
-    let viewer: Viewer
 
     /// Those that mend what is wrong, the likeliest first.
     func repairs(_ facts: PluginFacts) -> HTML {
@@ -134,6 +133,6 @@ struct PluginActions: Sendable {
         }
         return ButtonForm(
             NextPage.of(instance, "/\(deed)"), "\(label)<span class=\"hidden\"> \(instance)</span>"
-        ).html(viewer)
+        ).html
     }
 }

@@ -43,7 +43,7 @@ struct PreferencesPage: Sendable {
                 """
                 <p>In which units \(person.name) reads values on these pages. Elsewhere, such as in <code>hub samples</code> and on
                 scales, what <code>units</code> in <code>[person.\(person.name)]</code> of hub.conf says holds on.</p>
-                <form class="entry" method="post" action="\(url: Self.address(of: person.name))">\(WebForm.token(of: choice.viewer))
+                <form class="entry" method="post" action="\(url: Self.address(of: person.name))">
                 \(choices)<p><button class="main">Save</button></p></form>
                 """))
     }

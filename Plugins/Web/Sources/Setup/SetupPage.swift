@@ -22,7 +22,7 @@ struct SetupPage: Sendable {
         var content: HTML? = refused.map { "<div class=\"notice bad\" role=\"alert\">\($0.text)</div>" }
         if grants.have(.configure) {
             do {
-                content = "\(content)\(try await forms(choice.viewer, refused))"
+                content = "\(content)\(try await forms(refused))"
             } catch let failure as CommandFailure {
                 content = "\(content)<p class=\"bad\">\(failure.message)</p>"
             }
@@ -43,11 +43,11 @@ struct SetupPage: Sendable {
         return HubConfiguration.configuredOfHub.map { SettingField($0, settings[$0.name], in: "-house") }
     }
 
-    private func forms(_ viewer: Viewer, _ refused: Refused?) async throws -> HTML {
+    private func forms(_ refused: Refused?) async throws -> HTML {
         func form(_ section: ChangedSection, _ hidden: HTML) async throws -> HTML {
             let fields = refused?.section == section ? refused?.fields ?? [] : try await fields(of: section)
             return """
-                <form class="entry" method="post" action="/setup">\(WebForm.token(of: viewer))\(hidden)
+                <form class="entry" method="post" action="/setup">\(hidden)
                 \(HTML.each(fields) { $0.html(isEnabled: true) })
                 <button>Show what would change<span class="hidden"> of \(section.title)</span></button></form>
                 """
@@ -59,7 +59,7 @@ struct SetupPage: Sendable {
         }
         return """
             <h2>People</h2>\(persons)
-            <form class="entry" method="post" action="/setup">\(WebForm.token(of: viewer))
+            <form class="entry" method="post" action="/setup">
             \((refused?.name ?? FormFields()).line("name", "Another person", hint: "A name is \(HubConfiguration.nameRule). Only you take it out again, in hub.conf.", isNeeded: true))
             <button>Add …</button></form>
             <h2>The house</h2>\(try await form(.hub, HTML()))

@@ -89,7 +89,7 @@ struct EditPage: Sendable {
                 \(fields.summary(besides: subject.names))\(words)
                 <p>Now: \(RecordLine.line(subject.record, subject.choice.reader))</p>
                 <form class="entry" method="post" action="\(url: "\(RecordPage.path(number))/edit")">\
-                \(WebForm.token(of: subject.choice.viewer))\(FormFields.hidden("version", "\(subject.record.sequence)"))\
+                \(FormFields.hidden("version", "\(subject.record.sequence)"))\
                 \(FormFields.hidden("members", RecordVersions.text(subject.members)))\
                 \(FormFields.hidden("was", before))\(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
                 \(subject.form?.html(fields, for: subject.choice.reader) ?? HTML())
@@ -201,7 +201,7 @@ struct EditPage: Sendable {
         let undone = changed.first { $0.number == subject.record.number } ?? subject.record
         // One undo takes all edits of a record away.
         let label: HTML = subject.record.isEdited(with: subject.group) ? "Undo all edits" : "Undo"
-        let undo = UndoForm.html("edit", undone, subject.choice.viewer, label)
+        let undo = UndoForm.html("edit", undone, label)
         return "\(RecordLine.line(after, subject.choice.reader)): saved. \(undo)"
     }
 

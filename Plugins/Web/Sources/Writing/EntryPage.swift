@@ -86,7 +86,7 @@ struct EntryPage: Sendable {
                 """
                 \(fields.summary(besides: shown))\(doubts)
                 <form class="entry" method="post" action="\(url: Self.path(of: person.name, form.type.id))">\
-                \(WebForm.token(of: choice.viewer))\(fields.hidden("entry"))\
+                \(fields.hidden("entry"))\
                 \(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
                 \(form.html(fields, for: person.reader))
                 \(TimeFields.html(fields))
@@ -124,7 +124,7 @@ struct EntryPage: Sendable {
                 return page(form, fields, choice, person, doubts: Self.question(doubts), sure: content)
             }
             let done = try await parts.hand.runWhole(.log, arguments, for: viewer)
-            parts.notices.put(Self.notice(done, person.reader, viewer), for: viewer)
+            parts.notices.put(Self.notice(done, person.reader), for: viewer)
             let type = done.entries.first?.record?.type ?? form.type.id
             return PageAnswer.redirect(
                 to: "/types/\(type.rawValue)?" + FormText.write([(name: "person", value: person.name)]))
@@ -178,12 +178,12 @@ struct EntryPage: Sendable {
         """
     }
 
-    private static func notice(_ answer: ManualAnswer, _ reader: Reader, _ viewer: Viewer) -> HTML {
+    private static func notice(_ answer: ManualAnswer, _ reader: Reader) -> HTML {
         guard let first = answer.entries.first else { return "The hub has stored nothing." }
         guard let record = first.record else {
             return "\(RecordPage.link(first.number)) says so already: it was entered before."
         }
-        return "\(RecordLine.line(record, reader)): saved. \(UndoForm.html("add", record, viewer))"
+        return "\(RecordLine.line(record, reader)): saved. \(UndoForm.html("add", record))"
     }
 }
 

@@ -40,8 +40,8 @@ extension String {
 /// A button that takes back what was done just now.
 enum UndoForm {
     /// - Parameter what: `add`, `edit` or `delete`.
-    static func html(_ what: String, _ record: StoredRecord, _ viewer: Viewer, _ label: HTML = "Undo") -> HTML {
+    static func html(_ what: String, _ record: StoredRecord, _ label: HTML = "Undo") -> HTML {
         let fields = [(name: "what", value: what), (name: "version", value: "\(record.sequence)")]
-        return ButtonForm("\(RecordPage.path(record.number))/undo", label, fields).html(viewer)
+        return ButtonForm("\(RecordPage.path(record.number))/undo", label, fields).html
     }
 }

@@ -86,7 +86,7 @@ struct RecordPage: Sendable {
         var deeds = HTML()
         if grants.have(.edit) {
             deeds += "<a class=\"button\" href=\"\(url: path + "/edit")\">Edit</a> "
-            if record.isEdited(with: group) { deeds += UndoForm.html("edit", record, choice.viewer, "Undo all edits") }
+            if record.isEdited(with: group) { deeds += UndoForm.html("edit", record, "Undo all edits") }
         }
         if grants.have(.retract) { deeds += "<a class=\"button\" href=\"\(url: path + "/delete")\">Delete</a>" }
         return """
@@ -120,7 +120,7 @@ struct RecordPage: Sendable {
         guard byHand else { return facts }
         return facts
             + parts.grants.shown(.retract, to: "Bringing it back") {
-                UndoForm.html("delete", record, choice.viewer, "Bring it back")
+                UndoForm.html("delete", record, "Bring it back")
             }
     }
 }

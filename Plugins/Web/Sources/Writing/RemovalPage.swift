@@ -27,7 +27,7 @@ struct RemovalPage: Sendable {
                 <p>\(RecordLine.line(record, choice.reader))</p>
                 <p>\(others > 0 ? "What belongs to it goes along: \(NumberText.count(others, "more record")). " : "")It is in no list any more, and who has it is told. No source can bring it back; you can.</p>
                 <form class="entry" method="post" action="\(url: "\(RecordPage.path(record.number))/delete")">\
-                \(WebForm.token(of: choice.viewer))\(FormFields.hidden("version", "\(record.sequence)"))
+                \(FormFields.hidden("version", "\(record.sequence)"))
                 \(FormFields().line("reason", "Why", hint: "For who reads the story of the record."))
                 <p><button class="main">Delete</button> <a href="\(url: RecordPage.path(record.number))">Not now</a></p></form>
                 """))
@@ -49,7 +49,7 @@ struct RemovalPage: Sendable {
         let line = RecordLine.line(record, choice.reader)
         parts.notices.put(
             done.entries.contains { $0.outcome == "stored" }
-                ? "\(line): deleted. \(UndoForm.html("delete", after, viewer))" : "\(line): was deleted before.",
+                ? "\(line): deleted. \(UndoForm.html("delete", after))" : "\(line): was deleted before.",
             for: viewer)
     }
 

@@ -1,0 +1,21 @@
+import PluginState
+
+/// The host name below `.localhost` that this page has for itself: `hub-` and 80 random bits.
+///
+/// Browsers give a cookie to every port of a host. Chromium and Firefox resolve each name below `.localhost` to this
+/// machine, so that a cookie of a name that no other program knows goes to no other program. It is secret: nothing that
+/// can be read without a log-in may show it.
+enum PageName {
+    private static let key = "page-name"
+    private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
+
+    /// The name, made once and kept.
+    static func kept(in state: PluginState) async throws -> String {
+        if let name = try await state.text(key) { return name }
+        var generator = SystemRandomNumberGenerator()
+        let random = (0..<16).map { _ in letters[Int.random(in: 0..<32, using: &generator)] }
+        let name = "hub-\(String(random)).localhost"
+        try await state.set(key, to: .text(name))
+        return name
+    }
+}

@@ -1,0 +1,164 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+
+/// Shares the work of this page between its visitors, so that none waits for the many requests of another.
+///
+/// Each log-in or token has two requests in work at a time, and a limited number that wait, each in its turn.
+final class VisitorTurns: Sendable {
+    /// Requests of one visitor that are in work.
+    static let atOnce = 2
+    /// Requests of one visitor that are in work, wait, or are downloaded.
+    static let most = 32
+
+    private struct Visitor {
+        var requests = 0
+        var atWork = 0
+        var waiting: [(id: Int, turn: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private struct State {
+        var visitors: [String: Visitor] = [:]
+        var last = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// A request that was let in; it ends with this object.
+    final class Turn: Sendable {
+        private let turns: VisitorTurns
+        private let visitor: String
+        private let isAtWork = Mutex(true)
+
+        fileprivate init(_ turns: VisitorTurns, _ visitor: String) { (self.turns, self.visitor) = (turns, visitor) }
+
+        /// Lets another request of the visitor work.
+        func pause() {
+            if isAtWork.withLock({ isAtWork in
+                defer { isAtWork = false }
+                return isAtWork
+            }) {
+                turns.leave(visitor)
+            }
+        }
+
+        /// Waits until it may go on.
+        func goOn() async {
+            await turns.wait(visitor)
+            isAtWork.withLock { $0 = true }
+        }
+
+        deinit {
+            pause()
+            turns.end(visitor)
+        }
+    }
+
+    /// Waits for the turn of a request.
+    ///
+    /// - Parameter visitor: by the hash of a session or a token.
+    /// - Returns: `nil` if too many of this visitor wait.
+    func begin(_ visitor: String) async -> Turn? {
+        let isIn = state.withLock { state in
+            guard state.visitors[visitor]?.requests ?? 0 < Self.most else { return false }
+            state.visitors[visitor, default: Visitor()].requests += 1
+            return true
+        }
+        guard isIn else { return nil }
+        await wait(visitor)
+        return Turn(self, visitor)
+    }
+
+    private func wait(_ visitor: String) async {
+        let id = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { turn in
+                let isNow = state.withLock { state in
+                    guard state.visitors[visitor, default: Visitor()].atWork >= Self.atOnce, !Task.isCancelled else {
+                        state.visitors[visitor, default: Visitor()].atWork += 1
+                        return true
+                    }
+                    state.visitors[visitor, default: Visitor()].waiting.append((id, turn))
+                    return false
+                }
+                if isNow { turn.resume() }
+            }
+        } onCancel: {
+            // It goes on, and ends by itself.
+            let turn = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                guard let place = state.visitors[visitor]?.waiting.firstIndex(where: { $0.id == id }) else {
+                    return nil
+                }
+                state.visitors[visitor]?.atWork += 1
+                return state.visitors[visitor]?.waiting.remove(at: place).turn
+            }
+            turn?.resume()
+        }
+    }
+
+    private func leave(_ visitor: String) {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let known = state.visitors[visitor] else { return nil }
+            // A cancelled one may have made them more.
+            guard known.atWork <= Self.atOnce, !known.waiting.isEmpty else {
+                state.visitors[visitor]?.atWork -= 1
+                return nil
+            }
+            return state.visitors[visitor]?.waiting.removeFirst().turn
+        }
+        next?.resume()
+    }
+
+    private func end(_ visitor: String) {
+        state.withLock { state in
+            state.visitors[visitor]?.requests -= 1
+            if state.visitors[visitor]?.requests == 0 { state.visitors[visitor] = nil }
+        }
+    }
+}
+
+/// Lets a request of someone who is known work in its turn.
+struct FairTurns: RouterMiddleware {
+    let turns: VisitorTurns
+
+    func handle(
+        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+    ) async throws -> Response {
+        // Streams of events do not end, and have limits of their own.
+        guard let viewer = context.viewer, request.uri.path != EventRoutes.path else {
+            return try await next(request, context)
+        }
+        guard let turn = await turns.begin(viewer.session.hash) else {
+            throw Refusal(
+                .tooManyRequests, "Too many requests at a time",
+                "\(VisitorTurns.most) requests of this log-in or token are under way. Wait until some are answered.",
+                retryAfter: 2)
+        }
+        var response = try await next(request, context)
+        // What is made while it is sent takes a turn for each piece, and none while the visitor's side does not read.
+        if response.body.contentLength == nil {
+            let body = response.body
+            response.body = ResponseBody { writer in
+                try await body.write(TurnWriter(writer: writer, turn: turn))
+            }
+        }
+        return response
+    }
+}
+
+private struct TurnWriter: ResponseBodyWriter {
+    var writer: any ResponseBodyWriter
+    let turn: VisitorTurns.Turn
+
+    mutating func write(_ buffer: ByteBuffer) async throws {
+        turn.pause()
+        try await writer.write(buffer)
+        await turn.goOn()
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws { try await writer.finish(trailingHeaders) }
+}
