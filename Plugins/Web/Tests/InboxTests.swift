@@ -1,4 +1,5 @@
 import Foundation
+import HandEntries
 import HubProcess
 import Testing
 
@@ -124,16 +125,6 @@ struct InboxTests {
         let confirmed = try await browser.press(try #require(Browser.forms(page.body, to: "/records/1/confirm").first))
         #expect(confirmed.body.contains("The inbox is empty"))
         #expect(try await scene.command("inbox").isEmpty)
-    }
-
-    @Test func `the odds are read from the hub's reason, whatever else stands there`() {
-        let odds = Odds("71.9 kg: anna 62 %, ben (whose weight is not known yet) 31 %, somebody else 7 %")
-        #expect(odds.shares == ["anna": "62 %", "ben": "31 %", "somebody else": "7 %"])
-        #expect(odds.rank(of: "anna") == 0 && odds.rank(of: "ben") == 1 && odds.rank(of: "zoe") == 3)
-        #expect(Odds("80.0 kg: anna over 99 %").shares == ["anna": "over 99 %"])
-        for text in ["", "a guest", "no rule: for it", "a: b c %", "a: 7 %"] {
-            #expect(Odds(text).shares.isEmpty, "\(text)")
-        }
     }
 
     @Test func `where more waits than is shown, the page says so`() async throws {

@@ -23,7 +23,8 @@ struct AssignCommand: ParsableCommand {
               hub assign --inbox --to anna --dry-run
               hub assign --rules                      after hub.conf has changed
 
-            --inbox and --rules show what they would do and ask first. With --rules each
+            --inbox and --rules show what they would do and ask first. A number is asked
+            about if the odds in hub inbox speak against the person. With --rules each
             waiting record is judged by hub.conf as if it came in now; what you put into
             the inbox by hand stays there.
 
@@ -89,10 +90,30 @@ struct AssignCommand: ParsableCommand {
         if inbox {
             let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
             try Consent.ask("Assign them all to \(to ?? "")?", about: ["\(count) in the inbox"], isGiven: yes)
+        } else if let to {
+            let doubts = try doubts(door, numbers, to)
+            if !doubts.isEmpty { try Consent.ask("Assign to \(to) against these odds?", about: doubts, isGiven: yes) }
         }
         let done = try assign(door, numbers, sequences, isDryRun: false)
         try tell(done)
         for answer in done { try answer.refuseRejections(isDone: true) }
+    }
+
+    /// A line for each record that its weight says is hardly theirs.
+    private func doubts(_ door: DoorClient, _ numbers: [Int64], _ person: String) throws -> [String] {
+        var query = QueryRequest(id: 0)
+        query.filter.numbers = numbers
+        var doubts: [String] = []
+        var reader = RecordReader()
+        try door.pages(query) { records, _ in
+            for bytes in records {
+                let record = try reader.record(bytes)
+                guard case .nobody(let reason) = record.assignment, let doubt = Odds(reason).doubt(about: person)
+                else { continue }
+                doubts.append("\(record.number): \(doubt)")
+            }
+        }
+        return doubts
     }
 
     private struct Arguments: Encodable {

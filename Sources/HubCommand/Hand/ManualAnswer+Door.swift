@@ -45,10 +45,10 @@ enum Consent {
     /// - Throws: ``HubExit/usage`` without a terminal; ``HubExit/notWell`` when the answer is no.
     static func ask(_ question: String, about listing: [String], isGiven: Bool) throws(Failure) {
         if isGiven { return }
+        for line in listing { Terminal.say(line) }
         guard Terminal.canAsk else {
             throw Failure(.usage, "there is no terminal to ask at; say --yes, or look first with --dry-run")
         }
-        for line in listing { Terminal.say(line) }
         Terminal.progress("\(question) [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
         guard answer == "y" || answer == "yes" else { throw Failure(.notWell, "nothing was changed") }

@@ -54,25 +54,6 @@ enum ConfirmForm {
     }
 }
 
-/// What the hub's reason says of whose a weight may be: `71.9 kg: anna 62 %, ben 31 %, somebody else 7 %`.
-struct Odds: Sendable {
-    /// By name, as the reason says them: `62 %`, `over 99 %`.
-    private(set) var shares: [String: String] = [:]
-    private var order: [String] = []
-
-    init(_ reason: String) {
-        guard let start = reason.range(of: ": ")?.upperBound else { return }
-        for part in reason[start...].split(separator: ", ") {
-            guard let match = part.wholeMatch(of: /(.+?)(?: \([^)]*\))? ((?:over )?\d{1,2} %)/) else { continue }
-            shares[String(match.1)] = String(match.2)
-            order.append(String(match.1))
-        }
-    }
-
-    /// The place of a person among those it may be.
-    func rank(of name: String) -> Int { order.firstIndex(of: name) ?? order.count }
-}
-
 /// Records with their versions, as a form carries them: `12:15,13:16`.
 enum RecordVersions {
     static func text(_ records: [StoredRecord]) -> String {

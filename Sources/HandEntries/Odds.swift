@@ -1,0 +1,33 @@
+/// The hub's reason for leaving a weight without a person, read: `71.9 kg: anna 62 %, ben 31 %, somebody else 7 %`.
+package struct Odds: Sendable {
+    /// By name, as the reason prints them: `62 %`, `over 99 %`.
+    package private(set) var shares: [String: String] = [:]
+    private var order: [String] = []
+    /// Persons whose weight the hub does not know yet, so that nothing speaks against them.
+    private var unknown: Set<String> = []
+
+    /// A person with less than this many percent is unlikely enough to ask.
+    private static let unlikely = 5
+
+    package init(_ reason: String) {
+        guard let start = reason.firstRange(of: ": ")?.upperBound else { return }
+        for part in reason[start...].split(separator: ", ") {
+            guard let match = part.wholeMatch(of: /(.+?)( \([^)]*\))? ((?:over )?\d{1,2} %)/) else { continue }
+            shares[String(match.1)] = String(match.3)
+            order.append(String(match.1))
+            if match.2 != nil { unknown.insert(String(match.1)) }
+        }
+    }
+
+    /// The place of a person among those it may be.
+    package func rank(of name: String) -> Int { order.firstIndex(of: name) ?? order.count }
+
+    /// Why a person should confirm that it is `name`'s; `nil` if the odds allow it, or say nothing.
+    package func doubt(about name: String) -> String? {
+        guard let first = order.first, first != name, !unknown.contains(name) else { return nil }
+        let percent = shares[name].flatMap { Int($0.prefix { $0.isNumber }) } ?? 0
+        guard percent < Odds.unlikely else { return nil }
+        return
+            "by its weight it is \(first)'s (\(shares[first] ?? "")), and hardly \(name)'s (\(shares[name] ?? "under 1 %"))"
+    }
+}

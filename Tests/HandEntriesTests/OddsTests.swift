@@ -1,0 +1,23 @@
+import HandEntries
+import Testing
+
+@Suite struct OddsTests {
+    @Test func `the odds are read from the hub's reason, and other reasons have none`() {
+        let odds = Odds("71.9 kg: anna 62 %, ben (whose weight is not known yet) 31 %, somebody else 7 %")
+        #expect(odds.shares == ["anna": "62 %", "ben": "31 %", "somebody else": "7 %"])
+        #expect(odds.rank(of: "anna") == 0 && odds.rank(of: "ben") == 1 && odds.rank(of: "zoe") == 3)
+        #expect(Odds("80.0 kg: anna over 99 %").shares == ["anna": "over 99 %"])
+        for text in ["", "a guest", "no rule: for it", "a: b c %", "a: 7 %"] {
+            #expect(Odds(text).shares.isEmpty, "\(text)")
+        }
+    }
+
+    @Test func `a person is doubted only if their own known weight makes them unlikely`() {
+        let odds = Odds("84.7 kg: ben 90 %, anna 3 %, zoe (whose weight is not known yet) 2 %, somebody else 5 %")
+        #expect(odds.doubt(about: "anna") == "by its weight it is ben's (90 %), and hardly anna's (3 %)")
+        #expect(odds.doubt(about: "carl") == "by its weight it is ben's (90 %), and hardly carl's (under 1 %)")
+        #expect(odds.doubt(about: "ben") == nil && odds.doubt(about: "zoe") == nil)
+        #expect(Odds("71.9 kg: anna 62 %, ben 31 %").doubt(about: "ben") == nil)
+        #expect(Odds("put back into the inbox by hand").doubt(about: "anna") == nil)
+    }
+}
