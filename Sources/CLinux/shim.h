@@ -1,5 +1,4 @@
 // Headers of the Linux C library that Swift's Glibc module leaves out.
-#include <fcntl.h>
 #include <malloc.h>
 #include <sys/timex.h>
 
@@ -9,8 +8,9 @@ int renameat2(int old_folder, const char *old_path, int new_folder, const char *
 
 /// Two files get each other's name, at once or not at all; -1 with errno.
 static inline int exchange_files(const char *one, const char *other) {
+    const int here = -100;            // AT_FDCWD: fcntl.h has it, and struct stat, which Swift would look for in this module then.
     const unsigned int exchange = 2;  // RENAME_EXCHANGE
-    return renameat2(AT_FDCWD, one, AT_FDCWD, other, exchange);
+    return renameat2(here, one, here, other, exchange);
 }
 
 /// Bytes that this process has asked malloc for and not freed yet.
