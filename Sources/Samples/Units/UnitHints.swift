@@ -1,24 +1,17 @@
 /// "Did you mean" for unit names.
 package enum UnitHints {
     /// The unit of this grammar that another system or a person calls so; `nil` where none is meant for sure.
-    package static func usual(_ name: String) -> String? { foreign[name] }
+    package static func usual(_ name: String) -> String? { UnitWords.spelling(of: name) ?? typed[name] }
 
-    /// What other systems call units of this grammar.
-    private static let foreign = [
-        "percent": "%", "pct": "%", "lbs": "lb", "pound": "lb", "pounds": "lb", "kgs": "kg", "kilo": "kg",
-        "kilos": "kg", "kilogram": "kg",
-        "kilograms": "kg", "h": "hr", "hour": "hr", "hours": "hr", "sec": "s", "second": "s", "seconds": "s",
-        "minute": "min", "minutes": "min", "day": "d", "days": "d", "ug": "mcg", "inch": "in", "inches": "in",
-        "foot": "ft", "feet": "ft", "mile": "mi", "miles": "mi", "stone": "st", "bpm": "count/min", "mph": "mi/hr",
-        "kph": "km/hr", "C": "degC", "Cel": "degC", "F": "degF", "celsius": "degC", "fahrenheit": "degF",
-        "calories": "kcal", "steps": "count", "meter": "m", "metre": "m", "liter": "L", "litre": "L", "°C": "degC",
-        "'": "ft", "′": "ft", "’": "ft", "\"": "in", "″": "in", "”": "in", "''": "in", "°F": "degF", "km/h": "km/hr",
-        "/min": "count/min", "µg": "mcg", "μg": "mcg",
+    /// Words that people type, and that may mean another unit in a file.
+    private static let typed = [
+        "kilo": "kg", "kilos": "kg", "C": "degC", "Cel": "degC", "F": "degF", "calories": "kcal", "'": "ft", "′": "ft",
+        "’": "ft", "\"": "in", "″": "in", "”": "in", "''": "in",
     ]
 
     /// `; did you mean kg?`, or a pointer to the grammar.
     static func hint(for name: String) -> String {
-        let suggestion = foreign[name] ?? nearest(to: name)
+        let suggestion = usual(name) ?? nearest(to: name)
         return suggestion.map { "; did you mean \($0)?" } ?? "; units are spelled as HealthKit spells them, such as kg"
     }
 
