@@ -45,6 +45,23 @@ import Testing
         #expect(good == 0 && well.records == 1)
     }
 
+    @Test func `an import into a hub whose disk is full ends with the reason instead of waiting`() async throws {
+        let folder = try TemporaryFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        let record =
+            "<Record type=\"HKQuantityTypeIdentifierBodyMass\" sourceName=\"Scale\" unit=\"kg\" value=\"80\" startDate=\"2026-01-01 07:00:00 +0100\" endDate=\"2026-01-01 07:00:00 +0100\"/>"
+        let file = folder.path + "/export.xml"
+        try "<HealthData>\n\(record)\n</HealthData>".write(toFile: file, atomically: true, encoding: .utf8)
+        try faults.begin("write full hub.sqlite", "write full hub.sqlite-wal")
+        let full = try await hub.run(["import", file])
+        #expect(full.code == HubExit.tryAgain.rawValue)
+        #expect(full.errors.contains("the disk of the hub is full"), "\(full.errors)")
+        try faults.end()
+        let again = try await hub.run(["import", file])
+        #expect(again.code == 0, "\(again.errors)")
+    }
+
     @Test func `a disk that does not answer is told by the hub itself, and no advice is to kill it`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)

@@ -114,6 +114,23 @@ import Testing
         #expect(opened.verbs == [.samples])
     }
 
+    @Test func `a client with patience gives a batch back if the store fails for longer than that`() throws {
+        var client = ClientMachine(hello: Self.hello, policy: ClientPolicy(storePatience: 4_000))
+        _ = client.start(at: 0)
+        _ = client.receive(.welcome(.sample()), at: 0)
+        let ticket = try client.submit(Self.batch("a"), at: 0).ticket
+        var time: Int64 = 0
+        while time < 4_000 {
+            let error = WireError(.store, "disk full", ref: client.lastBatch, after: 1_000)
+            #expect(client.receive(.error(error), at: time).isEmpty, "\(time)")
+            time += 1_000
+            #expect(client.tick(at: time).verbs == [.samples])
+        }
+        let last = WireError(.store, "disk full", ref: client.lastBatch, after: 1_000)
+        #expect(client.receive(.error(last), at: time) == [.refused(ticket, last)])
+        #expect(client.queuedBatches == 0)
+    }
+
     @Test func `R5.5 after ERROR store the batch is sent again when the hub says, and no other before it`() throws {
         var client = Self.open()
         _ = try client.submit(Self.batch("a"), at: 0)

@@ -81,6 +81,8 @@ final class LineImport {
         var retractions: Int64 = 0
         /// Lines that are no records.
         var unreadable: Int64 = 0
+        /// Why the first of them is none, with its number.
+        var firstFault: String?
         /// Records that the hub has already, as far as their keys tell; of a dry run alone.
         var known: Int64?
         var plugins: [String: Int64] = [:]
@@ -99,8 +101,13 @@ final class LineImport {
         var lines = try FileLines(path)
         while let line = try lines.next() {
             try progress(lines.position, lines.size)
-            guard !line.isTooLong, let record = try? ExportedLine(line.bytes) else {
+            let record: ExportedLine
+            do throws(ExportedLine.Fault) {
+                guard !line.isTooLong else { throw ExportedLine.Fault(reason: "longer than any record") }
+                record = try ExportedLine(line.bytes)
+            } catch {
                 survey.unreadable += 1
+                survey.firstFault = survey.firstFault ?? "line \(line.number): \(error.reason)"
                 continue
             }
             if record.isRetraction {
@@ -264,7 +271,10 @@ final class LineImport {
     private func give(_ batch: [Waiting], of plugin: String, _ tell: (Outcome) throws -> Void) throws {
         var records = RawRecords()
         for waiting in batch { records.append(waiting.record) }
-        let results = try door(of: plugin).give(records)
+        let results: [RecordResult]
+        do { results = try door(of: plugin).give(records) } catch let failure as Failure
+            where StoreFault.isFullDisk(failure.message)
+        { throw StoreFault.failure(failure.message) }
         guard results.count == batch.count else {
             throw Failure(.dialogue, "the hub has answered \(results.count) of \(batch.count) records")
         }

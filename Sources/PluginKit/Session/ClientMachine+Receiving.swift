@@ -74,6 +74,7 @@ extension ClientMachine {
                 wait: true, at: now)
         }
         losses = 0
+        storeFailsSince = nil
         credit = credit + stored.credit
         let ticket = outbox.remove(index).ticket
         return [.stored(ticket, stored.results)] + pump(at: now) + leaveIfDone(at: now)
@@ -100,6 +101,9 @@ extension ClientMachine {
             return refuse(error, at: now)
         case .store, .internal:
             guard !error.closed, let index = outbox.index(sentAs: error.ref) else { return other(error, at: now) }
+            let failing = storeFailsSince ?? now
+            storeFailsSince = failing
+            if let patience = policy.storePatience, now - failing >= patience { return refuse(error, at: now) }
             credit = credit + (error.credit ?? .zero)
             outbox.markWaiting(index)
             holdUntil = max(holdUntil ?? 0, now + (error.after ?? policy.storeDelay))

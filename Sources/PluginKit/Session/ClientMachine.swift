@@ -54,6 +54,8 @@ package struct ClientMachine: Sendable {
     /// Set after the store could not commit: nothing is sent before this time, and before all that was sent is answered, so that
     /// the batches keep their order.
     var holdUntil: Int64?
+    /// Since when the hub could not commit; `nil` after each STORED.
+    var storeFailsSince: Int64?
     var stopAt: Int64?
     var hubIsStopping = false
     /// When a session whose hub has said STOP is over for a client that waits for the next hub.

@@ -43,7 +43,9 @@ extension HubLink {
             machineHasRoom()
         case .refused(let ticket, let error):
             if !spool.assumeIsolated({ $0.refused(ticket, error) }) {
-                let failure = GiveError(.refused, "the hub refused the batch: \(error)")
+                let failure =
+                    error.code == .store || error.code == .internal
+                    ? GiveError(.storage, error.reason) : GiveError(.refused, "the hub refused the batch: \(error)")
                 storeCalls.assumeIsolated { $0.settle(ticket, .failure(failure)) }
             }
             machineHasRoom()

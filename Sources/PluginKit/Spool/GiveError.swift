@@ -10,6 +10,8 @@ public struct GiveError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The spool has reached its bound: stop acknowledging the device until ``PluginContext/waitForRoom()`` returns.
         public static let full = Code(kind: .full)
         /// The spool could not be written, such as on a full disk: stop acknowledging the device, and try again later.
+        ///
+        /// An import gets it when the hub itself cannot store, because it does not wait for that.
         public static let storage = Code(kind: .storage)
         /// The call itself is wrong: no records, a record or group too large to be sent.
         ///
