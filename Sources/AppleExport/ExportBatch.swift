@@ -28,24 +28,35 @@ extension ExportBatch {
     /// What identifies a record that this module has made, but for its plugin.
     public static func identity(of record: ArraySlice<UInt8>) -> (device: String?, account: String?, key: String) {
         // Members in this order, and no text before them that could look like one: quotes within texts are escaped.
-        func text(_ mark: StaticString) -> String? {
-            record.withUnsafeBufferPointer { bytes in
-                guard let start = bytes.baseAddress, let found = ByteSearch.find(mark, in: start, bytes.count) else {
-                    return nil
-                }
-                var (place, output): (Int, [UInt8]) = (found + mark.utf8CodeUnitCount, [0x22])
-                while place < bytes.count, bytes[place] != 0x22 {
-                    if bytes[place] == 0x5C, place + 1 < bytes.count {
-                        output.append(bytes[place])
-                        place += 1
-                    }
+        let account = text(#""source":{"account":""#, of: record) ?? text(#"","account":""#, of: record)
+        return (text(#""source":{"device":""#, of: record), account, text(#","key":""#, of: record) ?? "")
+    }
+
+    /// Type, start and source of a record, for a message.
+    public static func description(
+        of record: ArraySlice<UInt8>
+    ) -> (type: String?, start: String?, device: String?) {
+        (
+            text(#"{"type":""#, of: record), text(#","start":""#, of: record),
+            text(#""source":{"device":""#, of: record)
+        )
+    }
+
+    private static func text(_ mark: StaticString, of record: ArraySlice<UInt8>) -> String? {
+        record.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress, let found = ByteSearch.find(mark, in: start, bytes.count) else {
+                return nil
+            }
+            var (place, output): (Int, [UInt8]) = (found + mark.utf8CodeUnitCount, [0x22])
+            while place < bytes.count, bytes[place] != 0x22 {
+                if bytes[place] == 0x5C, place + 1 < bytes.count {
                     output.append(bytes[place])
                     place += 1
                 }
-                return JSONTree(output + [0x22])?.text
+                output.append(bytes[place])
+                place += 1
             }
+            return JSONTree(output + [0x22])?.text
         }
-        let account = text(#""source":{"account":""#) ?? text(#"","account":""#)
-        return (text(#""source":{"device":""#), account, text(#","key":""#) ?? "")
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import Samples
 
@@ -47,6 +48,10 @@ public final class ExportReader {
     /// Records within a correlation that is wanted are wanted too.
     var isWithinWanted = false
     private var phase = Phase.start
+    /// Times outside these are no measurement's, in seconds since 1970: as the hub sees it ([Samples.md]).
+    static let earliest = SampleMembers.earliest / 1_000_000
+    private(set) var latest = Int64.max
+    private let now = Int64(Glibc.time(nil))
     /// Nothing that ends up to here is given again.
     private let resumeOffset: Int64
     var isSilent: Bool { tokenizer.offset < resumeOffset && phase == .elements }
@@ -76,11 +81,15 @@ public final class ExportReader {
         tokenizer = XMLTokenizer(try package.openMain())
         deferred = DeferredRecords(in: scratch)
         let others = package.otherFiles
-        if others > 0 { account.note(.otherFile, count: others) }
-        if !package.unreadable.isEmpty {
-            account.note(.damagedFile, count: package.unreadable.count)
-            account.fault = package.unreadable.first
-        }
+        for other in others { account.note(.otherFile, ExportAccount.Place(file: other)) }
+        for reason in package.unreadable { account.note(.damagedFile, ExportAccount.Place(reason: reason)) }
+        account.fault = package.unreadable.first
+        setLatest(exportDate: nil)
+    }
+
+    private func setLatest(exportDate: Int64?) {
+        guard now >= SampleMembers.earliestClock / 1_000_000 else { return }
+        latest = max(now, exportDate ?? now) + SampleMembers.ahead / 1_000_000
     }
 
     /// How far the file has been read, of how much; in a zip of its packed bytes.
@@ -188,9 +197,9 @@ public final class ExportReader {
     }
 
     private func endElements() {
-        if tokenizer.malformedTags > 0 {
-            account.note(.malformedTag, at: tokenizer.firstMalformed, count: tokenizer.malformedTags)
-        }
+        for offset in tokenizer.malformedOffsets { account.note(.malformedTag, at: offset) }
+        let uncounted = tokenizer.malformedTags - tokenizer.malformedOffsets.count
+        if uncounted > 0 { account.note(.malformedTag, count: uncounted) }
         if !account.isComplete { account.note(.truncated, at: tokenizer.offset) }
         if tokenizer.hasWrongSum { account.note(.wrongSum) }
         isWhole = account.isComplete && !isCut && tokenizer.malformedTags == 0 && !tokenizer.hasWrongSum
@@ -203,7 +212,8 @@ public final class ExportReader {
             account.locale = tokenizer.value(of: "locale").map { XMLText.decoded($0).text }
             return
         case "ExportDate":
-            account.exportDate = tokenizer.value(of: "value").flatMap { times.seconds($0) }
+            account.exportDate = tokenizer.value(of: "value").flatMap { times.exportDate($0, now: now) }
+            setLatest(exportDate: account.exportDate)
             return try skipChildren(of: name)
         case "Me": try readMe()
         case "Correlation": try readCorrelation()
@@ -212,12 +222,55 @@ public final class ExportReader {
         case "ClinicalRecord": try readClinicalRecord()
         case "Audiogram": try readAudiogram()
         case "VisionPrescription": try readPrescription()
-        default:
-            account.note(.unknownElement, at: tokenizer.offset)
-            if account.unknownElements.count < 100 { account.unknownElements.insert(String(name.prefix(64))) }
-            return try skipChildren(of: name)
+        default: return try readUnknown(name)
         }
         account.elements[name, default: 0] += 1
+    }
+
+    /// Keeps an unknown element of the top with its attributes and children if it has a time.
+    private func readUnknown(_ name: String) throws(ExportError) {
+        let texts = tokenizer.texts
+        readAttributes()
+        noteUnknown(name)
+        draft.type = elementType
+        _ = draft.add("attributes", json: Self.object(texts))
+        let isWhole = try readChildren(recordsBelong: false) { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
+            try reader.keepUnknown()
+        }
+        if draft.start == nil, !draft.hasWrongTime {
+            let names = ["date", "dateIssued", "receivedDate", "creationDate", "dateComponents"]
+            draft.start =
+                names.lazy.compactMap { name in texts.first { $0.name == name }?.value }
+                .compactMap { self.times.time($0) }.first
+        }
+        if isWhole, let made = finish(element: String(name.prefix(64))) { give(made) }
+    }
+
+    func noteUnknown(_ name: String) {
+        account.note(.unknownElement, place(reason: "<\(name.prefix(64))>"))
+        if account.unknownElements.count < 100 { account.unknownElements.insert(String(name.prefix(64))) }
+    }
+
+    /// Keeps an unknown element within another, with its children, under `unread` of the outer one.
+    func keepUnknown() throws(ExportError) {
+        var depth = 0
+        repeat {
+            switch token {
+            case .open where depth > 0 && isTopLevel(exceptRecords: false),
+                .empty where depth > 0 && isTopLevel(exceptRecords: false):
+                isPending = true
+                return
+            case .open, .empty:
+                let name = String(decoding: tokenizer.name.prefix(64), as: UTF8.self)
+                noteUnknown(name)
+                draft.addUnread(name, json: Self.object(tokenizer.texts))
+                if token == .open { depth += 1 }
+            case .close: depth -= 1
+            case .end: return
+            }
+            if depth > 0 { _ = try nextToken() }
+        } while depth > 0
     }
 
     /// Elements of the top; where one comes within another, the end of that other was lost.
@@ -260,7 +313,7 @@ public final class ExportReader {
             case .open, .empty:
                 if isTopLevel(exceptRecords: recordsBelong) {
                     isPending = true
-                    account.note(.malformedTag, at: tokenizer.offset)
+                    account.note(.malformedTag, place(reason: "its end is missing"))
                     return true
                 }
                 try child(self)
@@ -284,7 +337,6 @@ public final class ExportReader {
         if let known = typeIndex[id] { return known }
         // As of sources: those of a file that has a type for each record are counted together, and stored all the same.
         guard account.types.count < Self.maximumTypes || id == .otherTypes else {
-            account.note(.leftOut, at: tokenizer.offset)
             return index(of: .otherTypes)
         }
         account.types.append((id, ExportAccount.Tally()))

@@ -93,13 +93,17 @@ package struct ExportImport: Sendable {
     }
 
     private func note(_ results: [RecordResult], of batch: ExportBatch, _ counts: inout ImportCounts) {
-        for (mark, result) in zip(batch.marks, results) {
+        for (index, (mark, result)) in zip(batch.marks, results).enumerated() {
             switch result {
             // The number of a record is the sequence of its first version (R6.2).
             case .stored(let number, let sequence):
                 counts.add(mark) { if number == sequence { $0.new += 1 } else { $0.changed += 1 } }
             case .duplicate: counts.add(mark) { $0.known += 1 }
-            case .rejected(let code, let reason): counts.refuse(mark, "\(code.rawValue): \(reason)")
+            case .rejected(let code, let reason):
+                let record = ExportBatch.description(of: batch.groups.records[index])
+                counts.refuse(
+                    mark, "\(code.rawValue): \(reason)",
+                    ImportReport.Place(date: record.start, type: record.type, source: record.device))
             }
         }
     }

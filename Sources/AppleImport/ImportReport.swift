@@ -24,14 +24,34 @@ package struct ImportReport: Encodable, Sendable {
     package struct Oddity: Encodable, Sendable {
         package var what: String
         package var count: Int
+        /// `lost`, `kept` (as it is written) or `none`.
+        package var effect: String
         package var explanation: String
         /// Where in the XML it was first, in bytes.
         package var firstByte: Int64?
+        /// The first thousand.
+        package var places: [Place]
+    }
+
+    /// Where something is that is not as it should be.
+    package struct Place: Encodable, Sendable {
+        /// Beside the XML.
+        package var file: String?
+        /// In the XML.
+        package var byte: Int64?
+        package var date: String?
+        package var type: String?
+        package var source: String?
+        package var reason: String?
+        /// If there are several at this place, such as points of a route.
+        package var count: Int?
     }
 
     package struct Refusal: Encodable, Sendable {
         package var reason: String
         package var count: Int
+        /// The first hundred.
+        package var places: [Place]
     }
 
     package var file: String
@@ -51,6 +71,8 @@ package struct ImportReport: Encodable, Sendable {
     package var changed: Int?
     package var known: Int?
     package var refused = 0
+    /// Things of the file that are not in the hub: those of `oddities` whose effect is `lost`.
+    package var lost = 0
     /// Left out by the filter.
     package var filtered = 0
     package var from: String?
@@ -63,8 +85,20 @@ package struct ImportReport: Encodable, Sendable {
     package var unknownTypes: [String] = []
     package var unknownElements: [String] = []
 
+    /// The report with fewer places, so that it fits into a message.
+    package func keepingPlaces(_ count: Int) -> ImportReport {
+        var report = self
+        for index in report.oddities.indices {
+            report.oddities[index].places = Array(report.oddities[index].places.prefix(count))
+        }
+        for index in report.refusals.indices {
+            report.refusals[index].places = Array(report.refusals[index].places.prefix(count))
+        }
+        return report
+    }
+
     /// Of which all was read that there is.
-    package var isWhole: Bool { finished && complete && fault == nil && refused == 0 }
+    package var isWhole: Bool { finished && complete && fault == nil && refused == 0 && lost == 0 }
 }
 
 /// Counts what becomes of records, by the places of types and sources in the reader's account.
@@ -79,7 +113,8 @@ struct ImportCounts {
     private(set) var types: [Count] = []
     private(set) var sources: [Count] = []
     private(set) var all = Count()
-    private(set) var refusals: [String: Int] = [:]
+    private(set) var refusals: [String: (count: Int, places: [ImportReport.Place])] = [:]
+    private static let places = 100
     /// Different reasons that are told apart.
     private static let reasons = 200
 
@@ -91,10 +126,13 @@ struct ImportCounts {
         change(&all)
     }
 
-    mutating func refuse(_ mark: ExportBatch.Mark, _ reason: String) {
+    mutating func refuse(_ mark: ExportBatch.Mark, _ reason: String, _ place: ImportReport.Place) {
         add(mark) { $0.refused += 1 }
         let reason = refusals[reason] != nil || refusals.count < Self.reasons ? reason : "for other reasons"
-        refusals[reason, default: 0] += 1
+        var known = refusals.removeValue(forKey: reason) ?? (0, [])
+        known.count += 1
+        if known.places.count < Self.places { known.places.append(place) }
+        refusals[reason] = known
     }
 
     /// The report, as far as the file has been read.
@@ -115,7 +153,7 @@ struct ImportCounts {
         (report.complete, report.fault) = (account.isComplete, account.fault)
         if isCounted { (report.new, report.known) = (all.new, all.known) }
         if isCounted, !dryRun { report.changed = all.changed }
-        report.refused = all.refused
+        (report.refused, report.lost) = (all.refused, account.lost)
         (report.records, report.filtered) = (account.records, account.filtered)
         let tallies = account.types.map(\.tally).filter { $0.count > 0 }
         report.from = tallies.map(\.first).min().map { utc.text($0) }
@@ -132,14 +170,24 @@ struct ImportCounts {
             guard let odd = account.oddities[oddity] else { continue }
             report.oddities.append(
                 ImportReport.Oddity(
-                    what: oddity.rawValue, count: odd.count, explanation: oddity.explanation,
-                    firstByte: odd.firstOffset))
+                    what: oddity.rawValue, count: odd.count, effect: oddity.effect.rawValue,
+                    explanation: oddity.explanation, firstByte: odd.firstOffset,
+                    places: odd.places.map(ImportReport.Place.init)))
         }
-        report.refusals = refusals.map { ImportReport.Refusal(reason: $0.key, count: $0.value) }
-            .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
+        report.refusals = refusals.map {
+            ImportReport.Refusal(reason: $0.key, count: $0.value.count, places: $0.value.places)
+        }
+        .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
         (report.unknownTypes, report.unknownElements) = (
             account.unknownTypes.sorted(), account.unknownElements.sorted()
         )
         return report
+    }
+}
+
+extension ImportReport.Place {
+    init(_ place: ExportAccount.Place) {
+        (file, byte, date, type) = (place.file, place.byte, place.date, place.type)
+        (source, reason, count) = (place.source, place.reason, place.count > 1 ? place.count : nil)
     }
 }

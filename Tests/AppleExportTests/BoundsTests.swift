@@ -26,7 +26,6 @@ import Testing
         #expect(reading.samples.count == 2_500 && Set(reading.samples.map(\.type)).count == 2_500)
         #expect(reading.account.types.count == 2_001 && reading.account.records == 2_500)
         #expect(reading.account.types.last?.tally.count == 500)
-        #expect(reading.count(.leftOut) >= 500)
     }
 
     @Test func `Of more metadata than a record has room for some is kept, and the rest counted`()

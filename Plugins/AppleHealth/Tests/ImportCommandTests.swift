@@ -85,6 +85,48 @@ import Testing
         #expect(refused.errors.contains { $0.contains("not an export of Apple Health") })
     }
 
+    @Test func `What is lost ends the import with 1, what is kept with 0, and both are reported with date and source`()
+        async throws
+    {
+        let scene = try Scene()
+        try await scene.start()
+        func file(_ start: String, _ value: String) throws -> String {
+            let record =
+                "<Record type=\"HKQuantityTypeIdentifierBodyFatPercentage\" sourceName=\"Renpho\" unit=\"%\" value=\"\(value)\" startDate=\"\(start)\" endDate=\"\(start)\"/>"
+            return try scene.write(steps(0..<1, end: record + "</HealthData>"), as: "export.xml")
+        }
+        let kept = try await scene.host.command("import", try file("2026-01-02 07:00:00 +0100", "18.5"))
+        #expect(kept.status == 0)
+        #expect(
+            kept.lines.contains { $0.contains("bodyFatPercentage of Renpho, 2026-01-02T06:00:00Z") }, "\(kept.lines)")
+        let lost = try await scene.host.command("import", try file("02.01.2026", "0.185"))
+        #expect(lost.status == 1 && lost.errors.contains { $0.contains("1 thing of") && $0.contains("is lost") })
+        #expect(lost.lines.contains { $0.contains("of Renpho, 02.01.2026") }, "\(lost.lines)")
+        let report = try await scene.json(["import", try file("02.01.2026", "0.185")], expecting: 1)
+        #expect(report["lost"] as? Int == 1)
+        let places = (report["oddities"] as? [[String: Any]])?.first?["places"] as? [[String: Any]]
+        #expect(places?.first?["date"] as? String == "02.01.2026" && places?.first?["byte"] as? Int != nil)
+    }
+
+    @Test func `A line without a kind is stored if the registry knows its type, and else the reason is given`()
+        async throws
+    {
+        let scene = try Scene()
+        try await scene.start()
+        func line(_ type: String) -> String {
+            "{\"type\":\"\(type)\",\"value\":80.4,\"unit\":\"kg\",\"start\":\"2026-11-01T07:00:00+01:00\",\"source\":{\"plugin\":\"withings\"},\"key\":\"a\"}\n"
+        }
+        let stored = try await scene.host.command("import", try scene.write(line("weight"), as: "hand.jsonl"))
+        #expect(stored.status == 0, "\(stored.errors)")
+        let refused = try await scene.host.command("import", try scene.write(line("glow"), as: "glow.jsonl"))
+        #expect(
+            refused.status == 64 && refused.errors.contains { $0.contains("line 1: kind: missing") },
+            "\(refused.errors)")
+        let foreign = try await scene.host.command(
+            "import", try scene.write("#Version: 6\n#Units: kg\n", as: "libra.csv"))
+        #expect(foreign.status == 64 && foreign.errors.contains { $0.contains("this is a Libra export") })
+    }
+
     @Test func `Where there are several people the command asks whose export it is, and their records never meet`()
         async throws
     {

@@ -20,6 +20,8 @@ final class TypeEntry {
     let isEaten: Bool
     /// Whether the hub takes no sample of it without further metadata.
     let required: [String]
+    /// In the type's own unit; `nil` where every number can be.
+    let possible: ClosedRange<Double>?
     // As of the reader that has it, ``ExportReader``.
     @exclusivity(unchecked) var units = ByteCache<UnitEntry>(bound: 32, longest: 256)
     @exclusivity(unchecked) var values = ByteCache<ValueEntry>(bound: 32, longest: 256)
@@ -37,6 +39,7 @@ final class TypeEntry {
         isMember =
             isEaten || id == .bloodPressureSystolic || id == .bloodPressureDiastolic || id == .workoutEffortScore
             || id == .estimatedWorkoutEffortScore
+        possible = health?.limits?.possible
         required = MetadataKey.required(on: id).map(\.name)
     }
 
@@ -58,23 +61,35 @@ final class UnitEntry {
     private let unit: HealthUnit?
     private let target: HealthUnit?
     private let isOwn: Bool
+    /// As it is written, where the hub spells it otherwise.
+    let written: String?
     /// Whether values in it are values of the type, or of a type that is not known.
     let isFit: Bool
 
     init(_ text: String, of health: HealthType?) {
-        self.text = text
+        let usual = UnitEntry.unit(text, of: health) == nil ? UnitWords.spelling(of: text) : nil
+        let spelled = usual.flatMap { UnitEntry.unit($0, of: health) == nil ? nil : $0 }
+        self.text = spelled ?? text
+        written = spelled == nil ? nil : text
         var json = Array(#","unit":""#.utf8)
-        json.append(escaped: text)
+        json.append(escaped: self.text)
         json.append(0x22)
         self.json = json
-        let unit = if let health { try? health.meant(by: text) } else { try? HealthUnit(text) }
+        let unit = UnitEntry.unit(self.text, of: health)
         let target = health?.healthUnit
         (self.unit, self.target) = (unit, target)
-        isOwn = health?.unit == text
+        isOwn = health?.unit == self.text
         // As long as a record's unit may be.
-        isFit =
-            (1...256).contains(text.utf8.count)
-            && unit.map { unit in target.map { unit.isCompatible(with: $0) } ?? (health == nil) } ?? false
+        isFit = (1...256).contains(self.text.utf8.count) && unit != nil
+    }
+
+    /// The unit of this name, where values in it are values of the type.
+    private static func unit(_ text: String, of health: HealthType?) -> HealthUnit? {
+        guard let health else { return try? HealthUnit(text) }
+        guard let own = health.healthUnit, let unit = try? health.meant(by: text), unit.isCompatible(with: own) else {
+            return nil
+        }
+        return unit
     }
 
     /// In the type's own unit, where it has one.
@@ -112,6 +127,7 @@ final class ValueEntry {
 
 /// A source by its name.
 final class SourceEntry {
+    let name: String
     /// As it is identified: its name, with plain spaces.
     let identity: [UInt8]
     /// `,"source":{"device":"…","account":"…"}`, empty where there is neither; before it whose it is, where that is said.
@@ -128,6 +144,7 @@ final class SourceEntry {
         // The most that the hub takes for the name of a device.
         while name.utf8.count > 256 { name.removeLast() }
         self.oddities = oddities
+        self.name = name
         identity = Array(name.utf8)
         var json: [UInt8] = []
         if !name.isEmpty {

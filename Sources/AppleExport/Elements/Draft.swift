@@ -10,10 +10,14 @@ struct Draft {
     var hasValue = false
     /// The value as it is written.
     var value: [UInt8] = []
-    var start: Int64?
-    var end: Int64?
+    var start: ExportTime?
+    var end: ExportTime?
+    /// A start or an end that cannot be read, as it is written.
+    var wrongTime: String?
+    /// Its times are in a form of the phone's language, which is noted.
+    var isForeignTime = false
     var created: Int64?
-    var hasWrongTime = false
+    var hasWrongTime: Bool { wrongTime != nil }
     /// Members of metadata, with commas between them.
     var metadata: [UInt8] = []
     var unread: [UInt8] = []
@@ -29,7 +33,8 @@ struct Draft {
     /// Makes it as new, and keeps the room it has.
     mutating func reset(at offset: Int64) {
         (type, source, unit, revision, device) = (nil, nil, nil, nil, nil)
-        (hasValue, start, end, created, hasWrongTime) = (false, nil, nil, nil, false)
+        (hasValue, start, end, created, wrongTime) = (false, nil, nil, nil, nil)
+        isForeignTime = false
         value.removeAll(keepingCapacity: true)
         metadata.removeAll(keepingCapacity: true)
         unread.removeAll(keepingCapacity: true)

@@ -2,8 +2,11 @@ import Samples
 
 /// An electrocardiogram as Apple Health writes it: ten lines of labels and what they say, in the phone's language, and a voltage a line.
 public struct ECGFile: Hashable, Sendable {
+    public var time: ExportTime
     /// Seconds since 1970.
-    public var recorded: Int64
+    public var recorded: Int64 { time.seconds }
+    /// The time is in a form of the phone's language.
+    public var isForeignTime: Bool
     public var classification: String
     public var symptoms: String
     public var softwareVersion: String
@@ -15,8 +18,16 @@ public struct ECGFile: Hashable, Sendable {
     public var unit: String
     /// As they are written, with a point.
     public var voltages: [String]
-    /// Lines that are no voltage.
+    /// Lines among the voltages that are none, and the first of them, from 1.
     public var unreadLines: Int
+    public var firstUnreadLine: Int?
+
+    /// Why a file is no electrocardiogram.
+    public struct Fault: Error, Hashable, Sendable {
+        public var reason: String
+        /// The time as it is written.
+        public var time: String?
+    }
 
     /// Of the 30 s at 512 Hz there are 15,360.
     private static let maximumVoltages = 1_000_000
@@ -24,30 +35,41 @@ public struct ECGFile: Hashable, Sendable {
     /// Reads labels by their place, since their words are in the phone's language.
     ///
     /// The name and the date of birth, which stand there too, are not kept: whose it is the hub knows.
-    /// - Returns: `nil` where there is no time.
-    public init?(_ bytes: [UInt8]) {
+    static func read(_ bytes: [UInt8]) -> Result<ECGFile, Fault> {
+        do throws(Fault) { return .success(try ECGFile(bytes)) } catch { return .failure(error) }
+    }
+
+    public init(_ bytes: [UInt8]) throws(Fault) {
         var rows: [[String]] = []
         var voltages: [String] = []
-        var unread = 0
-        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
-            if let voltage = ECGFile.voltage(line), rows.count >= 8 {
-                guard voltages.count < ECGFile.maximumVoltages else { break }
+        var (unread, first): (Int, Int?) = (0, nil)
+        let plain = (try? PlainTextSource(BytesSource(bytes)).readAll(upTo: 2 * bytes.count + 64)) ?? bytes
+        let text = String(decoding: plain, as: UTF8.self)
+        var number = 0
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            number += 1
+            guard !line.isEmpty else { continue }
+            if let voltage = ECGFile.voltage(line), rows.count >= 8, voltages.count < ECGFile.maximumVoltages {
                 voltages.append(voltage)
-            } else if voltages.isEmpty {
-                guard rows.count < 64 else { break }
+            } else if voltages.isEmpty, rows.count < 64 {
                 rows.append(ECGFile.fields(line))
             } else {
                 unread += 1
+                first = first ?? number
             }
         }
         func value(_ row: Int) -> String { row < rows.count && rows[row].count > 1 ? rows[row][1] : "" }
         var times = ExportTimeReader()
-        guard let recorded = Array(value(2).utf8).withUnsafeBytes({ times.seconds($0) }) else { return nil }
-        self.recorded = recorded
+        guard let recorded = times.time(value(2)) else {
+            throw Fault(
+                reason: value(2).isEmpty ? "its third line has no time" : "its time has several meanings, or none",
+                time: value(2).isEmpty ? nil : String(value(2).prefix(64)))
+        }
+        (time, isForeignTime) = (recorded, times.wasForeign)
         (classification, symptoms, softwareVersion) = (value(3), value(4), value(5))
         (device, sampleRate, lead, unit) = (value(6), value(7), value(8), value(9))
         hertz = ECGFile.rate(value(7))
-        (self.voltages, unreadLines) = (voltages, unread)
+        (self.voltages, unreadLines, firstUnreadLine) = (voltages, unread, first)
     }
 
     /// A line that is one number and nothing else.

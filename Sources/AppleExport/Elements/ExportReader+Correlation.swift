@@ -19,8 +19,8 @@ extension ExportReader {
         let isWhole = try readChildren(recordsBelong: true) { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") {
                 swap(&reader.draft, &own)
+                defer { swap(&reader.draft, &own) }
                 try reader.readMetadata()
-                swap(&reader.draft, &own)
             } else if reader.tokenizer.isNamed("Record") {
                 reader.account.nestedRecords += 1
                 guard members.count < Self.maximumMembers else {
@@ -32,7 +32,9 @@ extension ExportReader {
                     members.append(member)
                 }
             } else {
-                try reader.passOver()
+                swap(&reader.draft, &own)
+                defer { swap(&reader.draft, &own) }
+                try reader.keepUnknown()
             }
         }
         isWithinWanted = false
@@ -53,7 +55,7 @@ extension ExportReader {
             if reader.tokenizer.isNamed("MetadataEntry") {
                 try reader.readMetadata()
             } else {
-                try reader.passOver()
+                try reader.keepUnknown()
             }
         }
         return isWhole ? finish() : nil
@@ -63,18 +65,27 @@ extension ExportReader {
     private func give(_ all: [MadeRecord]) {
         var (members, seen): ([MadeRecord], Set<UInt64>) = ([], [])
         for member in all where seen.insert(member.mark).inserted { members.append(member) }
-        guard let type = draft.type, let start = draft.start, draft.end ?? start >= start else {
-            account.note(.missingAttribute, at: draft.offset)
+        guard let type = draft.type, let start = draft.start else {
+            if draft.type == nil {
+                account.note(.missingAttribute, place(reason: "Correlation without type"))
+            } else {
+                noteTimeless("Correlation")
+            }
             return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
         }
         let source = draft.source ?? noSource
-        guard source.isWanted, options.filter.takes(start, draft.end ?? start) else {
+        guard source.isWanted, options.filter.takes(start.seconds, max(start, draft.end ?? start).seconds) else {
             account.filtered += members.count + 1
             return
         }
+        guard hasGoodEnd else {
+            if let made = finish(element: "Correlation") { give(made) }
+            return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+        }
+        noteUnlikely(start, draft.end ?? start)
         // Its members are a part of what identifies it: two meals may be of one minute.
         let isTaken = type.kind == .correlation && takes(type, members.map(\.type))
-        if !isTaken { account.note(.brokenCorrelation, at: draft.offset) }
+        if !isTaken { account.note(.brokenCorrelation, place()) }
         output.removeAll(keepingCapacity: true)
         beginKey(type, source, start, draft.end ?? start)
         if !hasOwnIdentity { for mark in members.map(\.mark).sorted() { keys.add(Int64(bitPattern: mark)) } }
@@ -91,8 +102,9 @@ extension ExportReader {
         let (keyStart, keyEnd, mark) = appendKey(source, start)
         appendMetadata(source)
         let correlation = MadeRecord(
-            type: entry, kind: ExportBatch.Mark(type: entry.index, source: source.index), start: start,
-            end: draft.end ?? start, bytes: Array(output), keyStart: keyStart, keyEnd: keyEnd, mark: mark)
+            type: entry, kind: ExportBatch.Mark(type: entry.index, source: source.index),
+            start: start.seconds, end: (draft.end ?? start).seconds, bytes: Array(output), keyStart: keyStart,
+            keyEnd: keyEnd, mark: mark)
         guard isTaken else {
             give(correlation)
             return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
@@ -100,7 +112,7 @@ extension ExportReader {
         let group = Array(correlation.key)
         var records = [correlation.record(in: group)]
         var kinds = [correlation.kind]
-        tally(correlation.kind.type, correlation.kind.source, start, correlation.end)
+        tally(correlation.kind.type, correlation.kind.source, start.seconds, correlation.end)
         for member in members {
             records.append(member.record(in: group, occurrence: claim(member, by: mark)))
             kinds.append(member.kind)

@@ -8,18 +8,28 @@ extension ExportReader {
 
     func readFiles() throws(ExportError) {
         readOtherRoutes()
-        let unnamed = package.names(in: "clinical-records").count { !namedFiles.contains($0) }
+        let unnamed = package.names(in: "clinical-records").filter { !namedFiles.contains($0) }
         // Where documents are not asked for, what they name is not looked at.
         let isAsked = options.filter.types?.contains(.clinicalDocument) ?? true
-        if unnamed > 0, isAsked { account.note(.otherFile, count: unnamed) }
+        for name in unnamed where isAsked { account.note(.otherFile, ExportAccount.Place(file: name)) }
         guard options.filter.types?.contains(.electrocardiogram) ?? true else { return }
         for name in package.names(in: "electrocardiograms") where name.hasSuffix(".csv") {
             guard let bytes = document(name) else { continue }
-            guard let file = ECGFile(bytes) else {
-                account.note(.damagedFile)
+            let file: ECGFile
+            switch ECGFile.read(bytes) {
+            case .success(let read): file = read
+            case .failure(let fault):
+                account.note(.damagedFile, ExportAccount.Place(file: name, date: fault.time, reason: fault.reason))
                 continue
             }
-            if file.unreadLines > 0 { account.note(.unreadValue, count: file.unreadLines) }
+            if let line = file.firstUnreadLine {
+                account.note(
+                    .lostLine, ExportAccount.Place(file: name, reason: "first at line \(line)"), count: file.unreadLines
+                )
+            }
+            if file.isForeignTime {
+                account.note(.foreignTime, ExportAccount.Place(file: name, date: utc.text(file.time)))
+            }
             give(file)
         }
     }
@@ -32,19 +42,21 @@ extension ExportReader {
     private func document(_ name: String, upTo most: Int = maximumDocument, isPart: Bool = false) -> [UInt8]? {
         do throws(ExportError) {
             guard let source = try package.open(name) else {
-                account.note(.missingFile)
+                account.note(.missingFile, ExportAccount.Place(file: name))
                 return nil
             }
             guard fileBytes < mostFileBytes else {
-                account.note(.leftOut)
+                account.note(.leftOut, ExportAccount.Place(file: name))
                 return nil
             }
             let bytes = try source.readAll(upTo: most)
             fileBytes += Int64(bytes.count)
-            if source.hasWrongSum { account.note(.damagedFile) }
+            if source.hasWrongSum { account.note(.damagedFile, ExportAccount.Place(file: name, reason: "wrong sum")) }
             return bytes
         } catch {
-            account.note(error.code == .tooLarge && isPart ? .leftOut : .damagedFile)
+            account.note(
+                error.code == .tooLarge && isPart ? .leftOut : .damagedFile,
+                ExportAccount.Place(file: name, reason: error.message))
             if account.fault == nil, !isPart { account.fault = "\(name): \(error.message)" }
             return nil
         }
@@ -55,9 +67,14 @@ extension ExportReader {
     private func give(_ file: ECGFile) {
         let seconds = file.hertz.map { Double(file.voltages.count) / $0 } ?? 0
         // A rate at which it would take longer than time goes on says nothing of its end.
-        let told = Timestamp(file.recorded, adding: seconds)
-        if told == nil { account.note(.unreadValue) }
-        let end = told ?? Timestamp(microseconds: file.recorded * 1_000_000)
+        let told = Timestamp(file.recorded, adding: seconds + Double(file.time.microseconds) / 1_000_000)
+        if told == nil {
+            account.note(
+                .unreadValue,
+                ExportAccount.Place(
+                    date: utc.text(file.time), type: "electrocardiogram", reason: "a rate at which it has no end"))
+        }
+        let end = told ?? Timestamp(microseconds: file.recorded * 1_000_000 + file.time.microseconds)
         let lastSecond = -(-end.microseconds).flooredDivision(by: 1_000_000)
         guard options.filter.sources == nil, options.filter.takes(file.recorded, lastSecond),
             let type = type("HKDataTypeIdentifierElectrocardiogram")
@@ -87,7 +104,7 @@ extension ExportReader {
         keys.add(Int64(file.voltages.count))
         _ = keys.end(at: file.recorded, to: &key)
         let times =
-            Array(#","start":""#.utf8) + utc.text(file.recorded).utf8 + Array(#"","end":""#.utf8) + end.text.utf8
+            Array(#","start":""#.utf8) + utc.text(file.time).utf8 + Array(#"","end":""#.utf8) + end.text.utf8
         var record = type.head + Array(#","value":"#.utf8) + Self.quoted(file.classification)
         record += times
         record.append(0x22)
@@ -127,7 +144,7 @@ extension ExportReader {
             record += Array(#"","group":""#.utf8) + key
             record.append(0x22)
             guard record.count < 64_000 else {
-                account.note(.leftOut)
+                account.note(.leftOut, ExportAccount.Place(date: utc.text(file.recorded), type: type.name))
                 continue
             }
             append(
@@ -144,9 +161,12 @@ extension ExportReader {
         func text(_ name: String) -> String? { texts.first { $0.name == name }?.value }
         let name = text("resourceFilePath").map { $0.hasPrefix("/") ? String($0.dropFirst()) : $0 }
         if let name, package.has(name) { namedFiles.insert(name) }
-        guard let time = text("receivedDate"), let start = Array(time.utf8).withUnsafeBytes({ times.seconds($0) })
-        else {
-            return account.note(text("receivedDate") == nil ? .missingAttribute : .wrongTime, at: offset)
+        guard let start = text("receivedDate").flatMap({ times.time($0)?.seconds }) else {
+            return account.note(
+                text("receivedDate") == nil ? .missingAttribute : .wrongTime,
+                ExportAccount.Place(
+                    byte: offset, date: text("receivedDate").map { String($0.prefix(64)) }, type: "ClinicalRecord",
+                    source: text("sourceName"), reason: name))
         }
         guard let type = type("x.apple.clinicalDocument") else { return }
         let source = text("sourceName").map { name in Array(name.utf8).withUnsafeBytes { self.source($0) } } ?? noSource
@@ -169,7 +189,7 @@ extension ExportReader {
         for (number, file) in attachments(of: document ?? []).enumerated() {
             namedFiles.insert(file)
             guard number < 100 else {
-                account.note(.leftOut, at: offset)
+                account.note(.leftOut, ExportAccount.Place(file: file))
                 continue
             }
             guard let bytes = self.document(file, upTo: room, isPart: true) else { continue }

@@ -16,39 +16,64 @@ extension ExportReader {
     /// The record of the draft; `nil` where there is none, which the account tells.
     func finish(element name: String = "Record") -> MadeRecord? {
         guard let type = draft.type else {
-            account.note(.missingAttribute, at: draft.offset)
+            account.note(.missingAttribute, place(reason: "\(name) without type"))
             return nil
         }
-        guard let start = draft.start else {
-            account.note(draft.hasWrongTime ? .wrongTime : .missingAttribute, at: draft.offset)
-            return nil
-        }
-        var end = draft.end ?? start
         let source = draft.source ?? noSource
-        guard type.isWanted || isWithinWanted, source.isWanted,
-            options.filter.takes(start, max(start, end))
-        else {
+        guard type.isWanted || isWithinWanted, source.isWanted else {
             account.filtered += 1
             return nil
         }
-        var content = content(of: type)
-        if draft.hasWrongTime || end < start {
-            account.note(.wrongTime, at: draft.offset)
-            (content, end) = (.element, start)
+        guard let start = draft.start else {
+            noteTimeless(name)
+            return nil
         }
-        return make(type, source, start, end, content, name)
+        let end = draft.end ?? start
+        guard options.filter.takes(start.seconds, max(start, end).seconds) else {
+            account.filtered += 1
+            return nil
+        }
+        guard hasGoodEnd else { return make(type, source, start, start, wrongEnd(), name) }
+        noteUnlikely(start, end)
+        return make(type, source, start, end, content(of: type), name)
+    }
+
+    /// The draft as a record of an element that has no other form.
+    func make(as name: String) -> MadeRecord? {
+        guard let type = draft.type, let start = draft.start else { return nil }
+        return make(type, noSource, start, start, .element, name)
+    }
+
+    /// An element that no time can be given to.
+    func noteTimeless(_ name: String) {
+        account.note(
+            draft.hasWrongTime ? .wrongTime : .missingAttribute,
+            place(reason: draft.wrongTime.map { "time \"\($0)\"" } ?? "\(name) without startDate"))
+    }
+
+    /// Whether the end can be read, and is not before the start.
+    var hasGoodEnd: Bool { !draft.hasWrongTime && draft.start.map { draft.end ?? $0 >= $0 } ?? false }
+
+    private func wrongEnd() -> Content {
+        let reason = draft.wrongTime.map { "end \"\($0)\"" } ?? "end \(draft.end.map { utc.text($0) } ?? "")"
+        account.note(.wrongEnd, place(reason: reason))
+        draft.addUnread("endDate", json: Self.quoted(draft.wrongTime ?? draft.end.map { utc.text($0) } ?? ""))
+        return .element
+    }
+
+    /// A time that no measurement has: the hub stores it, and marks it as implausible.
+    func noteUnlikely(_ start: ExportTime, _ end: ExportTime) {
+        guard start.seconds < Self.earliest || end.seconds > latest else { return }
+        let wrong = start.seconds < Self.earliest || start.seconds > latest ? start : end
+        account.note(.unlikelyTime, place(reason: "time \(utc.text(wrong))"))
     }
 
     private func content(of type: TypeEntry) -> Content {
-        guard type.required.allSatisfy({ draft.names.contains($0) }) else { return unread }
+        if let missing = type.required.first(where: { !draft.names.contains($0) }) {
+            return unread(.missingMetadata, "HK\(missing.prefix(1).uppercased())\(missing.dropFirst()) is missing")
+        }
         switch type.kind {
-        case .quantity:
-            if let unit = draft.unit, unit.isFit, let number = draft.value.withUnsafeBytes({ DecimalText.number($0) }) {
-                return .quantity(unit, number)
-            }
-            guard type.health == nil else { return unread }
-            account.note(.unreadValue, at: draft.offset)
-            return .text(isDeclared: false)
+        case .quantity: return quantity(of: type)
         case .category:
             if draft.hasValue {
                 let value = draft.value.withUnsafeBytes { type.value($0) }
@@ -56,21 +81,39 @@ extension ExportReader {
             } else if let health = type.health, health.values.count == 1 {
                 return .category(ValueEntry(only: health.values[0]))
             }
-            return type.health == nil ? .text(isDeclared: false) : unread
+            return type.health == nil ? .text(isDeclared: false) : unread(.unreadValue, "no value of this type")
         case .other:
             return type.health == nil && SampleKind(healthKitIdentifier: type.id.rawValue) == nil
-                ? unread : .text(isDeclared: type.health != nil)
-        case .correlation, .workout, .characteristic: return unread
+                ? unread(.unreadValue, "a type that no record can have") : .text(isDeclared: type.health != nil)
+        case .correlation, .workout, .characteristic:
+            return unread(.unreadValue, "\(type.name) as a Record")
         }
     }
 
-    private var unread: Content {
-        account.note(.unreadValue, at: draft.offset)
+    private func quantity(of type: TypeEntry) -> Content {
+        let number = draft.value.withUnsafeBytes { DecimalText.number($0) }
+        if let unit = draft.unit, unit.isFit, let number {
+            guard type.possible?.contains(unit.canonical(number.value)) ?? true else {
+                return unread(.impossibleValue, unit.text == "%" ? "a fraction is 0 to 1" : nil)
+            }
+            return .quantity(unit, number)
+        }
+        let reason =
+            number == nil
+            ? draft.hasValue ? "the value is not a number" : "there is no value"
+            : draft.unit.map { "unit \"\($0.text.prefix(32))\"" } ?? "there is no unit"
+        let content = unread(.unreadValue, reason)
+        return type.health == nil ? .text(isDeclared: false) : content
+    }
+
+    private func unread(_ oddity: ExportAccount.Oddity, _ reason: String?) -> Content {
+        account.note(oddity, place(reason: reason))
         return .element
     }
 
     private func make(
-        _ type: TypeEntry, _ source: SourceEntry, _ start: Int64, _ end: Int64, _ content: Content, _ name: String
+        _ type: TypeEntry, _ source: SourceEntry, _ start: ExportTime, _ end: ExportTime, _ content: Content,
+        _ name: String
     ) -> MadeRecord {
         output.removeAll(keepingCapacity: true)
         var entry = type
@@ -85,10 +128,12 @@ extension ExportReader {
                 NumberWriter.append(number.value, to: &output)
             }
             output.append(bytes: unit.json)
+            if let written = unit.written { _ = draft.add("unit", text: written) }
             if !hasOwnIdentity { keys.addFourDigits(unit.canonical(number.value)) }
         case .category(let value):
             output.append(bytes: type.head)
             output.append(bytes: value.json)
+            if let unit = draft.unit { _ = draft.add("unit", text: unit.written ?? unit.text) }
             if !isSynchronized { keys.add(value.name ?? "") }
         case .text(let isDeclared):
             output.append(bytes: type.head)
@@ -112,8 +157,8 @@ extension ExportReader {
         let (keyStart, keyEnd, mark) = appendKey(source, start)
         appendMetadata(source)
         return MadeRecord(
-            type: entry, kind: ExportBatch.Mark(type: entry.index, source: source.index), start: start, end: end,
-            bytes: Array(output), keyStart: keyStart, keyEnd: keyEnd, mark: mark)
+            type: entry, kind: ExportBatch.Mark(type: entry.index, source: source.index), start: start.seconds,
+            end: end.seconds, bytes: Array(output), keyStart: keyStart, keyEnd: keyEnd, mark: mark)
     }
 
     var elementType: TypeEntry {
@@ -135,7 +180,7 @@ extension ExportReader {
         }
         if let unit = draft.unit {
             json.append(literal: #","unit":"#)
-            json.append(quoted: unit.text)
+            json.append(quoted: unit.written ?? unit.text)
         }
         json.append(0x7D)
         _ = draft.add("attributes", json: json)
@@ -149,7 +194,7 @@ extension ExportReader {
     /// Whether the source gives the sample a name of its own, and numbers for its versions.
     private var isSynchronized: Bool { draft.syncIdentifier != nil && draft.syncVersion != nil }
 
-    func beginKey(_ type: TypeEntry, _ source: SourceEntry, _ start: Int64, _ end: Int64) {
+    func beginKey(_ type: TypeEntry, _ source: SourceEntry, _ start: ExportTime, _ end: ExportTime) {
         if let identifier = draft.syncIdentifier, isSynchronized {
             keys.begin("sync", type: type.name)
             keys.add(source.identity)
@@ -164,7 +209,7 @@ extension ExportReader {
     }
 
     /// Appends `,"start":…,"end":…,"zone":…`.
-    func append(_ start: Int64, _ end: Int64) {
+    func append(_ start: ExportTime, _ end: ExportTime) {
         output.append(literal: #","start":""#)
         utc.append(start, to: &output)
         if end != start {
@@ -179,11 +224,11 @@ extension ExportReader {
     }
 
     /// The source and the key.
-    func appendKey(_ source: SourceEntry, _ start: Int64) -> (Int, Int, UInt64) {
+    func appendKey(_ source: SourceEntry, _ start: ExportTime) -> (Int, Int, UInt64) {
         output.append(bytes: source.json)
         output.append(literal: #","key":""#)
         let keyStart = output.count
-        let mark = keys.end(at: isSynchronized ? nil : start, to: &output)
+        let mark = keys.end(at: isSynchronized ? nil : start.seconds, to: &output)
         let keyEnd = output.count
         output.append(0x22)
         return (keyStart, keyEnd, mark)
@@ -219,7 +264,7 @@ extension ExportReader {
             isWhole = add(Array(#""unread":{"#.utf8) + draft.unread + [0x7D]) && isWhole
         }
         let leftOut = draft.leftOut + (isWhole ? 0 : 1)
-        if leftOut > 0 { account.note(.leftOut, at: draft.offset, count: leftOut) }
+        if leftOut > 0 { account.note(.leftOut, place(reason: "no room for all metadata"), count: leftOut) }
         if hasMetadata { output.append(0x7D) }
         if let version = draft.syncIdentifier == nil ? draft.created : draft.syncVersion ?? draft.created {
             output.append(literal: #","sourceVersion":"#)

@@ -16,18 +16,20 @@ extension ExportReader {
         let birth = facts.first { $0.name.hasSuffix("DateOfBirth") }.flatMap { LocalDate($0.value) }
         let start = birth.map { Int64($0.daysSinceEpoch) * 86_400 } ?? 0
         guard Timestamp(microseconds: start * 1_000_000).isRepresentable else {
-            account.note(.wrongTime, at: offset)
+            account.note(
+                .wrongTime, ExportAccount.Place(byte: offset, reason: "a date of birth that no record can have"))
             return isEmpty ? () : try skipChildren(of: "Me")
         }
+        var unread: [(name: String, value: String)] = []
         for fact in facts {
             guard let health = TypeRegistry.standard.resolve(fact.name), health.kind == .characteristic else {
-                account.note(.unknownElement, at: offset)
+                unread.append(fact)
                 continue
             }
             let value: String
             if health.id == .dateOfBirth {
                 guard birth != nil || fact.value.isEmpty else {
-                    account.note(.unreadValue, at: offset)
+                    unread.append(fact)
                     continue
                 }
                 value = fact.value.isEmpty ? "notSet" : fact.value
@@ -36,12 +38,29 @@ extension ExportReader {
             } else if health.values.isEmpty, !fact.value.isEmpty {
                 value = fact.value
             } else {
-                account.note(.unreadValue, at: offset)
+                unread.append(fact)
                 continue
             }
             give(health, value, start)
         }
+        keepUnread(unread, of: "Me", at: ExportTime(seconds: start), offset)
         if !isEmpty { try skipChildren(of: "Me") }
+    }
+
+    /// What an element without a type says and the hub has no place for, as a record of its own.
+    private func keepUnread(
+        _ facts: [(name: String, value: String)], of element: String, at start: ExportTime, _ offset: Int64
+    ) {
+        guard !facts.isEmpty else { return }
+        draft.reset(at: offset)
+        (draft.type, draft.start) = (elementType, start)
+        account.note(
+            .unreadValue,
+            place(reason: "\(element): \(facts.prefix(8).map { $0.name.prefix(64) }.joined(separator: ", "))"))
+        _ = draft.add("attributes", json: Self.object(facts))
+        // The same facts give the same key.
+        draft.value = Array(facts.map { "\($0.name)=\($0.value)" }.joined(separator: " ").utf8)
+        if let made = make(as: element) { give(made) }
     }
 
     private func give(_ health: HealthType, _ value: String, _ start: Int64) {
@@ -73,21 +92,26 @@ extension ExportReader {
     func readActivitySummary() throws(ExportError) {
         let isEmpty = token == .empty
         let offset = tokenizer.offset
-        let texts = Dictionary(tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let all = tokenizer.texts
+        let texts = Dictionary(all.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         if !isEmpty { try skipChildren(of: "ActivitySummary") }
+        let place = ExportAccount.Place(
+            byte: offset, date: texts["dateComponents"].map { String($0.prefix(32)) }, type: "ActivitySummary")
         guard let date = texts["dateComponents"].flatMap({ LocalDate($0) }) else {
-            return account.note(texts["dateComponents"] == nil ? .missingAttribute : .wrongTime, at: offset)
+            return account.note(texts["dateComponents"] == nil ? .missingAttribute : .wrongTime, place)
         }
+        guard date.daysSinceEpoch > 0 || !Self.isPlaceholder(texts) else { return account.note(.placeholderDay, place) }
         let day = summaryDay(date)
         guard Timestamp(day.start, adding: 0) != nil, Timestamp(day.end, adding: 0) != nil else {
-            return account.note(.wrongTime, at: offset)
+            return account.note(.wrongTime, place)
         }
         guard options.filter.types?.contains(.activitySummary) ?? true, options.filter.sources == nil,
             options.filter.takes(day.start, day.end)
         else { return account.filtered += 1 }
         var figures: [UInt8] = []
+        var unread: [(name: String, value: String)] = []
         for (name, unit) in [
-            ("activeEnergyBurned", texts["activeEnergyBurnedUnit"]), ("appleMoveTime", "min"),
+            ("activeEnergyBurned", texts["activeEnergyBurnedUnit"].map(Self.energy)), ("appleMoveTime", "min"),
             ("appleExerciseTime", "min"), ("appleStandHours", "count"),
         ] {
             guard let text = texts[name] else { continue }
@@ -95,7 +119,7 @@ extension ExportReader {
             guard let unit, unit.utf8.count <= 64, let value = DecimalText.number(text), value >= 0,
                 unit == "min" || unit == "count" || Self.isEnergy(unit)
             else {
-                account.note(.unreadValue, at: offset)
+                unread += all.filter { $0.name.hasPrefix(name) }
                 continue
             }
             figures.append(literal: figures.isEmpty ? "\"" : ",\"")
@@ -110,7 +134,9 @@ extension ExportReader {
             figures.append(quoted: unit)
             figures.append(0x7D)
         }
-        guard !figures.isEmpty else { return account.note(.missingAttribute, at: offset) }
+        if figures.isEmpty { unread = all }
+        keepUnread(unread, of: "ActivitySummary", at: ExportTime(seconds: day.start), offset)
+        guard !figures.isEmpty else { return }
         var record = Array(#"{"type":"activitySummary","start":""#.utf8)
         record += summaryTime(day.start).utf8
         record.append(literal: #"","end":""#)
@@ -124,7 +150,21 @@ extension ExportReader {
         record += figures
         record.append(literal: "}}")
         if summaries.count >= Self.maximumDays { giveSummaries() }
-        summaries[day.start] = (record, day.end)
+        if let before = summaries.updateValue((record, day.end), forKey: day.start), before.record != record {
+            account.note(.repeatedDay, place)
+        }
+    }
+
+    /// Phones write days before all others, with nothing but goals.
+    private static func isPlaceholder(_ texts: [String: String]) -> Bool {
+        ["activeEnergyBurned", "appleMoveTime", "appleExerciseTime", "appleStandHours"].allSatisfy { name in
+            texts[name].map { DecimalText.number($0) == 0 } ?? true
+        }
+    }
+
+    /// The unit of energy as the hub spells it.
+    private static func energy(_ unit: String) -> String {
+        isEnergy(unit) ? unit : UnitWords.spelling(of: unit) ?? unit
     }
 
     /// The hub refuses a record for a unit that it cannot read, and the other rings of the day with it.
@@ -178,13 +218,13 @@ extension ExportReader {
         var points: [UInt8] = []
         let isWhole = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
-            guard reader.tokenizer.isNamed("SensitivityPoint") else { return try reader.passOver() }
+            guard reader.tokenizer.isNamed("SensitivityPoint") else { return try reader.keepUnknown() }
             let point = reader.quantities(["frequency", "leftEar", "rightEar"], valueSuffix: "Value")
             if points.count + point.count < ExportReader.metadataRoom {
                 points.append(literal: points.isEmpty ? "[" : ",")
                 points += point
             } else {
-                reader.account.note(.leftOut, at: reader.tokenizer.offset)
+                reader.account.note(.leftOut, reader.place(reason: "a SensitivityPoint"))
             }
             try reader.skipChildren(of: "SensitivityPoint")
         }
@@ -196,7 +236,10 @@ extension ExportReader {
         readAttributes(except: ["dateIssued", "expirationDate", "brand"])
         let kind = tokenizer.value(of: "type").map { XMLText.decoded($0).text }
         draft.type = type("HKVisionPrescriptionTypeIdentifier")
-        draft.start = tokenizer.value(of: "dateIssued").flatMap { times.seconds($0) }
+        draft.start = tokenizer.value(of: "dateIssued").flatMap { times.time($0) }
+        if draft.start == nil {
+            draft.wrongTime = tokenizer.value(of: "dateIssued").map { String(XMLText.decoded($0).text.prefix(64)) }
+        }
         if let kind { _ = draft.add("prescriptionType", text: kind) }
         for name in ["expirationDate", "brand"] {
             guard
@@ -210,11 +253,13 @@ extension ExportReader {
         let isWhole = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
             let name = String(decoding: reader.tokenizer.name, as: UTF8.self)
-            guard name == "RightEye" || name == "LeftEye" || name == "Attachment" else { return try reader.passOver() }
+            guard name == "RightEye" || name == "LeftEye" || name == "Attachment" else {
+                return try reader.keepUnknown()
+            }
             let fields = reader.tokenizer.texts.map(\.name).filter { !$0.hasSuffix("Unit") }
             let member = name.prefix(1).lowercased() + name.dropFirst()
             if !reader.draft.add(member, json: reader.quantities(fields, valueSuffix: "")) {
-                reader.account.note(.leftOut, at: reader.tokenizer.offset)
+                reader.account.note(.leftOut, reader.place(reason: name))
             }
             try reader.skipChildren(of: name)
         }

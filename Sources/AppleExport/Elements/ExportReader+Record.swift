@@ -42,17 +42,31 @@ extension ExportReader {
                 draft.value.removeAll(keepingCapacity: true)
                 draft.value.append(contentsOf: value)
             case 6 where tokenizer.attributeIsNamed(index, "device"): draft.device = device(value)
+            // iOS 8 has no sourceName.
+            case 6 where tokenizer.attributeIsNamed(index, "source") && isOfOldForm: draft.source = source(value)
             case 7 where tokenizer.attributeIsNamed(index, "endDate"): takeEnd(value)
             case 9 where tokenizer.attributeIsNamed(index, "startDate"): takeStart(value)
             case 10 where tokenizer.attributeIsNamed(index, "sourceName"): draft.source = source(value)
             case 12 where tokenizer.attributeIsNamed(index, "creationDate"):
-                draft.created = times.seconds(value)
-                if draft.created == nil { addUnread(index) }
+                let created = times.time(value)
+                draft.created = created?.seconds
+                if created?.microseconds != 0 { addUnread(index) }
             case 13 where tokenizer.attributeIsNamed(index, "sourceVersion"):
                 draft.revision = versions.value(of: value) { MetadataEntry(version: $0) }
-            default: if !known.contains(where: { tokenizer.attributeIsNamed(index, $0) }) { addUnread(index) }
+            default:
+                if known.contains(where: { tokenizer.attributeIsNamed(index, $0) }) { continue }
+                // iOS 8 writes metadata as attributes.
+                if isOfOldForm {
+                    takeMetadata(tokenizer.attributeName(index), value)
+                } else {
+                    addUnread(index)
+                }
             }
         }
+    }
+
+    private var isOfOldForm: Bool {
+        tokenizer.value(of: "sourceName") == nil && tokenizer.value(of: "source") != nil
     }
 
     /// The unit of an element whose type comes after it.
@@ -68,14 +82,31 @@ extension ExportReader {
             if draft.end == nil { takeEnd(value) }
             return
         }
-        draft.start = times.seconds(value)
-        if draft.start == nil { draft.hasWrongTime = true }
+        draft.start = readTime(value)
     }
 
     private func takeEnd(_ value: UnsafeRawBufferPointer) {
         guard draft.end == nil || draft.hasWrongTime else { return }
-        draft.end = times.seconds(value)
-        if draft.end == nil { draft.hasWrongTime = true }
+        draft.end = readTime(value)
+    }
+
+    /// A time of the draft; one that cannot be read is kept as it is written.
+    private func readTime(_ value: UnsafeRawBufferPointer) -> ExportTime? {
+        let time = times.time(value)
+        if time == nil {
+            draft.wrongTime = draft.wrongTime ?? String(XMLText.decoded(value).text.prefix(64))
+        } else if times.wasForeign, !draft.isForeignTime {
+            draft.isForeignTime = true
+            account.note(.foreignTime, place(reason: String(XMLText.decoded(value).text.prefix(64))))
+        }
+        return time
+    }
+
+    /// The place of the element in the draft, with its type and source.
+    func place(reason: String? = nil) -> ExportAccount.Place {
+        ExportAccount.Place(
+            byte: draft.offset, date: draft.start.map { utc.text($0) } ?? draft.wrongTime, type: draft.type?.name,
+            source: draft.source?.name, reason: reason)
     }
 
     /// An attribute that has no place here.
@@ -132,25 +163,24 @@ extension ExportReader {
             } else if reader.tokenizer.isNamed("HeartRateVariabilityMetadataList") {
                 try reader.readBeats()
             } else {
-                try reader.passOver()
+                try reader.keepUnknown()
             }
         }
-    }
-
-    /// An element within another that is not known.
-    func passOver() throws(ExportError) {
-        let name = String(decoding: tokenizer.name, as: UTF8.self)
-        account.note(.unknownElement, at: tokenizer.offset)
-        if account.unknownElements.count < 100 { account.unknownElements.insert(String(name.prefix(64))) }
-        try skipChildren(of: name)
     }
 
     /// A `MetadataEntry`, into the draft.
     func readMetadata() throws(ExportError) {
         guard let key = tokenizer.value(of: "key"), let value = tokenizer.value(of: "value") else {
-            account.note(.missingAttribute, at: tokenizer.offset)
+            // Neither a key nor a value alone says anything, but they are not ours to drop.
+            draft.addUnread("MetadataEntry", json: ExportReader.object(tokenizer.texts))
+            account.note(.unreadMetadata, place(reason: "MetadataEntry without key or value"))
             return try skipChildren(of: "MetadataEntry")
         }
+        takeMetadata(key, value)
+        try skipChildren(of: "MetadataEntry")
+    }
+
+    private func takeMetadata(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         let (name, text) = (XMLText.decoded(key), XMLText.decoded(value))
         account.note(name.oddities.union(text.oddities), at: tokenizer.offset)
         let (entry, isRead) = metadataReader.read(name.text, text.text)
@@ -168,11 +198,10 @@ extension ExportReader {
         case .member(let member, let json):
             if member == "foodType", isRead { draft.foodType = text.text }
             if !isRead || !draft.add(member, json: json) {
-                account.note(.unreadMetadata, at: tokenizer.offset)
+                account.note(.unreadMetadata, place(reason: name.text))
                 draft.addUnread(name.text, json: json)
             }
         }
-        try skipChildren(of: "MetadataEntry")
     }
 
     /// The beats of a heart rate variability: times of the wall clock without a date, in the phone's way of writing them.
@@ -182,7 +211,7 @@ extension ExportReader {
         _ = try readChildren { (reader) throws(ExportError) in
             guard reader.tokenizer.isNamed("InstantaneousBeatsPerMinute"),
                 let bpm = reader.tokenizer.value(of: "bpm"), let time = reader.tokenizer.value(of: "time")
-            else { return try reader.passOver() }
+            else { return try reader.keepUnknown() }
             count += 1
             guard count <= ExportReader.maximumBeats, beats.count < ExportReader.metadataRoom else {
                 return try reader.skipChildren(of: "")
@@ -195,7 +224,7 @@ extension ExportReader {
                 beats.append(quoted: XMLText.decoded(bpm).text)
             }
             let text = XMLText.decoded(time).text
-            if let start = reader.draft.start, let instant = BeatTime.instant(text, near: start) {
+            if let start = reader.draft.start, let instant = BeatTime.instant(text, near: start.seconds) {
                 beats.append(literal: #","time":""#)
                 reader.utc.append(instant.seconds, to: &beats)
                 if !instant.fraction.isEmpty {

@@ -11,14 +11,14 @@ extension ExportReader {
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
             if reader.tokenizer.isNamed("Location") { return try reader.readLocation(&route, &routes) }
             guard reader.tokenizer.isNamed("FileReference"), let path = reader.tokenizer.value(of: "path") else {
-                return try reader.passOver()
+                return try reader.keepUnknown()
             }
             let text = XMLText.decoded(path).text
             let name = text.hasPrefix("/") ? String(text.dropFirst()) : text
             if routes.take(file: name) {
                 route.files.append(name)
             } else {
-                reader.account.note(.leftOut, at: reader.tokenizer.offset)
+                reader.account.note(.leftOut, reader.place(reason: "a file of a route"))
             }
             // Whatever becomes of its workout: this one has named it.
             if reader.package.has(name) { reader.namedFiles.insert(name) }
@@ -26,7 +26,9 @@ extension ExportReader {
         }
         route.draft = draft
         draft = outer
-        guard routes.all.count < 1_000 else { return account.note(.leftOut, at: route.draft.offset) }
+        guard routes.all.count < 1_000 else {
+            return account.note(.leftOut, place(reason: "a route beyond 1,000 of a workout"))
+        }
         routes.all.append(route)
     }
 
@@ -44,13 +46,20 @@ extension ExportReader {
         try skipChildren(of: "Location")
         var point = RoutePointReader()
         let time = texts["date"] ?? texts["timestamp"] ?? ""
-        point.microseconds = Array(time.utf8).withUnsafeBytes { times.seconds($0) }.map { $0 * 1_000_000 }
+        point.microseconds = times.time(time).map { $0.seconds * 1_000_000 + $0.microseconds }
         for name in ["latitude", "longitude", "altitude", "horizontalAccuracy", "verticalAccuracy", "speed", "course"] {
             if let text = texts[name] { Array(text.utf8).withUnsafeBytes { point.take(name, $0) } }
         }
-        guard let made = point.made() else { return account.note(.unreadValue, at: offset) }
-        guard routes.take(made) else { return account.note(.leftOut, at: offset) }
-        route.points.append(made)
+        switch point.made() {
+        case .point(let made):
+            if routes.take(made) { return route.points.append(made) }
+            account.note(
+                .leftOut, ExportAccount.Place(byte: offset, reason: "a Location beyond the room of a workout"))
+        case .timeless: account.note(.lostPoint, ExportAccount.Place(byte: offset, reason: "a Location without time"))
+        case .placeless:
+            account.note(.lostPoint, ExportAccount.Place(byte: offset, date: time, reason: "a Location without place"))
+        case .unplaced: account.note(.unplacedPoint, at: offset)
+        }
     }
 
     /// The records of a route, in the group of its workout.
@@ -66,19 +75,29 @@ extension ExportReader {
     }
 
     private func readRouteFile(_ name: String, _ writer: inout RouteWriter) {
+        let place = ExportAccount.Place(file: name)
         do throws(ExportError) {
-            guard let source = try package.open(name) else { return account.note(.missingFile) }
+            guard let source = try package.open(name) else { return account.note(.missingFile, place) }
             // The same file may be named by each workout, and lie in a zip under as many names as there are.
-            guard fileBytes < mostFileBytes else { return account.note(.leftOut) }
-            fileBytes += try RouteFile.read(source) {
-                writer.add($0)
-            } unread: {
-                account.note(.unreadValue, count: $0)
-            }
-            if source.hasWrongSum { account.note(.damagedFile) }
+            guard fileBytes < mostFileBytes else { return account.note(.leftOut, place) }
+            let (bytes, faults) = try RouteFile.read(source) { writer.add($0) }
+            fileBytes += bytes
+            if source.hasWrongSum { account.note(.damagedFile, ExportAccount.Place(file: name, reason: "wrong sum")) }
+            note(faults, name)
         } catch {
-            account.note(.damagedFile)
+            account.note(.damagedFile, ExportAccount.Place(file: name, reason: error.message))
             if account.fault == nil { account.fault = error.message }
+        }
+    }
+
+    private func note(_ faults: RouteFile.Faults, _ name: String) {
+        let wrongTime = faults.wrongTime.map { "no time that can be read, such as \"\($0)\"" }
+        for (oddity, count, reason) in [
+            (ExportAccount.Oddity.lostPoint, faults.timeless, wrongTime ?? "no time"),
+            (.lostPoint, faults.placeless, "no place"), (.unplacedPoint, faults.unplaced, "an accuracy below 0"),
+            (.lostPoint, faults.broken, "the file is damaged there"),
+        ] where count > 0 {
+            account.note(oddity, ExportAccount.Place(file: name, reason: reason), count: count)
         }
     }
 
@@ -89,7 +108,7 @@ extension ExportReader {
         else { return }
         let names = package.names(in: "workout-routes").filter { !namedFiles.contains($0) && $0.hasSuffix(".gpx") }
         // What names them may be in what is lost, and then they are told apart by what it says.
-        guard isWhole else { return names.isEmpty ? () : account.note(.unnamedRoute, count: names.count) }
+        guard isWhole else { return names.forEach { account.note(.unnamedRoute, ExportAccount.Place(file: $0)) } }
         for name in names {
             var writer = RouteWriter(
                 head: nil, group: nil, source: noSource, draft: Draft(), reader: self, type: type)

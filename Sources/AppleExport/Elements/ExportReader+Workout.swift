@@ -35,7 +35,7 @@ extension ExportReader {
                 }
                 reader.isWithinWanted = false
                 reader.draft = outer
-            default: try reader.passOver()
+            default: try reader.keepUnknown()
             }
         }
         guard isWhole else { return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) } }
@@ -79,15 +79,20 @@ extension ExportReader {
 
     private func give(_ workout: WorkoutDraft, _ activity: WorkoutActivity?, _ attributes: [String: String]) {
         let source = draft.source ?? noSource
-        let end = draft.end ?? draft.start ?? 0
-        guard let type = draft.type, let start = draft.start, end >= start else {
-            account.note(draft.start == nil && !draft.hasWrongTime ? .missingAttribute : .wrongTime, at: draft.offset)
+        guard let type = draft.type, let start = draft.start else {
+            noteTimeless("Workout")
             return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
         }
-        guard source.isWanted, options.filter.takes(start, end) else {
+        let end = draft.end ?? start
+        guard source.isWanted, options.filter.takes(start.seconds, max(start, end).seconds) else {
             account.filtered += 1
             return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
         }
+        guard hasGoodEnd else {
+            giveAsElement(workout, attributes)
+            return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+        }
+        noteUnlikely(start, end)
         let named = activity?.name ?? attributes["workoutActivityType"] ?? ""
         guard type.isWanted else {
             account.filtered += 1
@@ -100,7 +105,7 @@ extension ExportReader {
             return
         }
         if activity == nil {
-            account.note(.unreadValue, at: draft.offset)
+            account.note(.unreadValue, place(reason: "an activity that is not known"))
             draft.addUnread(
                 "workoutActivityType", json: ExportReader.quoted(attributes["workoutActivityType"] ?? ""))
         }
@@ -124,16 +129,33 @@ extension ExportReader {
         }
         appendMetadata(source)
         let kind = ExportBatch.Mark(type: type.index, source: source.index)
-        tally(kind.type, kind.source, start, end)
+        tally(kind.type, kind.source, start.seconds, end.seconds)
         if !isSilent { batch.append(Array(output), kind) }
         for member in workout.members { giveMember(member, in: key, owner: mark) }
         for (number, part) in rest.enumerated() { giveRest(part, number + 1, key, source, start, end) }
         for (number, route) in workout.routes.all.enumerated() { give(route, number + 1, key, source) }
     }
 
+    /// Keeps a workout whose end is wrong as it is written, as far as a record has room, without its routes.
+    private func giveAsElement(_ workout: WorkoutDraft, _ attributes: [String: String]) {
+        let texts = attributes.map { (name: $0.key, value: $0.value) }.sorted { $0.name < $1.name }
+        draft.addUnread("Workout", json: Self.object(texts))
+        var parts: [UInt8] = [0x7B]
+        workout.totals.append(to: &parts)
+        ExportReader.append("activities", workout.activities.all, to: &parts)
+        ExportReader.append("events", workout.events.all, to: &parts)
+        ExportReader.append("zones", workout.zones.all, to: &parts)
+        if parts.count > 1 { draft.addUnread("parts", json: parts + [0x7D]) }
+        if !workout.routes.all.isEmpty {
+            account.note(
+                .leftOut, place(reason: "routes of a workout whose end cannot be"), count: workout.routes.all.count)
+        }
+        if let made = finish(element: "Workout") { give(made) }
+    }
+
     /// The source and the key of a workout.
     private func appendKey(
-        of type: TypeEntry, _ activity: String, _ source: SourceEntry, _ start: Int64, _ end: Int64
+        of type: TypeEntry, _ activity: String, _ source: SourceEntry, _ start: ExportTime, _ end: ExportTime
     ) -> (Int, Int, UInt64) {
         beginKey(type, source, start, end)
         if !hasOwnIdentity { keys.add(activity) }
@@ -148,7 +170,7 @@ extension ExportReader {
 
     /// The member `workout`, and what of it a record has no room for.
     private func appendParts(
-        _ workout: WorkoutDraft, _ attributes: [String: String], _ start: Int64, _ end: Int64
+        _ workout: WorkoutDraft, _ attributes: [String: String], _ start: ExportTime, _ end: ExportTime
     ) -> [(name: String, json: [UInt8])] {
         var parts: [UInt8] = [0x7B]
         appendDuration(attributes.map { ($0.key, $0.value) }, start, end, to: &parts)
@@ -183,10 +205,12 @@ extension ExportReader {
 
     /// An event or an activity beyond what the workout's record has room for.
     private func giveRest(
-        _ part: (name: String, json: [UInt8]), _ number: Int, _ key: [UInt8], _ source: SourceEntry, _ start: Int64,
-        _ end: Int64
+        _ part: (name: String, json: [UInt8]), _ number: Int, _ key: [UInt8], _ source: SourceEntry,
+        _ start: ExportTime, _ end: ExportTime
     ) {
-        guard part.json.count < ExportReader.metadataRoom else { return account.note(.leftOut, at: draft.offset) }
+        guard part.json.count < ExportReader.metadataRoom else {
+            return account.note(.leftOut, place(reason: "a part larger than a record"))
+        }
         let type = elementType
         output.removeAll(keepingCapacity: true)
         output += type.head
@@ -202,7 +226,7 @@ extension ExportReader {
         output.append(literal: #"","metadata":{"part":"#)
         output += part.json
         output.append(literal: "}}")
-        tally(type.index, source.index, start, end)
+        tally(type.index, source.index, start.seconds, end.seconds)
         if !isSilent { batch.append(Array(output), ExportBatch.Mark(type: type.index, source: source.index)) }
     }
 }

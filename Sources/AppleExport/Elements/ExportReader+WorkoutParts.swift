@@ -27,8 +27,8 @@ extension ExportReader {
 
     /// What the hub has no place for, under `unread`.
     func keepUnread(_ name: String, _ texts: [(name: String, value: String)], _ offset: Int64) {
-        account.note(.unreadValue, at: offset)
         let label = texts.first { $0.name == "type" }.map { " \($0.value)" } ?? ""
+        account.note(.unreadValue, place(reason: name + label))
         draft.addUnread(name + label, json: ExportReader.object(texts))
     }
 
@@ -50,13 +50,13 @@ extension ExportReader {
         addUnread(texts, except: ["type", "date", "duration", "durationUnit"])
         defer { draft = outer }
         _ = try readChildren { (reader) throws(ExportError) in
-            reader.tokenizer.isNamed("MetadataEntry") ? try reader.readMetadata() : try reader.passOver()
+            reader.tokenizer.isNamed("MetadataEntry") ? try reader.readMetadata() : try reader.keepUnknown()
         }
         let name = texts.first { $0.name == "type" }?.value ?? ""
         guard name.hasPrefix("HKWorkoutEventType"), let kind = ExportReader.eventKinds[String(name.dropFirst(18))],
             let start = time(texts.first { $0.name == "date" }?.value)
         else {
-            account.note(.unreadValue, at: offset)
+            account.note(.unreadValue, place(reason: "a WorkoutEvent that cannot be read"))
             return outer.addUnread("WorkoutEvent \(name)", json: ExportReader.object(texts))
         }
         var json = Array(#"{"type":""#.utf8) + kind.utf8
@@ -64,12 +64,12 @@ extension ExportReader {
         utc.append(start, to: &json)
         json.append(0x22)
         if let (seconds, text, unit) = duration(texts), seconds > 0 {
-            if let end = Timestamp(start, adding: seconds) {
+            if let end = Timestamp(start.seconds, adding: seconds + Double(start.microseconds) / 1_000_000) {
                 json.append(literal: #","end":""#)
                 json += end.text.utf8
                 json.append(0x22)
             } else {
-                account.note(.unreadValue, at: offset)
+                account.note(.unreadValue, place(reason: "a WorkoutEvent that has no end"))
             }
             // To the last digit, which a time has no room for.
             _ = draft.add(
@@ -105,21 +105,22 @@ extension ExportReader {
         "MotionResumed": "motionResumed", "Segment": "segment", "PauseOrResumeRequest": "pauseOrResumeRequest",
     ]
 
-    func time(_ text: String?) -> Int64? {
-        text.flatMap { Array($0.utf8).withUnsafeBytes { times.seconds($0) } }
-    }
+    func time(_ text: String?) -> ExportTime? { text.flatMap { times.time($0) } }
 
     /// `duration` and `durationUnit`: seconds, and as they are written, the number as JSON.
     func duration(
         _ texts: [(name: String, value: String)]
     ) -> (seconds: Double, number: [UInt8], unit: String)? {
-        guard let text = texts.first(where: { $0.name == "duration" })?.value, let value = DecimalText.number(text),
-            value >= 0
-        else { return nil }
+        guard let text = texts.first(where: { $0.name == "duration" })?.value else { return nil }
         let unit = texts.first { $0.name == "durationUnit" }?.value ?? "min"
-        guard let parsed = try? HealthUnit(unit), let second = try? HealthUnit("s"),
+        let parsed = (try? HealthUnit(unit)) ?? UnitWords.spelling(of: unit).flatMap { try? HealthUnit($0) }
+        guard let value = DecimalText.number(text), value >= 0, let parsed, let second = try? HealthUnit("s"),
             let seconds = try? parsed.convert(value, to: second), seconds < 1e9
-        else { return nil }
+        else {
+            account.note(.unreadValue, place(reason: "duration"))
+            draft.addUnread("duration", json: ExportReader.quoted("\(text) \(unit)"))
+            return nil
+        }
         var number: [UInt8] = []
         NumberWriter.append(value, to: &number)
         return (seconds, number, unit)
@@ -128,7 +129,7 @@ extension ExportReader {
     /// A part of a workout of several; one whose activity the export does not say has that of its workout.
     func readActivity(_ usual: WorkoutActivity?, _ activities: inout WorkoutDraft.Parts) throws(ExportError) {
         let (texts, offset) = (tokenizer.texts, tokenizer.offset)
-        let outer = draft
+        var outer = draft
         draft.reset(at: offset)
         addUnread(
             texts, except: ["workoutActivityType", "startDate", "endDate", "uuid", "duration", "durationUnit"])
@@ -138,7 +139,7 @@ extension ExportReader {
             case "MetadataEntry": try reader.readMetadata()
             case "WorkoutStatistics": try reader.readStatistics(&totals)
             case "WorkoutEvent": try reader.readEvent(&events)
-            default: try reader.passOver()
+            default: try reader.keepUnknown()
             }
         }
         defer { draft = outer }
@@ -146,9 +147,15 @@ extension ExportReader {
             WorkoutActivity.activity(named: $0.value)
         }
         guard let start = time(texts.first { $0.name == "startDate" }?.value) else {
-            return account.note(.missingAttribute, at: offset)
+            account.note(.unreadValue, place(reason: "WorkoutActivity without a time that can be read"))
+            return outer.addUnread("WorkoutActivity", json: ExportReader.object(texts))
         }
         let end = time(texts.first { $0.name == "endDate" }?.value)
+        for (name, isRead) in [("workoutActivityType", named != nil), ("endDate", end.map { $0 >= start } ?? false)] {
+            guard !isRead, let text = texts.first(where: { $0.name == name })?.value else { continue }
+            account.note(.unreadValue, place(reason: "\(name) of a WorkoutActivity"))
+            draft.addUnread(name, json: ExportReader.quoted(text))
+        }
         if let uuid = texts.first(where: { $0.name == "uuid" })?.value { _ = draft.add("uuid", text: uuid) }
         var json = Array(#"{"activity":""#.utf8) + (named ?? usual ?? ExportReader.otherActivity).name.utf8
         json.append(literal: #"","start":""#)
@@ -173,11 +180,11 @@ extension ExportReader {
     ///
     /// One that is longer than the workout is kept as it is written.
     func appendDuration(
-        _ texts: [(name: String, value: String)], _ start: Int64, _ end: Int64?, to json: inout [UInt8]
+        _ texts: [(name: String, value: String)], _ start: ExportTime, _ end: ExportTime?, to json: inout [UInt8]
     ) {
         guard let (seconds, text, unit) = duration(texts) else { return }
-        guard end.map({ seconds <= Double($0 - start) + 1 }) ?? true else {
-            account.note(.unreadValue, at: draft.offset)
+        guard end.map({ seconds <= $0.seconds(since: start) + 1 }) ?? true else {
+            account.note(.unreadValue, place(reason: "a duration longer than its element"))
             return draft.addUnread(
                 "duration",
                 json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
@@ -203,7 +210,7 @@ extension ExportReader {
         var texts = ExportReader.object(tokenizer.texts)
         var parts = WorkoutDraft.Parts()
         _ = try readChildren { (reader) throws(ExportError) in
-            guard reader.tokenizer.isNamed("WorkoutZone") else { return try reader.passOver() }
+            guard reader.tokenizer.isNamed("WorkoutZone") else { return try reader.keepUnknown() }
             if !parts.append(ExportReader.object(reader.tokenizer.texts)) {
                 reader.account.note(.leftOut, at: reader.tokenizer.offset)
             }

@@ -3,34 +3,64 @@ import Samples
 
 /// A GPX file (1.1) as Apple Health writes it: `trkpt` with `ele`, `time`, and in `extensions` `speed`, `course`, `hAcc`, `vAcc`.
 public enum RouteFile {
-    /// Calls `point` for each in the order of the file, and `unread` with how many have no place or time.
+    /// Points of a file that are no points of a route.
+    struct Faults {
+        /// Without a time, or with one that cannot be read.
+        var timeless = 0
+        /// Without latitude or longitude.
+        var placeless = 0
+        /// The phone did not know its place.
+        var unplaced = 0
+        /// Tags that make no sense, and points that the file ends in.
+        var broken = 0
+        /// The first time that cannot be read.
+        var wrongTime: String?
+    }
+
+    /// Calls `point` for each in the order of the file.
     ///
-    /// - Returns: how many bytes it has, unpacked.
+    /// - Returns: the number of unpacked bytes, and the points that cannot be used.
     static func read(
-        _ source: any ByteSource, _ point: (RoutePointText) -> Void, unread: (Int) -> Void
-    ) throws(ExportError) -> Int64 {
-        var tokenizer = XMLTokenizer(source)
-        var (current, faults): (RoutePointReader?, Int) = (nil, 0)
+        _ source: any ByteSource, _ point: (RoutePointText) -> Void
+    ) throws(ExportError) -> (bytes: Int64, faults: Faults) {
+        var tokenizer = XMLTokenizer(try PlainTextSource(source))
+        var (current, faults): (RoutePointReader?, Faults) = (nil, Faults())
+        func end(_ reader: RoutePointReader) {
+            switch reader.made() {
+            case .point(let made): point(made)
+            case .timeless: faults.timeless += 1
+            case .placeless: faults.placeless += 1
+            case .unplaced: faults.unplaced += 1
+            }
+        }
         while true {
             switch try tokenizer.next() {
             case .end:
-                faults += tokenizer.malformedTags + (tokenizer.endsInTag || current != nil ? 1 : 0)
-                if faults > 0 { unread(faults) }
-                return tokenizer.endOffset
-            case .open, .empty:
+                faults.broken += tokenizer.malformedTags + (tokenizer.endsInTag || current != nil ? 1 : 0)
+                return (tokenizer.endOffset, faults)
+            case .empty where tokenizer.isNamed("trkpt"): faults.timeless += 1
+            case .open:
                 guard tokenizer.isNamed("trkpt") else { continue }
-                if current != nil { faults += 1 }
+                if current != nil { faults.broken += 1 }
                 var reader = RoutePointReader()
                 if let latitude = tokenizer.value(of: "lat") { reader.take("latitude", latitude) }
                 if let longitude = tokenizer.value(of: "lon") { reader.take("longitude", longitude) }
                 current = reader
+            case .empty: continue
             case .close:
-                guard current != nil else { continue }
+                guard let reader = current else { continue }
                 if tokenizer.isNamed("trkpt") {
-                    if let made = current?.made() { point(made) } else { faults += 1 }
+                    end(reader)
                     current = nil
                 } else if tokenizer.isNamed("time") {
                     current?.microseconds = (try? Timestamp(parsing: tokenizer.text))?.microseconds
+                    if current?.microseconds == nil {
+                        let text = String(decoding: tokenizer.text, as: UTF8.self)
+                        current?.microseconds = microseconds(text)
+                        if current?.microseconds == nil {
+                            faults.wrongTime = faults.wrongTime ?? String(text.prefix(64))
+                        }
+                    }
                 } else if tokenizer.isNamed("ele") {
                     current?.take("altitude", tokenizer.text)
                 } else if tokenizer.isNamed("speed") {
@@ -44,6 +74,11 @@ public enum RouteFile {
                 }
             }
         }
+    }
+
+    private static func microseconds(_ text: String) -> Int64? {
+        let plain = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return TimeText.read(plain).map { $0.time.seconds * 1_000_000 + $0.time.microseconds }
     }
 }
 
@@ -82,14 +117,20 @@ struct RoutePointReader {
         if number.isJSON { json.append(contentsOf: bytes) } else { NumberWriter.append(number.value, to: &json) }
     }
 
-    /// `nil` without time or place, and where the device said that it did not know its place.
-    func made() -> RoutePointText? {
-        guard let microseconds, hasLatitude, hasLongitude, !isUnknown, Timestamp.range.contains(microseconds) else {
-            return nil
-        }
+    enum Made {
+        case point(RoutePointText)
+        case timeless, placeless
+        /// The device said that it did not know its place.
+        case unplaced
+    }
+
+    func made() -> Made {
+        guard let microseconds, Timestamp.range.contains(microseconds) else { return .timeless }
+        guard !isUnknown else { return .unplaced }
+        guard hasLatitude, hasLongitude else { return .placeless }
         var point = Array(#"{"time":""#.utf8)
         point += Timestamp(microseconds: microseconds).text.utf8
         point.append(0x22)
-        return RoutePointText(microseconds: microseconds, json: point + json + [0x7D])
+        return .point(RoutePointText(microseconds: microseconds, json: point + json + [0x7D]))
     }
 }

@@ -93,7 +93,30 @@ public final class BytesSource: ByteSource {
     }
 }
 
+/// A name that stands in a file, in a message: it must not steer a terminal.
+enum PrintableName {
+    static func text(_ name: String) -> String { SourceName.normalized(String(name.prefix(200))) }
+}
+
 extension ByteSource {
+    /// The next `count` bytes, or all that are left.
+    func head(_ count: Int) throws(ExportError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            var failure: ExportError?
+            let piece = [UInt8](unsafeUninitializedCapacity: count - bytes.count) { buffer, filled in
+                do throws(ExportError) { filled = try read(into: UnsafeMutableRawBufferPointer(buffer)) } catch {
+                    failure = error
+                }
+            }
+            // The bytes before the damage are enough.
+            if let failure, bytes.isEmpty { throw failure }
+            if piece.isEmpty { break }
+            bytes += piece
+        }
+        return bytes
+    }
+
     /// All that is left, at most so much.
     public func readAll(upTo most: Int) throws(ExportError) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -83,23 +83,62 @@ public struct ExportPackage {
     private static func main(of archive: ZipArchive) throws(ExportError) -> ZipEntry {
         // Its name is in the phone's language, and it is the largest but for the document beside it.
         let candidates = archive.entries.filter {
-            $0.name.lowercased().hasSuffix(".xml") && !$0.name.hasPrefix("__MACOSX/") && !$0.lastName.hasPrefix("._")
-                && $0.lastName != "export_cda.xml"
+            $0.name.lowercased().hasSuffix(".xml") && isContent($0.name) && $0.lastName != "export_cda.xml"
         }.sorted { $0.size > $1.size }
-        for entry in candidates.prefix(16) {
-            guard let source = try? archive.open(entry), startsAsExport(source) else { continue }
-            guard entry.size <= maximumMain else {
-                throw ExportError(
-                    .tooLarge,
-                    "\(archive.path): its \(entry.lastName) has \(entry.size) bytes, and no more than \(maximumMain) are read"
-                )
-            }
-            return entry
+        let found = candidates.prefix(64).filter { entry in
+            (try? archive.open(entry)).map { startsAsExport($0) } ?? false
         }
-        throw ExportError(
+        guard let main = found.first else { throw noExport(in: archive, candidates) }
+        guard found.count == 1 else { throw several(found.map(\.name), in: archive.path) }
+        guard main.size <= maximumMain else {
+            throw ExportError(
+                .tooLarge,
+                "\(archive.path): its \(main.lastName) has \(main.size) bytes, and no more than \(maximumMain) are read"
+            )
+        }
+        return main
+    }
+
+    /// Their owners may differ, and one export alone would be half of the file.
+    private static func several(_ names: [String], in path: String) -> ExportError {
+        let list = names.sorted().prefix(5).map { PrintableName.text($0) }.joined(separator: ", ")
+        return ExportError(
             .notAnExport,
-            "\(archive.path): the zip has no export.xml of Apple Health in it; make it in the Health app: your picture, Export All Health Data"
+            "\(path): it has \(names.count) exports in it: \(list). Unpack it, and give each by itself, of several people with --person"
         )
+    }
+
+    /// The error for a zip without an export: its format if it is known, and the remedy.
+    private static func noExport(in archive: ZipArchive, _ candidates: [ZipEntry]) -> ExportError {
+        let files = archive.entries.filter { isContent($0.name) && !$0.isFolder }
+        func error(_ text: String) -> ExportError { ExportError(.notAnExport, "\(archive.path): \(text)") }
+        if let foreign = ForeignFormat.named(files.lazy.map(\.name)) { return error(foreign.sentence) }
+        if let entry = candidates.first(where: \.isEncrypted) ?? files.first(where: \.isEncrypted) {
+            return error(
+                "its \(PrintableName.text(entry.lastName)) is encrypted (password): unpack it with the password, and give the folder"
+            )
+        }
+        let zips = files.filter { $0.name.lowercased().hasSuffix(".zip") }
+        if let inner = zips.first {
+            return error(
+                "it has \(PrintableName.text(inner.name)) in it\(zips.count > 1 ? " and \(zips.count - 1) more" : ""): unpack it once, and give that"
+            )
+        }
+        for entry in files.prefix(16) {
+            guard let source = try? archive.open(entry), let head = try? source.head(ForeignFormat.headSize),
+                let foreign = ForeignFormat.starting(with: head)
+            else { continue }
+            return error("its \(PrintableName.text(entry.lastName)): \(foreign.sentence)")
+        }
+        return error(
+            "the zip has no export.xml of Apple Health in it; make it in the Health app: your picture, Export All Health Data"
+        )
+    }
+
+    /// False for the entries that a Mac adds to a zip.
+    private static func isContent(_ name: String) -> Bool {
+        let last = name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...]
+        return !name.hasPrefix("__MACOSX/") && !last.hasPrefix("._") && last != ".DS_Store"
     }
 
     /// The file itself, or the one in a folder.
@@ -115,40 +154,58 @@ public struct ExportPackage {
                     .notAnExport,
                     source.inputSize == 0
                         ? "\(path): the file is empty"
-                        : "\(path): this is not an export of Apple Health: it has no <HealthData> at its beginning")
+                        : "\(path): \(foreign(path)?.sentence ?? "this is not an export of Apple Health: it has no <HealthData> at its beginning")"
+                )
             }
             return path
         }
         let folder = path.hasSuffix("/") ? path : path + "/"
-        let names = ((try? Folder.names(in: folder)) ?? []).filter {
-            $0.lowercased().hasSuffix(".xml") && !$0.hasPrefix("._") && $0 != "export_cda.xml"
-        }.sorted()
-        for name in names.prefix(64) {
-            if let source = try? FileSource(folder + name, followsLinks: false), startsAsExport(source) {
-                return folder + name
-            }
+        let all = ((try? Folder.names(in: folder)) ?? []).sorted()
+        let names = all.filter { $0.lowercased().hasSuffix(".xml") && isContent($0) && $0 != "export_cda.xml" }
+        let found = names.prefix(64).filter { name in
+            (try? FileSource(folder + name, followsLinks: false)).map { startsAsExport($0) } ?? false
         }
-        throw ExportError(.notAnExport, "\(path): the folder has no export.xml of Apple Health in it")
+        guard let name = found.first else {
+            if let foreign = ForeignFormat.named(all) {
+                throw ExportError(.notAnExport, "\(path): \(foreign.sentence)")
+            }
+            let inner = all.first { $0.lowercased().hasSuffix(".zip") || kind(of: folder + $0) == S_IFDIR }
+            throw ExportError(
+                .notAnExport,
+                "\(path): the folder has no export.xml of Apple Health in it"
+                    + (inner.map { "; it has \(PrintableName.text($0)): give that" } ?? ""))
+        }
+        guard found.count == 1 else { throw several(Array(found), in: path) }
+        return folder + name
+    }
+
+    /// The format of a file that is no export; `nil` if it is not known.
+    public static func foreign(_ path: String) -> ForeignFormat? {
+        guard let source = try? FileSource(path), let head = try? source.head(ForeignFormat.headSize) else {
+            return nil
+        }
+        return ForeignFormat.starting(with: head)
     }
 
     /// Whether `<HealthData` comes before any other element, behind a declaration of any size that real ones have.
     private static func startsAsExport(_ source: some ByteSource) -> Bool {
-        var head = [UInt8](repeating: 0, count: 131_072)
-        let count = head.withUnsafeMutableBytes { (try? source.read(into: $0)) ?? 0 }
+        guard let plain = try? PlainTextSource(source), let head = try? plain.head(131_072) else { return false }
         return head.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return false }
-            return ByteSearch.find("<HealthData", in: start, count) != nil
-                || ByteSearch.find("<!DOCTYPE HealthData", in: start, count) != nil
+            return ByteSearch.find("<HealthData", in: start, bytes.count) != nil
+                || ByteSearch.find("<!DOCTYPE HealthData", in: start, bytes.count) != nil
         }
     }
 
     /// The XML, from its beginning.
     public func openMain() throws(ExportError) -> any ByteSource {
-        switch place {
-        case .zip(let archive, let main, _): try archive.open(main, limit: ExportPackage.maximumMain)
-        case .folder(let main, let isNamed, _): try FileSource(main, followsLinks: isNamed)
-        case .bytes(let bytes): BytesSource(bytes)
-        }
+        let source: any ByteSource =
+            switch place {
+            case .zip(let archive, let main, _): try archive.open(main, limit: ExportPackage.maximumMain)
+            case .folder(let main, let isNamed, _): try FileSource(main, followsLinks: isNamed)
+            case .bytes(let bytes): BytesSource(bytes)
+            }
+        return try PlainTextSource(source)
     }
 
     /// The names of the files in one of the folders of an export, in order.
@@ -172,13 +229,15 @@ public struct ExportPackage {
         }
     }
 
-    /// How many files there are that are neither the export nor in a folder that is read.
-    public var otherFiles: Int {
-        guard case .zip(_, let main, let files) = place else { return 0 }
-        return files.count { name, entry in
-            entry != main && !ExportPackage.folders.contains { name.hasPrefix($0) } && !name.hasPrefix("__MACOSX/")
-                && entry.lastName != "export_cda.xml" && !entry.lastName.hasPrefix("._")
-        }
+    /// Files of a zip that are neither the export nor in a folder that is read.
+    public var otherFiles: [String] {
+        guard case .zip(let archive, let main, let files) = place else { return [] }
+        let read = Set(
+            files.filter { name, _ in ExportPackage.folders.contains { name.hasPrefix($0) } }.values.map(\.name))
+        return archive.entries.filter { entry in
+            entry != main && !entry.isFolder && ExportPackage.isContent(entry.name) && !read.contains(entry.name)
+                && entry.lastName != "export_cda.xml"
+        }.map { PrintableName.text($0.name) }
     }
 
     /// A file of the export by the name that the export gives it, with or without a slash before it; `nil` where there is none.

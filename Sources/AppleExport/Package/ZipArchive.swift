@@ -13,6 +13,8 @@ public struct ZipEntry: Hashable, Sendable {
     let headerOffset: Int64
 
     public var isFolder: Bool { name.hasSuffix("/") }
+    /// Its bytes need a password.
+    public var isEncrypted: Bool { flags & 1 == 1 }
     /// The name behind the last `/`.
     public var lastName: String {
         String(name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...])

@@ -28,8 +28,9 @@ public final class ZipEntrySource: ByteSource {
 
     init(_ entry: ZipEntry, in archive: ZipArchive, limit: Int64) throws(ExportError) {
         (self.entry, self.archive, self.limit) = (entry, archive, limit)
-        guard entry.flags & 1 == 0 else {
-            throw ExportError(.damaged, "\(entry.name): it is encrypted; Apple Health encrypts nothing")
+        guard !entry.isEncrypted else {
+            throw ExportError(
+                .damaged, "\(entry.name): it is encrypted (password): unpack the zip with it, and give the folder")
         }
         guard entry.method == 0 || entry.method == 8 else {
             throw ExportError(

@@ -30,6 +30,14 @@ struct ExportKeys {
         NumberWriter.append(number, to: &message)
     }
 
+    /// Whole seconds, and parts of one if there are some.
+    mutating func add(_ time: ExportTime) {
+        add(time.seconds)
+        guard time.microseconds > 0 else { return }
+        message.append(0x2E)
+        NumberWriter.append(time.microseconds, to: &message)
+    }
+
     mutating func addFourDigits(_ value: Double) {
         message.append(0x1F)
         DecimalText.appendFourDigits(value, to: &message)

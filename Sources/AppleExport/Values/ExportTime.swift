@@ -1,6 +1,28 @@
 import JSON
 import Samples
 
+/// An instant of an export.
+///
+/// Apple writes whole seconds, others parts of them.
+public struct ExportTime: Hashable, Sendable, Comparable {
+    /// Since 1970.
+    public var seconds: Int64
+    /// 0 to 999,999.
+    public var microseconds: Int64
+
+    public init(seconds: Int64, microseconds: Int64 = 0) {
+        (self.seconds, self.microseconds) = (seconds, microseconds)
+    }
+
+    func seconds(since start: ExportTime) -> Double {
+        Double(seconds - start.seconds) + Double(microseconds - start.microseconds) / 1_000_000
+    }
+
+    public static func < (a: ExportTime, b: ExportTime) -> Bool {
+        (a.seconds, a.microseconds) < (b.seconds, b.microseconds)
+    }
+}
+
 /// Reads the times of an export, `2026-02-10 06:31:00 +0100`, as instants: the offset is that of the day of the export, and says
 /// nothing of where it was measured.
 ///
@@ -9,7 +31,38 @@ public struct ExportTimeReader {
     private var lastDay: (UInt64, UInt16) = (0, 0)
     private var lastSeconds: Int64 = 0
 
+    /// Years that are added to those of another calendar; 0 where the phone counts as everyone does.
+    private(set) var yearsAhead = 0
+    /// The last time was read by ``TimeText`` from a form that differs by language or calendar.
+    private(set) var wasForeign = false
+
     public init() {}
+
+    /// Any form that has one meaning, with parts of a second; `nil` for the others.
+    public mutating func time(_ bytes: UnsafeRawBufferPointer) -> ExportTime? {
+        wasForeign = false
+        if yearsAhead == 0, let seconds = seconds(bytes) { return ExportTime(seconds: seconds) }
+        guard bytes.count <= TimeText.longest,
+            let (time, isForeign) = TimeText.read(String(decoding: bytes, as: UTF8.self), yearsAhead: yearsAhead)
+        else { return nil }
+        wasForeign = isForeign
+        return time
+    }
+
+    mutating func time(_ text: String) -> ExportTime? { Array(text.utf8).withUnsafeBytes { time($0) } }
+
+    /// Reads the date of the export, and knows from it whether the phone counts the years of Buddha: no export is of their Gregorian years.
+    mutating func exportDate(_ bytes: UnsafeRawBufferPointer, now: Int64) -> Int64? {
+        guard let date = time(bytes) else { return nil }
+        let year = 31_556_952 as Int64
+        let shifted = date.seconds - Int64(TimeText.buddhistYears) * year
+        // Exports exist since 2014.
+        guard date.seconds > now + 100 * year, shifted > 1_388_534_400, shifted < now + year else {
+            return date.seconds
+        }
+        yearsAhead = TimeText.buddhistYears
+        return time(bytes)?.seconds
+    }
 
     /// Seconds since 1970; `nil` for another form, and for what no calendar or clock shows.
     ///
@@ -73,6 +126,18 @@ public struct UTCWriter {
     private var short = Array("00000000T000000Z".utf8)
 
     public init() {}
+
+    /// As in `2026-02-10T05:31:00Z`, with parts of a second if it has some.
+    mutating func append(_ time: ExportTime, to output: inout [UInt8]) {
+        guard time.microseconds > 0 else { return append(time.seconds, to: &output) }
+        output += Timestamp(microseconds: time.seconds * 1_000_000 + time.microseconds).text.utf8
+    }
+
+    mutating func text(_ time: ExportTime) -> String {
+        var output: [UInt8] = []
+        append(time, to: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
 
     /// As in `2026-02-10T05:31:00Z`.
     public mutating func append(_ seconds: Int64, to output: inout [UInt8]) {

@@ -38,9 +38,9 @@ public struct XMLTokenizer: ~Copyable {
     private var searches = [Search](repeating: Search(), count: 4)
 
     public private(set) var attributeCount = 0
-    /// Tags that made no sense, and where the first of them was.
+    /// Tags that made no sense, and where the first ``ExportAccount/maximumPlaces`` of them were.
     public private(set) var malformedTags = 0
-    public private(set) var firstMalformed: Int64?
+    public private(set) var malformedOffsets: [Int64] = []
     /// The file ends within a tag.
     public private(set) var endsInTag = false
 
@@ -149,14 +149,12 @@ public struct XMLTokenizer: ~Copyable {
             case .token(let token): return token
             case .passed: textStart = position
             case .malformed:
-                malformedTags += 1
-                if firstMalformed == nil { firstMalformed = offset }
+                noteMalformed()
                 position = tagStart + 1
             case .more:
                 position = tagStart
                 guard limit - tagStart < XMLTokenizer.maximumTag else {
-                    malformedTags += 1
-                    if firstMalformed == nil { firstMalformed = offset }
+                    noteMalformed()
                     position = tagStart + 1
                     continue
                 }
@@ -167,6 +165,11 @@ public struct XMLTokenizer: ~Copyable {
                 }
             }
         }
+    }
+
+    private mutating func noteMalformed() {
+        malformedTags += 1
+        if malformedOffsets.count < ExportAccount.maximumPlaces { malformedOffsets.append(offset) }
     }
 
     /// Reads on; `false` at the end.
@@ -242,6 +245,7 @@ public struct XMLTokenizer: ~Copyable {
     private mutating func readAttributes(from start: Int) -> Outcome {
         let (base, limit, attributes) = (base, limit, attributes)
         var (place, count) = (start, 0)
+        var isSpaced = false
         while true {
             let before = place
             while place < limit, XMLTokenizer.isSpace(base[place]) { place += 1 }
@@ -249,26 +253,32 @@ public struct XMLTokenizer: ~Copyable {
             let first = base[place]
             if first == 0x3E {
                 (attributeCount, position) = (count, place + 1)
-                return .token(.open)
+                return isSpaced && hasRepeatedName ? .malformed : .token(.open)
             }
             if first == 0x2F {
                 guard place + 1 < limit else { return .more }
                 guard base[place + 1] == 0x3E else { return .malformed }
                 (attributeCount, position) = (count, place + 2)
-                return .token(.empty)
+                return isSpaced && hasRepeatedName ? .malformed : .token(.empty)
             }
             // Without white space between them the quote before was not the end of its value.
             guard place > before else { return .malformed }
             let name = place
+            var (nameEnd, hasGap) = (place, false)
+            // iOS 8 writes names with spaces in them, such as `Modified Date`.
             while place < limit, base[place] != 0x3D {
-                guard !XMLTokenizer.isSpace(base[place]), base[place] != 0x3C, base[place] != 0x3E, base[place] != 0x22
-                else { break }
+                guard base[place] != 0x3C, base[place] != 0x3E, base[place] != 0x22 else { return .malformed }
+                if XMLTokenizer.isSpace(base[place]) {
+                    hasGap = true
+                } else {
+                    if hasGap { isSpaced = true }
+                    nameEnd = place + 1
+                }
                 place += 1
             }
-            let nameCount = place - name
-            while place < limit, XMLTokenizer.isSpace(base[place]) { place += 1 }
             guard place < limit else { return .more }
-            guard base[place] == 0x3D, nameCount > 0 else { return .malformed }
+            let nameCount = nameEnd - name
+            guard nameCount > 0 else { return .malformed }
             place += 1
             while place < limit, XMLTokenizer.isSpace(base[place]) { place += 1 }
             guard place < limit else { return .more }
@@ -282,6 +292,13 @@ public struct XMLTokenizer: ~Copyable {
                 name: UInt32(name), nameCount: UInt32(nameCount), value: UInt32(place), valueCount: UInt32(end - place))
             count += 1
             place = end + 1
+        }
+    }
+
+    /// Tells a tag whose names have spaces from the rest of two tags after a loss of bytes, which has some names twice.
+    private var hasRepeatedName: Bool {
+        (1..<max(1, attributeCount)).contains { later in
+            (0..<later).contains { attributeName($0).elementsEqual(attributeName(later)) }
         }
     }
 

@@ -131,6 +131,12 @@ struct AppleExportRun {
                     "\(file): \(report.fault ?? "it ends before its end"); "
                         + (isDryRun ? "what is good in it would be stored" : "what is good in it is stored"))
             }
+            guard report.lost == 0 else {
+                return Failure(
+                    .notWell,
+                    "\(NumberText.count(report.lost, "thing")) of \(file) \(report.lost == 1 ? "is" : "are") lost (see above); "
+                        + (isDryRun ? "all else would be stored" : "all else is stored"))
+            }
             return nil
         case .failure(let error as ExportError):
             return Failure(error.code == .io ? .system : .usage, error.message)

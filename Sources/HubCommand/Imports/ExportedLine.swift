@@ -41,8 +41,13 @@ struct ExportedLine {
         func text(_ name: String) -> String? {
             raw(name).flatMap { JSONTree(Array($0)) }?.text
         }
-        guard let kind = text("kind"), let type = text("type") else {
-            throw Fault(reason: "no kind and type: this is not a record of a hub; give it with hub bridge publish")
+        guard let type = text("type") else {
+            throw Fault(reason: "type: missing; a record of a hub has one (Docs/Samples.md)")
+        }
+        // A type that the registry has says its kind itself.
+        guard let kind = text("kind") ?? TypeRegistry.standard.resolve(type)?.kind.rawValue else {
+            throw Fault(
+                reason: "kind: missing; only a type of the registry can do without, and \(type.prefix(64)) is none")
         }
         guard let plugin = raw("source").flatMap({ JSONTree(Array($0)) })?["plugin"]?.text else {
             throw Fault(reason: "source.plugin: missing; a record of a hub says who gave it")

@@ -10,8 +10,8 @@ enum AppleImportText {
         lines += table("source", report.sources)
         if report.filtered > 0 { lines.append("\(NumberText.count(report.filtered, "record")) left out, as asked") }
         for oddity in report.oddities {
-            let place = oddity.firstByte.map { ", first at byte \(NumberText.grouped($0))" } ?? ""
-            lines.append("\(NumberText.grouped(oddity.count)) × \(oddity.explanation)\(place)")
+            lines.append("\(NumberText.grouped(oddity.count)) × \(oddity.explanation)")
+            lines += places(oddity.places, of: oddity.count, in: report)
         }
         if !report.unknownTypes.isEmpty {
             lines.append("types that are new to the hub, kept under their names: \(list(report.unknownTypes))")
@@ -21,9 +21,37 @@ enum AppleImportText {
         }
         for refusal in report.refusals.prefix(20) {
             lines.append("\(NumberText.count(refusal.count, "record")) refused: \(String(refusal.reason.prefix(300)))")
+            lines += places(refusal.places, of: refusal.count, in: report)
         }
         if report.dryRun { lines.append("nothing was stored") }
         return lines
+    }
+
+    /// Maximum number of places printed for each kind.
+    private static let most = 5
+
+    private static func places(_ places: [ImportReport.Place], of count: Int, in report: ImportReport) -> [String] {
+        var lines = places.prefix(most).compactMap { text($0) }.map { "  \($0)" }
+        let rest = count - places.prefix(most).reduce(0) { $0 + ($1.count ?? 1) }
+        if rest > 0, !lines.isEmpty {
+            lines.append(
+                "  and \(NumberText.grouped(rest)) more" + (places.count > most ? "; --json has their places" : ""))
+        }
+        return lines
+    }
+
+    /// `weight of Scale, 2026-11-02T06:00:00Z, at byte 1,234: the value is not a number`.
+    private static func text(_ place: ImportReport.Place) -> String? {
+        var parts: [String] = []
+        let name = [place.type, place.source.map { $0.isEmpty ? "" : "of \($0)" }].compactMap { $0 }
+            .filter { !$0.isEmpty }.joined(separator: " ")
+        if !name.isEmpty { parts.append(name) }
+        if let count = place.count { parts.append("\(NumberText.grouped(count)) of \(place.file ?? "")") }
+        if place.count == nil, let file = place.file { parts.append(file) }
+        if let date = place.date { parts.append(date) }
+        if let byte = place.byte { parts.append("at byte \(NumberText.grouped(byte))") }
+        let line = parts.joined(separator: ", ") + (place.reason.map { parts.isEmpty ? $0 : ": \($0)" } ?? "")
+        return line.isEmpty ? nil : line
     }
 
     private static func list(_ names: [String]) -> String {

@@ -1,0 +1,148 @@
+import Samples
+
+/// Times as programs and phones write them in other forms than Apple's own: those of which each has one meaning.
+///
+/// `2026-02-10T06:31:00.5Z`, `20150616071820-0700`, `2026-02-10 6:31:00 AM GMT+1`, `2026-02-10 오전 6:31:00 +0900`, in digits of any
+/// script. A time without an offset has several meanings, and so has a date whose order the language decides.
+struct TimeText {
+    /// In bytes; words for halves of the day have up to 60.
+    static let longest = 160
+    /// The calendar of Thailand is ahead by so many.
+    static let buddhistYears = 543
+
+    private var scalars: [Unicode.Scalar] = []
+    private var place = 0
+    private var hasForeignDigits = false
+
+    /// - Parameter yearsAhead: of the calendar that the phone counts by.
+    /// - Returns: the instant, and whether its form differs by language or calendar.
+    static func read(_ text: String, yearsAhead: Int = 0) -> (time: ExportTime, isForeign: Bool)? {
+        guard var reader = TimeText(text) else { return nil }
+        return reader.read(yearsAhead)
+    }
+
+    /// The text with plain digits, spaces and signs.
+    private init?(_ text: String) {
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .format: continue
+            case .spaceSeparator: scalars.append(" ")
+            case .decimalNumber:
+                guard let digit = scalar.properties.numericValue.flatMap({ UInt8(exactly: $0) }) else { return nil }
+                if !scalar.isASCII { hasForeignDigits = true }
+                scalars.append(Unicode.Scalar(0x30 + digit))
+            default: scalars.append(scalar == "\u{2212}" ? "-" : scalar == "\u{66B}" ? "." : scalar)
+            }
+        }
+    }
+
+    private mutating func read(_ yearsAhead: Int) -> (ExportTime, Bool)? {
+        guard let (written, month, day) = date() else { return nil }
+        // The years of a Gregorian text in the same file are no others.
+        let isAhead = yearsAhead > 0 && written >= 1_900 + yearsAhead
+        var before = word { !Self.isDigit($0) }
+        if before == "T" || before == "t" { before = "" }
+        guard let (hour, minute, second) = clock(), let fraction = fraction() else { return nil }
+        let after = word { $0 != "+" && $0 != "-" }
+        let shift = offset()
+        let (half, isUTC) = Self.split(after, hasOffset: shift != nil)
+        guard place == scalars.count, before.isEmpty || half.isEmpty, shift != nil || isUTC else { return nil }
+        let words = before + half
+        var hours = hour
+        if !words.isEmpty {
+            guard let isAfternoon = HalfDayWords.isAfternoon(words), hour <= 12 else { return nil }
+            hours = hour % 12 + (isAfternoon ? 12 : 0)
+        }
+        guard hours < 24, minute < 60, second < 60,
+            let date = LocalDate(isAhead ? written - yearsAhead : written, month, day)
+        else { return nil }
+        let seconds =
+            Int64(date.daysSinceEpoch) * 86_400 + Int64(hours * 3_600 + minute * 60 + second) - (shift ?? 0)
+        guard Timestamp.range.contains(seconds * 1_000_000 + fraction) else { return nil }
+        return (ExportTime(seconds: seconds, microseconds: fraction), hasForeignDigits || !words.isEmpty || isAhead)
+    }
+
+    /// Year, month and day, in this order.
+    private mutating func date() -> (Int, Int, Int)? {
+        guard let year = number(4, 4) else { return nil }
+        if let mark = scalars[place...].first, mark == "-" || mark == "/" {
+            guard take(mark), let month = number(1, 2), take(mark), let day = number(1, 2) else { return nil }
+            return (year, month, day)
+        }
+        guard let month = number(2, 2), let day = number(2, 2) else { return nil }
+        return (year, month, day)
+    }
+
+    private mutating func clock() -> (Int, Int, Int)? {
+        // Without colons all have two digits.
+        if place + 6 <= scalars.count, scalars[place..<place + 6].allSatisfy(Self.isDigit) {
+            guard let hour = number(2, 2), let minute = number(2, 2), let second = number(2, 2) else { return nil }
+            return (hour, minute, second)
+        }
+        guard let hour = number(1, 2), take(":"), let minute = number(2, 2) else { return nil }
+        guard take(":") else { return (hour, minute, 0) }
+        return number(2, 2).map { (hour, minute, $0) }
+    }
+
+    /// Microseconds; `nil` for a point without digits.
+    private mutating func fraction() -> Int64? {
+        guard take(".") || take(",") else { return 0 }
+        let digits = word(trimmed: false, Self.isDigit)
+        guard (1...12).contains(digits.count) else { return nil }
+        return Int64(digits.prefix(6) + String(repeating: "0", count: max(0, 6 - digits.count)))
+    }
+
+    /// `+0100`, `+01:00`, `+1`: seconds.
+    private mutating func offset() -> Int64? {
+        let isWest = scalars[place...].first == "-"
+        guard take("+") || take("-"), let hours = number(1, 2) else { return nil }
+        let hasColon = take(":")
+        let minutes = number(2, 2)
+        guard minutes != nil || !hasColon, hours < 24, minutes ?? 0 < 60 else { return nil }
+        let seconds = Int64(hours * 3_600 + (minutes ?? 0) * 60)
+        return isWest ? -seconds : seconds
+    }
+
+    /// The word for half of the day, which is empty where there is none, and whether the zone is UTC's.
+    private static func split(_ words: String, hasOffset: Bool) -> (half: String, isUTC: Bool) {
+        for zone in hasOffset ? ["GMT", "UTC"] : ["GMT", "UTC", "Z", "z"] where words.hasSuffix(zone) {
+            var half = String(words.dropLast(zone.count))
+            while half.last == " " { half.removeLast() }
+            return (half, true)
+        }
+        return (words, false)
+    }
+
+    // MARK: - Scalars
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { scalar >= "0" && scalar <= "9" }
+
+    private mutating func take(_ mark: Unicode.Scalar) -> Bool {
+        guard place < scalars.count, scalars[place] == mark else { return false }
+        place += 1
+        return true
+    }
+
+    private mutating func number(_ least: Int, _ most: Int) -> Int? {
+        var (value, count) = (0, 0)
+        let start = place
+        while count < most, place < scalars.count, Self.isDigit(scalars[place]) {
+            value = value * 10 + Int(scalars[place].value - 0x30)
+            (place, count) = (place + 1, count + 1)
+        }
+        guard count < least else { return value }
+        place = start
+        return nil
+    }
+
+    private mutating func word(trimmed: Bool = true, _ belongs: (Unicode.Scalar) -> Bool) -> String {
+        var text = String.UnicodeScalarView()
+        while place < scalars.count, belongs(scalars[place]) {
+            text.append(scalars[place])
+            place += 1
+        }
+        while trimmed, text.first == " " { text.removeFirst() }
+        while trimmed, text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,358 @@
+import AppleExport
+import Foundation
+import HubProcess
+import Samples
+import Testing
+
+/// Whatever an export has in it is stored, kept as it is written, left out as asked, or reported with its place, date and reason.
+@Suite(.timeLimit(.minutes(2))) struct OmissionTests {
+    private func read(_ elements: String, _ options: ExportOptions = ExportOptions()) throws -> Reading {
+        let scratch = try Scratch()
+        return try Reading(try scratch.write(export(elements), as: "export.xml"), options)
+    }
+
+    private func places(_ oddity: ExportAccount.Oddity, _ reading: Reading) -> [ExportAccount.Place] {
+        reading.account.oddities[oddity]?.places ?? []
+    }
+
+    // MARK: - Times
+
+    @Test(arguments: [
+        ("2026-11-02T08:00:00Z", "2026-11-02T08:00:00Z"),
+        ("2026-11-02T08:00:00.123456+01:00", "2026-11-02T07:00:00.123456Z"),
+        ("2026-11-05 08:00:00.500 +0100", "2026-11-05T07:00:00.5Z"), ("20150616071820-0700", "2015-06-16T14:18:20Z"),
+        ("2026-11-09 08:00:00 GMT+01:00", "2026-11-09T07:00:00Z"), ("2026-11-09 08:00:00 UTC", "2026-11-09T08:00:00Z"),
+        ("2026-11-07 8:00:00 AM +0100", "2026-11-07T07:00:00Z"),
+        ("2026-11-07 12:05:00\u{202F}a.m. +0100", "2026-11-06T23:05:00Z"),
+        ("2026-11-07 7:57:00 p. m. +0100", "2026-11-07T18:57:00Z"),
+        ("2026-11-07 오후 8:00:00 +0900", "2026-11-07T11:00:00Z"),
+        ("2026-11-07 上午8:00:00 +0800", "2026-11-07T00:00:00Z"),
+        ("2026-11-07 8:00:00 π.μ. +0200", "2026-11-07T06:00:00Z"),
+        ("٢٠٢٦-١١-٠٨ ٠٨:٠٠:٠٠ +0300", "2026-11-08T05:00:00Z"), ("2026-11-08 08:00 +01", "2026-11-08T07:00:00Z"),
+    ]) func `A time that can mean one instant is that instant`(_ text: String, _ instant: String) throws {
+        let reading = try read(record(start: text))
+        #expect(reading.samples("stepCount").map(\.start.text) == [instant])
+        #expect(reading.rejections.isEmpty && reading.account.lost == 0)
+    }
+
+    @Test(arguments: [
+        "2026-11-07 08:00:00", "07.11.2026 08:00:00 +0100", "11/07/26 08:00:00 +0100", "2026-11-07 13:00:00 AM +0100",
+        "2026-11-07 8:00:00 Uhr +0100", "2026-11-07 08:00:00 CET", "2026-13-07 08:00:00 +0100", "2026-11-07",
+        "1720000000", "",
+    ]) func `A time that can mean several instants or none is lost, and reported as it is written`(_ text: String)
+        throws
+    {
+        let reading = try read(record(source: "Scale", start: text))
+        #expect(reading.samples.isEmpty && reading.account.lost == 1)
+        let place = try #require(places(.wrongTime, reading).first)
+        #expect(place.date == text && place.type == "stepCount" && place.source == "Scale" && place.byte != nil)
+    }
+
+    @Test func `An export of the calendar of Thailand is read by its own date, and no single record is`() throws {
+        let scratch = try Scratch()
+        let text = export(record(start: "2569-02-28 08:00:00 +0700") + record(start: "2026-02-10 08:00:00 +0700"))
+        let own = text.replacing("ExportDate value=\"2026-03-01", with: "ExportDate value=\"2569-03-01")
+        let reading = try Reading(try scratch.write(own, as: "own.xml"))
+        #expect(reading.samples.map(\.start.text) == ["2026-02-28T01:00:00Z", "2026-02-10T01:00:00Z"])
+        let other = try Reading(try scratch.write(text, as: "other.xml"))
+        #expect(other.samples.first?.start.text == "2569-02-28T01:00:00Z")
+        #expect(places(.unlikelyTime, other).map(\.date) == ["2569-02-28T01:00:00Z"])
+    }
+
+    @Test func `Two samples of one second and value are two`() throws {
+        let reading = try read(
+            record(start: "2026-02-10 08:00:00.1 +0100") + record(start: "2026-02-10 08:00:00.2 +0100")
+                + record(start: "2026-02-10 08:00:00 +0100"))
+        #expect(Set(reading.samples.map(\.key.text)).count == 3)
+    }
+
+    @Test func `Parts of a second do not change the key of a sample that has none`() throws {
+        let plain = try #require(try read(record()).samples.first)
+        #expect(try read(record(start: "2026-02-10T08:00:00+01:00")).samples.first?.key == plain.key)
+    }
+
+    @Test func `An end before the start or without meaning is kept with all that the element says`() throws {
+        let reading = try read(
+            record(end: "2026-02-10 07:00:00 +0100") + record(value: "11", end: "yesterday")
+                + """
+                 <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" duration="30" durationUnit="min" \
+                startDate="2026-02-10 18:00:00 +0100" endDate="2026-02-10 17:00:00 +0100">
+                  <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" sum="300" unit="kcal"/>
+                 </Workout>
+                """)
+        let kept = reading.samples("x.apple.exportElement")
+        #expect(kept.count == 3 && reading.account.lost == 0 && reading.rejections.isEmpty)
+        let unread = kept.compactMap { $0.facts["unread"] as? [String: Any] }
+        #expect(
+            unread.map { $0["endDate"] as? String } == ["2026-02-10T06:00:00Z", "yesterday", "2026-02-10T16:00:00Z"])
+        #expect((unread.last?["Workout"] as? [String: Any])?["duration"] as? String == "30")
+        #expect(unread.last?["parts"] != nil)
+        #expect(places(.wrongEnd, reading).count == 3)
+    }
+
+    // MARK: - iOS 8
+
+    @Test func `An export of iOS 8 is read, and its attributes with spaces are metadata`() throws {
+        let reading = try read(
+            """
+             <Record type="HKQuantityTypeIdentifierBodyFatPercentage" source="Withings" unit="%" \
+            creationDate="20150616071916-0700" startDate="20150616071820-0700" endDate="20150616071820-0700" \
+            Health Mate App Version="2.6.0" HKWasUserEntered="0" Modified Date="2015-06-16 14:19:08 +0000" value="0.221"/>
+             <Record type="HKQuantityTypeIdentifierBodyMass" source="Withings" unit="lb" startDate="20150616071820-0700" endDate="20150616071820-0700" value="177.2"/>
+            """)
+        let fat = try #require(reading.samples("bodyFatPercentage").first)
+        #expect(fat.canonical == 0.221 && fat.source.device == "Withings" && fat.start.text == "2015-06-16T14:18:20Z")
+        #expect(
+            fat.facts["Health Mate App Version"] as? String == "2.6.0" && fat.facts["wasUserEntered"] as? Bool == false)
+        #expect(reading.samples("weight").count == 1 && reading.account.oddities.isEmpty)
+        // The same sample of a later export has the same key.
+        let later = try read(
+            record(
+                "HKQuantityTypeIdentifierBodyMass", source: "Withings", unit: "lb", value: "177.2",
+                start: "2015-06-16 16:18:20 +0200"))
+        #expect(later.samples.first?.key == reading.samples("weight").first?.key)
+    }
+
+    // MARK: - Values and units
+
+    @Test(arguments: [
+        ("HeartRate", "bpm", "62", 62), ("BodyTemperature", "°C", "36.6", 36.6),
+        ("ActiveEnergyBurned", "kilocalories", "12.5", 12.5),
+        ("DistanceWalkingRunning", "Km", "3", 3_000), ("BodyMass", "Lbs", "100", 45.359_237),
+    ]) func `A unit in another spelling is read, and kept as it is written`(
+        _ type: String, _ unit: String, _ value: String, _ canonical: Double
+    ) throws {
+        let reading = try read(record("HKQuantityTypeIdentifier\(type)", unit: unit, value: value))
+        let sample = try #require(reading.samples.first)
+        #expect(sample.canonical.map { abs($0 - canonical) < 1e-9 } == true && sample.facts["unit"] as? String == unit)
+        #expect(reading.rejections.isEmpty && reading.account.oddities.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("BodyFatPercentage", "%", "18.5", ExportAccount.Oddity.impossibleValue),
+        ("OxygenSaturation", "%", "97", .impossibleValue),
+        ("BodyFatPercentage", "%", "25 %", .unreadValue), ("BodyMass", "kg", "80,5", .unreadValue),
+        ("BodyMass", "kg", "9000", .impossibleValue), ("HeartRate", "calories", "62", .unreadValue),
+    ]) func `A value that may mean another is kept as it is written, and reported with date and source`(
+        _ type: String, _ unit: String, _ value: String, _ oddity: ExportAccount.Oddity
+    ) throws {
+        let reading = try read(record("HKQuantityTypeIdentifier\(type)", source: "Renpho", unit: unit, value: value))
+        let kept = try #require(reading.samples("x.apple.exportElement").first)
+        let attributes = try #require(kept.facts["attributes"] as? [String: Any])
+        #expect(attributes["value"] as? String == value && attributes["unit"] as? String == unit)
+        let place = try #require(places(oddity, reading).first)
+        #expect(place.source == "Renpho" && place.date == "2026-02-10T07:00:00Z" && place.reason != nil)
+        #expect(reading.samples.count == 1 && reading.account.lost == 0 && reading.rejections.isEmpty)
+    }
+
+    @Test func `A record that lacks metadata of its type is kept, and what it lacks is named`() throws {
+        let reading = try read(
+            record("HKCategoryTypeIdentifierMenstrualFlow", unit: nil, value: "HKCategoryValueVaginalBleedingLight"))
+        #expect(reading.samples("x.apple.exportElement").count == 1 && reading.rejections.isEmpty)
+        #expect(places(.missingMetadata, reading).first?.reason == "HKMenstrualCycleStart is missing")
+    }
+
+    @Test func `An element that is not known is kept with what it has in it, and a record in it is a record`() throws {
+        let reading = try read(
+            " <Novelty kind=\"x\" startDate=\"2026-02-10 08:00:00 +0100\"><Part a=\"1\"><Deep b=\"2\"/></Part></Novelty>\n"
+                + " <Novelty><Part/>\(record())</Novelty>\n"
+                + record(value: "12", children: "<Note text=\"n\"/>"))
+        let kept = try #require(reading.samples("x.apple.exportElement").first)
+        #expect((kept.facts["attributes"] as? [String: Any])?["kind"] as? String == "x")
+        #expect(Set((kept.facts["unread"] as? [String: Any])?.keys.map { $0 } ?? []).isSuperset(of: ["Part", "Deep"]))
+        #expect(reading.samples("stepCount").count == 2)
+        let noted = reading.samples("stepCount").compactMap { $0.facts["unread"] as? [String: Any] }
+        #expect((noted.first?["Note"] as? [String: Any])?["text"] as? String == "n")
+    }
+
+    @Test func `A summary of before all others with nothing in it is a placeholder, and of one day the last counts`()
+        throws
+    {
+        let zeros =
+            "activeEnergyBurned=\"0\" activeEnergyBurnedUnit=\"kcal\" appleExerciseTime=\"0\" appleExerciseTimeGoal=\"30\""
+        let reading = try read(
+            """
+             <ActivitySummary dateComponents="1969-12-30" \(zeros)/>
+             <ActivitySummary dateComponents="2026-02-10" activeEnergyBurned="1" activeEnergyBurnedUnit="kilocalories"/>
+             <ActivitySummary dateComponents="2026-02-10" activeEnergyBurned="2" activeEnergyBurnedUnit="kcal"/>
+             <ActivitySummary dateComponents="2026-02-11" \(zeros)/>
+            """)
+        let days = reading.samples("activitySummary")
+        #expect(days.compactMap(\.activitySummary).map { $0.activeEnergyBurned?.value } == [2, 0])
+        #expect(places(.placeholderDay, reading).map(\.date) == ["1969-12-30"])
+        #expect(places(.repeatedDay, reading).map(\.date) == ["2026-02-10"])
+    }
+
+    // MARK: - Files
+
+    @Test func `Points of a route without time are reported with their file and number`() async throws {
+        let scratch = try Scratch()
+        try scratch.write(
+            export(
+                """
+                 <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" startDate="2026-02-10 18:00:00 +0100" endDate="2026-02-10 18:30:00 +0100">
+                  <WorkoutRoute sourceName="W" startDate="2026-02-10 18:00:00 +0100" endDate="2026-02-10 18:30:00 +0100"><FileReference path="/workout-routes/r.gpx"/></WorkoutRoute>
+                 </Workout>
+                """), as: "export.xml")
+        let points = (0..<5).map {
+            "<trkpt lon=\"8\" lat=\"48\"><ele>1</ele>\($0 < 3 ? "<time>2026-02-10T17:0\($0):00Z</time>" : $0 == 3 ? "<time>noon</time>" : "")</trkpt>"
+        }
+        try scratch.write("<gpx><trk><trkseg>\(points.joined())</trkseg></trk></gpx>", as: "workout-routes/r.gpx")
+        let reading = try Reading(scratch.path)
+        #expect(reading.samples("workoutRoute").compactMap(\.route).map(\.count) == [3])
+        let place = try #require(places(.lostPoint, reading).first)
+        #expect(place.file == "workout-routes/r.gpx" && place.count == 2 && place.reason?.contains("noon") == true)
+        #expect(reading.account.lost == 2)
+    }
+
+    @Test(arguments: [
+        ("2026-02-10 오전 6:31:00 +0900", true), ("2026-02-10 6:31:00 AM +0100", true), ("10.02.26 06:31", false),
+    ])
+    func `An electrocardiogram has a time of any language, or is reported with its file`(_ time: String, _ isRead: Bool)
+        throws
+    {
+        let scratch = try Scratch()
+        try scratch.write(export(record()), as: "export.xml")
+        try scratch.write(
+            "Name,A\nDate of Birth,x\nRecorded Date,\(time)\nClassification,c\nSymptoms,\nSoftware Version,1\nDevice,W\n"
+                + "Sample Rate,512 Hz\n\nLead,I\nUnit,µV\n\n1.5\n2.5\nnoise\n", as: "electrocardiograms/e.csv")
+        let reading = try Reading(scratch.path)
+        #expect(reading.samples("electrocardiogram").count == (isRead ? 1 : 0))
+        if isRead {
+            #expect(places(.lostLine, reading).first?.reason == "first at line 15")
+        } else {
+            let place = try #require(places(.damagedFile, reading).first)
+            #expect(place.file == "electrocardiograms/e.csv" && place.date == time)
+        }
+        #expect(reading.account.lost == 1)
+    }
+
+    @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian], [true, false])
+    func `UTF-16 is read, with a mark at its beginning and without`(_ encoding: String.Encoding, _ hasMark: Bool) throws
+    {
+        let scratch = try Scratch()
+        let text = export((0..<3_000).map { record(source: "Ännas 🏃 Uhr", value: "\($0)") }.joined())
+        var bytes = Array(try #require(text.data(using: encoding)))
+        if hasMark { bytes = (encoding == .utf16LittleEndian ? [0xFF, 0xFE] : [0xFE, 0xFF]) + bytes }
+        let reading = try Reading(try scratch.write(bytes, as: "export.xml"))
+        #expect(reading.samples.count == 3_000 && Set(reading.samples.map(\.source.device)) == ["Ännas 🏃 Uhr"])
+        #expect(reading.account.isComplete && reading.account.oddities.isEmpty)
+        let marked = try Reading(try scratch.write([0xEF, 0xBB, 0xBF] + Array(text.utf8), as: "utf8.xml"))
+        #expect(marked.samples.map(\.key) == reading.samples.map(\.key))
+    }
+
+    // MARK: - What is no export
+
+    @Test func `Of two exports in one zip none is taken, because their owners may differ`() async throws {
+        let scratch = try Scratch()
+        try scratch.write(export(record()), as: "a.xml")
+        let path = try await scratch.zip("zip.write('a.xml', 'anna/export.xml')\nzip.write('a.xml', 'ben/export.xml')")
+        let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
+        #expect(error?.message.contains("2 exports in it: anna/export.xml, ben/export.xml") == true)
+        try scratch.write(export(record()), as: "two/a.xml")
+        try scratch.write(export(record()), as: "two/b.xml")
+        #expect(throws: ExportError.self) { try ExportPackage(scratch.path + "/two") }
+    }
+
+    @Test func `A zip in a zip and an encrypted one are named`() async throws {
+        let scratch = try Scratch()
+        try scratch.write(export(record()), as: "a.xml")
+        _ = try await scratch.zip("zip.write('a.xml', 'apple_health_export/export.xml')", as: "inner.zip")
+        let nested = try await scratch.zip("zip.write('inner.zip', 'Export/export.zip')", as: "outer.zip")
+        #expect(
+            #expect(throws: ExportError.self) { try ExportPackage(nested) }?.message.contains("Export/export.zip")
+                == true)
+        // The directory says so, whatever the bytes are.
+        let plain = Array(try Data(contentsOf: URL(filePath: scratch.path + "/inner.zip")))
+        var locked = plain
+        for place in 0..<(plain.count - 4) where Array(plain[place..<(place + 4)]) == [0x50, 0x4B, 1, 2] {
+            locked[place + 8] |= 1
+        }
+        let path = try scratch.write(locked, as: "locked.zip")
+        let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
+        #expect(error?.message.contains("export.xml is encrypted (password)") == true)
+    }
+
+    @Test(arguments: [
+        (
+            "Date,\"Weight (kg)\",\"Fat mass (kg)\",\"Bone mass (kg)\",\"Muscle mass (kg)\",\"Hydration (kg)\",Comments\n",
+            "Withings"
+        ),
+        (
+            "Date,\"Gewicht (kg)\",\"Fettmasse (kg)\",\"Knochenmasse (kg)\",\"Muskelmasse (kg)\",\"Wasseranteil (kg)\",Kommentare\n",
+            "Withings"
+        ),
+        ("[{\"logId\": 1, \"weight\": 177.2}]", "Fitbit"), ("timestamp,weight grams,data source\n", "Fitbit"),
+        ("#Version: 6\n#Units: kg\n", "Libra"), ("{\"data\": {\"metrics\": []}}", "/ingest/hae"),
+        ("\u{FEFF}com.samsung.health.weight,6,4\n", "Samsung Health"),
+        ("\"biceps\",\"bone\",\"dateTime\",\"weight\"\n", "openScale"), ("date,time,weight,body_fat\n", "openScale"),
+        ("[{\"metaData\": {\"calendarDate\": \"x\"}, \"weight\": {}}]", "Garmin"),
+        ("{\"Data Points\": []}", "Google Fit"),
+        ("Time of Measurement,Weight(kg),BMI\n", "Renpho"), ("Date,Time,Systolic (mmHg),Diastolic (mmHg)\n", "Omron"),
+        ("SQLite format 3\u{0} application_info_table", "Health Connect"),
+    ]) func `A file of another app is named`(_ text: String, _ name: String) throws {
+        let scratch = try Scratch()
+        let path = try scratch.write(text, as: "file")
+        let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
+        #expect(error?.message.contains(name) == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("this is a") == true)
+    }
+
+    @Test(arguments: [
+        ("health_connect_export.db", "Health Connect"),
+        ("Samsung Health/com.samsung.health.weight.1.csv", "Samsung Health"),
+        ("Takeout/Fitbit/Global Export Data/steps-1.json", "Fitbit"),
+        ("DI_CONNECT/DI-Connect-Wellness/a.json", "Garmin"),
+        ("weight.csv", "Withings"), ("Takeout/Fit/All Data/a.json", "Google Fit"),
+        ("database/Gadgetbridge", "Gadgetbridge"),
+    ]) func `A zip of another app is named`(_ entry: String, _ name: String) async throws {
+        let scratch = try Scratch()
+        let path = try await scratch.zip("zip.writestr('\(entry)', 'x')")
+        let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
+        #expect(error?.message.contains("this is a \(name)") == true, "\(error?.message ?? "")")
+    }
+
+    // MARK: - The sum
+
+    @Test func `Every element is stored, kept, left out as asked or reported: the sum balances`() throws {
+        let types = [
+            "HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierBodyFatPercentage",
+            "HKCategoryTypeIdentifierMenstrualFlow", "HKQuantityTypeIdentifierNovelty",
+            "HKCategoryTypeIdentifierSleepAnalysis",
+            "Odd Name!",
+        ]
+        let values = [nil, "1", "0.2", "97", "x", "25 %", "HKCategoryValueSleepAnalysisAsleepREM", "1e400", ""]
+        let units = [nil, "count", "%", "Schritte", "bpm", "nonsense"]
+        let times = [
+            "2026-02-10 08:00:00 +0100", "2026-02-10T08:00:00.5Z", "20150616071820-0700", "2026-02-10 08:00:00",
+            "0001-01-01 00:00:00 +0000",
+            "2569-02-10 08:00:00 +0700", "2026-02-10 오전 8:00:00 +0900", "",
+        ]
+        var (elements, count) = ("", 0)
+        for type in types {
+            for value in values {
+                for unit in units {
+                    for time in times {
+                        let end = count % 5 == 0 ? "2026-02-10 01:00:00 +0100" : time
+                        elements += record(type, source: "e\(count)", unit: unit, value: value, start: time, end: end)
+                        count += 1
+                    }
+                }
+            }
+        }
+        var options = ExportOptions()
+        for sources in [nil, Set((0..<count).filter { $0 % 3 > 0 }.map { "e\($0)" })] {
+            options.filter = ExportFilter(sources: sources)
+            let reading = try read(elements, options)
+            let stored = Set(reading.samples.compactMap(\.source.device))
+            #expect(
+                reading.samples.count == stored.count && reading.rejections.isEmpty, "\(reading.rejections.prefix(3))")
+            #expect(reading.account.elements["Record"] == count)
+            #expect(stored.count + reading.account.lost + reading.account.filtered == count)
+            // Each that is not a value of its type has a place in the report.
+            let kept = reading.account.oddities.filter { $0.key.effect == .kept }.reduce(0) { $0 + $1.value.count }
+            let raw = reading.samples.count { $0.type.rawValue == "x.apple.exportElement" }
+            #expect(kept >= raw && raw > 0 && reading.account.lost > 0)
+        }
+    }
+}
