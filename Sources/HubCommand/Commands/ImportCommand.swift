@@ -17,10 +17,15 @@ struct ImportCommand: AsyncParsableCommand {
             that is good in it. Ctrl-C ends it: give it again, and it goes on. Look first:
             --dry-run says what there is, from when to when, by source, how much is new.
 
+            An element that cannot be read is kept as it is written if it has a time. Each
+            such element, and each that is lost, is reported with place, date and reason:
+            five of a kind, with --json a thousand, and their number.
+
             Takes JSON Lines as hub export, hub samples --json and the sink json-lines
-            write them. Each record comes back as its source gave it, under that source's
-            name, and goes to the person whom it names. What the hub has already stays as
-            it is: a file may be given again, also one that was cut short.
+            write them, or as Docs/Samples.md describes records. Each record comes back as
+            its source gave it, under that source's name, and goes to the person whom it
+            names. What the hub has already stays as it is: a file may be given again, also
+            one that was cut short.
 
             A record gets a new number. What does not come back is told: what was taken
             back, which value was a person's correction, and numbers of the other hub's
@@ -38,9 +43,10 @@ struct ImportCommand: AsyncParsableCommand {
             discreteArithmetic, discreteTemporallyWeighted and
             discreteEquivalentContinuousLevel.
 
-            Exit codes: 0 all is stored; 1 something was refused, and it is said why; 64 it
-            is no such file, or of persons whom hub.conf does not name; 69 no hub answers;
-            75 ended before all was given: give it again.
+            Exit codes: 0 all is stored, or kept as it is written; 1 something was lost,
+            damaged or refused, and it is said why; 64 it is no such file (another app's is
+            named), or of persons whom hub.conf does not name; 69 no hub answers; 75 ended
+            before all was given, as when the disk of the hub is full: give it again.
             """)
 
     @Argument(help: "The file.")
@@ -82,9 +88,11 @@ struct ImportCommand: AsyncParsableCommand {
             ).run()
         }
         guard export.isEmpty else {
-            throw Failure(
-                .usage,
-                "\(file) is not an export of Apple Health: leave out the options for one; of JSON Lines all is taken")
+            throw foreign
+                ?? Failure(
+                    .usage,
+                    "\(file) is not an export of Apple Health: leave out the options for one; of JSON Lines all is taken"
+                )
         }
         let work = try LineImport(
             endpoint: endpoint,
@@ -97,15 +105,22 @@ struct ImportCommand: AsyncParsableCommand {
         }
         looking.end()
         guard survey.records + survey.days + survey.retractions > 0 || survey.unreadable == 0 else {
-            throw Failure(
-                .usage,
-                "\(file): not one line is a record of a hub; nothing was stored. What can be imported is JSON Lines of "
-                    + "hub export, hub samples --json or the sink json-lines, and an export of Apple Health; records "
-                    + "that a program makes are given with hub bridge publish")
+            throw foreign
+                ?? Failure(
+                    .usage,
+                    "\(file): not one line is a record of a hub (\(survey.firstFault ?? "")); nothing was stored. What can "
+                        + "be imported is an export of Apple Health, and JSON Lines: of hub export, hub samples --json or "
+                        + "the sink json-lines, or written as Docs/Samples.md says, one object a line with source.plugin"
+                )
         }
         if dryRun { return try tell(survey) }
         try give(work, interruption)
         try tell(work.account)
+    }
+
+    /// A file of another app, by its name.
+    private var foreign: Failure? {
+        ExportPackage.foreign(file).map { Failure(.usage, "\(file): \($0.sentence); nothing was stored") }
     }
 
     /// What a zip, a folder and XML can be; else why it is none.
@@ -115,7 +130,12 @@ struct ImportCommand: AsyncParsableCommand {
             return true
         } catch {
             let name = file.lowercased()
-            guard name.hasSuffix(".zip") || name.hasSuffix(".xml") || ZipArchive.isZip(file) else { return false }
+            var isFolder: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
+            guard name.hasSuffix(".zip") || name.hasSuffix(".xml") || isFolder.boolValue || ZipArchive.isZip(file)
+            else {
+                return false
+            }
             throw Failure(error.code == .io ? .system : .usage, error.message)
         }
     }
