@@ -14,8 +14,8 @@ actor FolderImporter {
     private var failed: [String: String] = [:]
     /// What was said last of a file, or of the folder under an empty name: it is not said at every look again.
     private var said: [String: String] = [:]
-    /// Whether the hub still shows what the process before this one said.
-    private var mayBeTold = true
+    /// What the hub shows of it; `nil` before this process has said anything: what the one before it said may stand there.
+    private var shown: String?
 
     init(_ hub: PluginContext, _ settings: ImportSettings) { (self.hub, self.settings) = (hub, settings) }
 
@@ -46,7 +46,7 @@ actor FolderImporter {
     func importNew(settledFor quiet: Duration = .seconds(3)) async throws {
         let listing = try await listing()
         if listing.leftOut > 0 {
-            await say(
+            say(
                 "",
                 "\(settings.folder): of its exports the last \(listing.leftOut) by name are not read: take older ones out"
             )
@@ -66,11 +66,22 @@ actor FolderImporter {
             } catch let error as ExportError {
                 // A full disk or a share that is away says nothing of the file: it is tried again at the next look.
                 if error.code != .io { failed[entry.name] = entry.state }
-                await say(entry.name, "\(error)")
+                say(entry.name, "\(error)")
             }
         }
-        guard said.isEmpty, mayBeTold else { return }
-        mayBeTold = false
+        await showFaults(of: listing.entries.count)
+    }
+
+    /// Tells the hub what cannot be read, all of it in one text: `hub status` shows the last one.
+    private func showFaults(of count: Int) async {
+        let faults = said.sorted { $0.key < $1.key }.map(\.value)
+        let text =
+            faults.count < 2
+            ? faults.first ?? ""
+            : "\(faults.count) of \(count) exports cannot be read: \(faults.joined(separator: "; "))"
+        guard shown != text else { return }
+        shown = text
+        guard text.isEmpty else { return await tell("import-failed", .error, text) }
         if let event = try? DeviceEvent("import-failed", isResolved: true) { await hub.event(event) }
     }
 
@@ -92,15 +103,16 @@ actor FolderImporter {
     }
 
     /// The folder went away, such as a share: it is looked for until it is back.
-    func wait(for folder: PluginFailure) async { await say("", folder.message) }
+    func wait(for folder: PluginFailure) async {
+        say("", folder.message)
+        await showFaults(of: said.count)
+    }
 
-    private func say(_ name: String, _ text: String) async {
+    private func say(_ name: String, _ text: String) {
         guard said.updateValue(text, forKey: name) != text else { return }
-        mayBeTold = true
         hub.logger.error(
             name.isEmpty ? "the folder cannot be read" : "an export cannot be read",
             metadata: ["export.error": "\(text)"])
-        await tell("import-failed", .error, text)
     }
 
     /// The command `import`.
@@ -116,13 +128,23 @@ actor FolderImporter {
                     + (names.isEmpty ? "put export.zip there" : "it has \(names)"))
         }
         let epoch = try await epoch()
-        var reports: [ImportReport] = []
+        var (reports, results): ([ImportReport], [String]) = ([], [])
         for entry in wanted {
             do {
-                reports.append(try await read(entry, from: 0, epoch: epoch, call))
+                // One bad file keeps no other from being read.
+                let report = try await read(entry, from: 0, epoch: epoch, call)
+                reports.append(report.keepingPlaces(5))
+                results.append(sentence(report, entry))
             } catch let error as ExportError {
-                throw CommandFailure("unreadable", "\(error)")
+                results.append("\(entry.name): cannot be read: \(error)")
             }
+        }
+        guard reports.count == wanted.count else {
+            let count = wanted.count - reports.count
+            throw CommandFailure(
+                "unreadable",
+                (wanted.count > 1 ? "\(count) of \(wanted.count) exports cannot be read. " : "")
+                    + results.joined(separator: "; "))
         }
         return ["files": reports]
     }
@@ -163,13 +185,18 @@ actor FolderImporter {
         }
     }
 
-    private func told(_ report: ImportReport, _ entry: ExportFolder.Entry) async {
-        let sentence =
-            "\(entry.name): \(report.new ?? 0) of \(report.records) records were new"
+    /// What came of an export, in one line.
+    private func sentence(_ report: ImportReport, _ entry: ExportFolder.Entry) -> String {
+        "\(entry.name): \(report.new ?? 0) of \(report.records) records were new"
             + (report.changed.map { $0 > 0 ? ", \($0) were changed" : "" } ?? "")
             + (report.refused > 0 ? ", \(report.refused) were refused" : "")
+            + (report.lost > 0 ? ", \(report.lost) things are lost" : "")
             + (report.complete ? "" : "; the file ends before its end")
             + (report.fault.map { "; \($0)" } ?? "")
+    }
+
+    private func told(_ report: ImportReport, _ entry: ExportFolder.Entry) async {
+        let sentence = sentence(report, entry)
         hub.logger.info("an export was read", metadata: ["export.result": "\(sentence)"])
         await tell("imported", report.isWhole ? .info : .warning, sentence)
     }

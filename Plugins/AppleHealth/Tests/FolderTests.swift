@@ -60,6 +60,28 @@ import Testing
         #expect(missing.status == 1 && missing.errors.contains { $0.contains("it has export.xml") })
     }
 
+    @Test func `One bad file hides no other: each has its result in the command and in the status`() async throws {
+        let scene = try Scene(plugin: "")
+        try scene.write("Date,\"Weight (kg)\",x", as: "bad.zip")
+        try scene.write("PK\u{3}\u{4} cut", as: "broken.zip")
+        try scene.write(steps(0..<10), as: "good.xml")
+        try await scene.start()
+        try await scene.untilPluginIsThere()
+        while try await scene.records().count < 11 { try await Task.sleep(for: .milliseconds(50)) }
+        let result = try await scene.host.command("do", "apple-health", "import")
+        #expect(result.status == 1)
+        let text = result.errors.joined()
+        #expect(
+            text.contains("2 of 3 exports cannot be read") && text.contains("bad.zip") && text.contains("broken.zip"))
+        #expect(text.contains("good.xml: 0 of 11 records were new"), "\(text)")
+        while true {
+            let status = try await scene.json(["status"], expecting: nil)
+            let error = (status["plugins"] as? [[String: Any]])?.first?["lastError"] as? String ?? ""
+            if error.contains("bad.zip"), error.contains("broken.zip") { break }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
     @Test func `Killed with its hub wherever it is, the plugin goes on, and everything is there once`() async throws {
         let scene = try Scene(plugin: "zone = \"Europe/Berlin\"")
         try scene.write(steps(0..<8_000), as: "export.xml")
