@@ -1,7 +1,7 @@
 /// The words for the two halves of the day on a twelve-hour clock, in every language of the Unicode CLDR.
 ///
-/// From the abbreviated and wide forms of `dayPeriods` of versions 37 and 47, folded as ``folded(_:)`` folds them. `ip` and `md` mean
-/// different halves in two languages each; they are read as Finnish and Albanian, because phones are not set to the others.
+/// From the abbreviated and wide forms of `dayPeriods` of versions 37 to 47, folded as ``folded(_:)`` folds them. `ip`, `md` and `ut` mean
+/// different halves in two languages each; they are read as Finnish, Albanian and Embu, because phones are not set to the others.
 package enum HalfDayWords {
     /// Whether a word means the second half of the day; `nil` for a word that means neither.
     package static func isAfternoon(_ word: some StringProtocol) -> Bool? { halves[folded(word)] }
@@ -40,11 +40,11 @@ package enum HalfDayWords {
         soodo sub subaka subbaahi sárúwá taparachu tesiran tifawt to too uhrvörmiddaachs ulloqeqqatatungaa
         uluchelo utuko vaasisu vm vorm vormittag vörmeddaach wd wichishu yb zdatazal zmu àárɔ̀ àárọ̀ ç̌um
         ç̌umaneri öö ĩyakwakya ŋdi ǁgoagas ɛnkakɛnyá ʊshilèkʊboɖu πμ ϧⲙ ам апоўначы дп ку обедтэикеле преподне
-        претпл претпладне пријеподне проб таңкы то тң эи үө ӕмбисбоныразмӕ לפנהצ פֿאַרמיטאָג اےایم بن تد ص صباحا
-        صباحًا صبح صبحمنجهند عم غم قبلازظهر قظ پظ پیشزظهر چب چۈشتىنبۇرۇن ܩܛ ߛ एएम तडके दुपहरब्रोंठ पूर्वाह्न फुं
-        भोर भ्यागा मंझंदिकापहिंरो मपू येएम सकाळीं सबेरे सवेर सुबुहजा এএম নুমাং পূৰ্বাহ্ন ਪੂਦੁ ଏଏମ ପୂର୍ବାହ୍ନ
-        முற்பகல் ఎఎమ్ ಪೂರ್ವಾಹ್ನ පෙව ก่อนเที่ยง ກ່ອນທ່ຽງ སྔཆ སྔདྲོ တွၼ်ႈၸဝ်ႉ တၸ နံနက် ማለዶ ቀደምሰርምዕል ቅቀ ንጉሆሰዓተ ጥዋት
-        ጽባሕ ፋዱስጃብ ᐁᒼ ᐊᒼ ᠦᠥ ᱥᱤᱧᱥᱮᱛᱟᱜ ᱥᱮᱛᱟᱜ ⵜⵉⴼⴰⵡⵜ 上午 上昼 上晝 午前 ꎸꄑ ꮜꮎꮄ 오전 𐐰𐑋 𐑨𐑥 𞤢𞤰
+        претпл претпладне пријеподне проб таңкы то тң эи үө ӕмбисбоныразмӕ לפ לפנהצ פֿאַרמיטאָג اےایم بن تد ص
+        صباحا صباحًا صبح صبحمنجهند عم غم قبلازظهر قظ پظ پیشزظهر چب چۈشتىنبۇرۇن ܩܛ ߛ एएम तडके दुपहरब्रोंठ पू
+        पूर्वाह्न फुं भोर भ्यागा मंझंदिकापहिंरो मपू येएम सकाळ सकाळीं सबेरे सवेर सुबुहजा এএম নুমাং পূৰ্বাহ্ন ਪੂਦੁ
+        ଏଏମ ପୂର୍ବାହ୍ନ முற்பகல் ఎఎమ్ ಪೂರ್ವಾಹ್ನ පෙව ก่อนเที่ยง ກ່ອນທ່ຽງ སྔཆ སྔདྲོ တွၼ်ႈၸဝ်ႉ တၸ နံနက် ማለዶ ቀደምሰርምዕል
+        ቅቀ ንጉሆሰዓተ ጥዋት ጽባሕ ፋዱስጃብ ᐁᒼ ᐊᒼ ᠦᠥ ᱥᱤᱧᱥᱮᱛᱟᱜ ᱥᱮᱛᱟᱜ ⵜⵉⴼⴰⵡⵜ 上午 上昼 上晝 午前 ꎸꄑ ꮜꮎꮄ 오전 𐐰𐑋 𐑨𐑥 𞤢𞤰
         """
     private static let afternoon = """
         ak akasuba aluula amnamittag anw banringzgvaq baubaukndaax carra ch chilo cɛɛ́nko datarde delatarde
@@ -55,12 +55,13 @@ package enum HalfDayWords {
         nommendaach nomëttes ntmeddit nyiaghuo odp ondğ ondğeri ot p pamunyi papussideinan pasdite pashamihe
         piecpušdīnē pinisuno pipinisuno pm pn pop popiet popodne popoldne popołdnju popołedniu posmidí ptg ptm
         pēcp pēcpusd pēcpusdiena pēcpusdienā sanje shwane sn soir sorémalem srmlm tadggʷat tarde teipa thapama
-        tk tŋ uhrnommendaachs uk ulloqeqqatakingorna wb wengi wótp wótpołdnja yamma yh ym zaarikayb zd zmw ös
+        tk tŋ uhrnommendaachs uk ulloqeqqatakingorna ut wb wengi wótp wótpołdnja yamma yh ym zaarikayb zd zmw ös
         ĩyawĩoo ŋkambɔ́tnji ũg ǃuias ɔ̀sán ɛndámâ ɣetrɔ ʊshilèkʊsasʊ μμ апоўдні кх обедтэмейле пм попл попладне
-        поподне послијеподне пп слоб тк түштөнкийинки эк үх ӕмбисбоныфӕстӕ אחהצ נאָכמיטאָג بظ بعدازظهر بعدزظهر
-        تك دن شام شاممنجهند غو م مساء مساءً منجهندشام پیپی چك چۈشتىنكېيىن ܒܛ ߥ अपराह्न दपेहरासंजा दपैहरबाद
-        दुपहरपतॖ पीएम बेलासे मंझंदिकोपोए मउ शामजा सञ सांजे सांझ सांम অপৰাহ্ন পিএম ਬਾਦੁ ଅପରାହ୍ନ ପିଏମ பிற்பகல்
-        పిఎమ్ ಅಪರಾಹ್ನ පව หลังเที่ยง ຫຼັງທ່ຽງ ཕྱིཆ ཕྱིདྲོ ညနေ တလ တွၼ်ႈလႃႈ ሓቆስርምዕል ምሴት ቃማ ከሰዓት ድሕርሰዓት ድቀ ፋዱስደምቢ ᐲᒼ
-        ᠦᠬᠣ ᱟᱹᱭᱩᱵᱧᱤᱫᱟ ᱧᱤᱫᱟᱹ ḍeffiraza ọ̀sán ⲙⲙ ⵜⴰⴷⴳⴳⵯⴰⵜ 下午 下昼 下晝 午後 ꁯꋒ ꮢꭿᏹꭲ ꮢꭿᏹꭲꮧꮲ 오후 𐐹𐑋 𐑐𐑥 𞤩𞤰
+        поподне послијеподне пп слоб тк түштөнкийинки эк үх ӕмбисбоныфӕстӕ אח אחהצ נאָכמיטאָג بظ بعدازظهر
+        بعدزظهر تك دن شام شاممنجهند غو م مساء مساءً منجهندشام پیایم پیپی چك چۈشتىنكېيىن ܒܛ ߥ अ अपराह्न
+        दपेहरासंजा दपैहरबाद दुपहरपतॖ पीएम बेलासे मंझंदिकोपोए मउ शामजा सञ सांज सांजे सांझ सांम অপৰাহ্ন পিএম ਬਾਦੁ
+        ଅପରାହ୍ନ ପିଏମ பிற்பகல் పిఎమ్ ಅಪರಾಹ್ನ පව หลังเที่ยง ຫຼັງທ່ຽງ ཕྱིཆ ཕྱིདྲོ ညနေ တလ တွၼ်ႈလႃႈ ሓቆስርምዕል ምሴት ቃማ
+        ከሰዓት ድሕርሰዓት ድቀ ፋዱስደምቢ ᐲᒼ ᠦᠬᠣ ᱟᱹᱭᱩᱵᱧᱤᱫᱟ ᱧᱤᱫᱟᱹ ḍeffiraza ọ̀sán ⲙⲙ ⵜⴰⴷⴳⴳⵯⴰⵜ 下午 下昼 下晝 午後 ꁯꋒ ꮢꭿᏹꭲ ꮢꭿᏹꭲꮧꮲ 오후
+        𐐹𐑋 𐑐𐑥 𞤩𞤰
         """
 }
