@@ -5,6 +5,21 @@ extension HubConfiguration {
         ["unit", "locale", "zone", "expected_weight"].contains($0.name)
     }
 
+    /// The name and the rule of a person's position on the device of an instance, `slots.INSTANCE`; nil for any other name.
+    public static func configuredSlot(_ name: String) -> (instance: String, declaration: SettingDeclaration)? {
+        guard name.hasPrefix(slotPrefix) else { return nil }
+        let instance = String(name.dropFirst(slotPrefix.count))
+        guard isName(instance) else { return nil }
+        return (
+            instance,
+            SettingDeclaration(
+                name, .integer(Bounds(0, 19)), help: "The person's position on the device of \(instance).")
+        )
+    }
+
+    /// The prefix of the name of a position.
+    public static let slotPrefix = "slots."
+
     /// Those of `[hub]`.
     public static let configuredOfHub = hubDeclarations.filter { $0.name == "zone" }
 

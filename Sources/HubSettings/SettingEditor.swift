@@ -122,6 +122,51 @@ public struct SettingEditor {
         try take(bytes, changing: key, to: nil, orElse: byHand)
     }
 
+    /// Writes or removes (nil) one entry of a table within this one, such as `slots = { ihealth-hs5 = 0 }`; adds that table if it is missing.
+    ///
+    /// - Throws: with what to do by hand, if the table is written in an unusual way.
+    public mutating func set(_ key: String, of name: String, to value: SettingValue?) throws(Refusal) {
+        var inner = try SettingEditor(text, of: table + [name])
+        let byHand = Refusal(
+            description: "\(header) is written in a way that this cannot change; write \(name) there by hand")
+        guard inner.value(key) != value else { return }
+        if let value, inner.hasTable {
+            try inner.set(key, to: value)
+            text = inner.text
+        } else if let value {
+            var lines = SettingsLines(Array(text.utf8))
+            guard let entry, entry.range == nil, lines.isHeader(entry.position.line), field(name) == nil else {
+                throw byHand
+            }
+            let line = lastOwnLine(entry.position.line, lines.bytes, TOMLDocument.mark(of: text))
+            lines.insert("\(bareOrQuoted(name)) = { \(bareOrQuoted(key)) = \(value.toml) }", after: line)
+            try takeInner(String(decoding: lines.bytes, as: UTF8.self), key, of: name, to: value, orElse: byHand)
+        } else if let range = inner.entry?.range {
+            let rest = inner.settings.filter { $0.key != key }
+            guard rest.count == inner.fields.count - 1 else { throw byHand }
+            guard !rest.isEmpty else { return try remove(name) }
+            var bytes = Array(text.utf8)
+            let mark = TOMLDocument.mark(of: text)
+            let entries = rest.map { "\(bareOrQuoted($0.key)) = \($0.value.toml)" }.joined(separator: ", ")
+            bytes.replaceSubrange(range.lowerBound + mark..<range.upperBound + mark, with: "{ \(entries) }".utf8)
+            try takeInner(String(decoding: bytes, as: UTF8.self), key, of: name, to: nil, orElse: byHand)
+        } else {
+            try inner.remove(key)
+            text = inner.text
+        }
+    }
+
+    private mutating func takeInner(
+        _ changed: String, _ key: String, of name: String, to value: SettingValue?, orElse refusal: Refusal
+    ) throws(Refusal) {
+        let place = table + [name]
+        guard let after = try? SettingEditor(changed, of: place), after.value(key) == value,
+            Self.rest(of: TOMLDocument(changed).fields, without: place)
+                == Self.rest(of: TOMLDocument(text).fields, without: place)
+        else { throw refusal }
+        text = changed
+    }
+
     /// Writes a table of this name that is not there yet, behind the last of its kind or at the end of the file.
     ///
     /// - Parameter block: lines with `\n`, of which one is the header; lines end as those of the file do.

@@ -18,6 +18,19 @@ import Testing
         #expect(try DeviceRequest(["users-list"], of: plugin).command == "users-list")
     }
 
+    @Test func `a person's position is three words, unless the plugin has such a command of its own`() throws {
+        let slot = try #require(try SlotRequest(["slot", "ben", "1"], of: plugin))
+        #expect(slot.instance == "ihealth-hs5" && slot.person == "ben" && slot.position == 1)
+        #expect(try SlotRequest(["users", "list"], of: plugin) == nil)
+        for words in [["slot"], ["slot", "ben"], ["slot", "ben", "20"], ["slot", "1", "ben"]] {
+            let failure = try #require(throws: Failure.self) { try SlotRequest(words, of: plugin) }
+            #expect(failure.exit == .usage && failure.message.contains("hub device ihealth-hs5 slot anna 0"))
+        }
+        var own = plugin
+        own.commands = [CommandDeclaration("slot-list", help: "Its own.")]
+        #expect(try SlotRequest(["slot", "list"], of: own) == nil)
+    }
+
     @Test func `what the plugin cannot do is refused with what it can`() throws {
         let unknown = try #require(throws: Failure.self) { try DeviceRequest(["fly"], of: plugin) }
         #expect(unknown.exit == .usage)

@@ -274,6 +274,35 @@ import Testing
         try await ground.hub.stop()
     }
 
+    @Test func `R8.180 R8.184 the owner alone gives a person a position on a device, which no two persons have`()
+        async throws
+    {
+        let ground = try await Ground()
+        let slot = #""person":"me","set":["slots.probe=3"]"#
+        let web = try await ground.web()
+        #expect(try await Self.describe(web, slot)["code"].string == "command")
+        for args in [
+            #""person":"nobody","set":["slots.probe=3"]"#, #""person":"me","set":["slots.=3"]"#,
+            #""person":"me","set":["slots=3"]"#, #""hub":true,"set":["slots.probe=3"]"#,
+        ] {
+            #expect(try await Self.describe(ground.owner, args)["code"].string == "command", "\(args)")
+        }
+        for args in [#""person":"me","set":["slots.probe=20"]"#, #""person":"me","set":["slots.missing=1"]"#] {
+            #expect(try await Self.describe(ground.owner, args)["result"]["applied"].truth == false, "\(args)")
+        }
+        #expect(ground.now == ground.text)
+        let done = try await Self.describe(ground.owner, slot)["result"]
+        #expect(done["applied"].truth == true && done["changes"][0]["after"].int == 3, "\(done)")
+        let written = ground.text.replacing("[person.me]\n", with: "[person.me]\nslots = { probe = 3 }\n")
+        #expect(ground.now == written)
+        _ = try await Self.describe(ground.owner, #""person":"anna""#)
+        let clash = try await Self.describe(ground.owner, #""person":"anna","set":["slots.probe=3"]"#)["result"]
+        #expect(clash["applied"].truth == false && "\(clash)".contains("has this position already"), "\(clash)")
+        let back = try await Self.describe(ground.owner, #""person":"me","unset":["slots.probe"]"#)["result"]
+        #expect(back["changes"][0]["before"].int == 3 && !ground.now.contains("slots"), "\(back)")
+        try await ground.hub.stop()
+    }
+
     @Test func `R8.180 R8.181 no name that a person cannot have is written, no other setting and no wrong value`()
         async throws
     {

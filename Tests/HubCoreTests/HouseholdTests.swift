@@ -79,11 +79,49 @@ import Testing
         }
     }
 
+    @Test func `R6.29 a weight that a slot's owner hardly has waits with its whole weigh-in, and names the odds`()
+        async throws
+    {
+        try await withHub(Self.setting()) { hub in
+            let scale = try await hub.client("scale")
+            let slot = #","subject":{"slot":0}"#
+            _ = try await scale.give([weight("a", 62.3, slot), fat("a", slot)])
+            _ = try await scale.give([fat("b", slot), weight("b", 84.7, slot)])
+            #expect(try await hub.client("reader").all().records.map(person) == ["anna", "anna", "-", "-"])
+            let owner = try await hub.client("owner")
+            for record in try await owner.all(#""nobody":true"#).records {
+                let reason = try #require(record["unassigned"].string)
+                #expect(reason.hasPrefix("84.7 kg: carl ") && reason.hasSuffix("; the slot is anna's"), "\(reason)")
+            }
+            // The rules of today find the same, a hand decides, and a repeat of the source changes nothing.
+            let rules = try await owner.command("assign", #"{"rules":true}"#).body["result"]
+            #expect(rules["assigned"] == JSON("{}"), "\(rules)")
+            _ = try await owner.command("assign", #"{"numbers":[4],"to":"ben"}"#)
+            #expect(
+                try await scale.give([weight("b", 84.7, slot), fat("b", slot)]).results == ["duplicate", "duplicate"])
+            #expect(try await owner.all(#""group":"b""#).records.map(person) == ["ben", "ben"])
+            // A weight that its source corrects is judged anew, and takes its weigh-in along.
+            _ = try await scale.give([weight("c", 120, slot), fat("c", slot)])
+            #expect(try await owner.all(#""group":"c""#).records.map(person) == ["-", "-"])
+            _ = try await scale.give([weight("c", 62.0, slot)])
+            #expect(try await owner.all(#""group":"c""#).records.map(person) == ["anna", "anna"])
+        }
+    }
+
+    @Test func `R6.29 a slot decides while nothing is known of its owner's weight`() async throws {
+        let unknown = Self.setting { people in for index in people.indices { people[index].expectedWeight = nil } }
+        try await withHub(unknown) { hub in
+            let scale = try await hub.client("scale")
+            _ = try await scale.give([weight("a", 84.7, #","subject":{"slot":0}"#)])
+            #expect(try await hub.client("reader").all().records.map(person) == ["anna"])
+        }
+    }
+
     @Test func `R6.30 a slot tells before the weight, and who has another slot was it not`() async throws {
         try await withHub(Self.setting()) { hub in
             let scale = try await hub.client("scale")
             _ = try await scale.give([
-                weight("a", 75, #","subject":{"slot":0}"#), fat("a", #","subject":{"slot":0}"#),
+                weight("a", 70, #","subject":{"slot":0}"#), fat("a", #","subject":{"slot":0}"#),
                 weight("b", 75.1, #","subject":{"slot":7}"#), weight("c", 88.2, #","subject":{"slot":7}"#),
                 weight("d", 75, #","subject":{"name":"dora"}"#),
             ])
@@ -101,7 +139,7 @@ import Testing
             let listener = try await hub.listener("sample/", "retraction/")
             let scale = try await hub.client("scale")
             let slot = #","subject":{"slot":0},"metadata":{"ohm":512}"#
-            _ = try await scale.give([weight("a", 75, slot), fat("a", slot)])
+            _ = try await scale.give([weight("a", 65, slot), fat("a", slot)])
             let owner = try await hub.client("owner")
             let before = try await owner.all().records
             let answer = try await owner.command("assign", #"{"numbers":[2],"to":"ben"}"#)
@@ -122,7 +160,7 @@ import Testing
             while heard.count < 6 { heard.append(try await listener.next().topic) }
             #expect(heard.count { $0.hasPrefix("retraction/") && $0.contains("/anna/") } == 2)
             #expect(
-                try await scale.give([weight("a", 75, slot), fat("a", slot)]).results == ["duplicate", "duplicate"])
+                try await scale.give([weight("a", 65, slot), fat("a", slot)]).results == ["duplicate", "duplicate"])
             // A remark of a person does not make the mark the source's.
             _ = try await owner.command("edit", #"{"number":2,"note":"wrong slot"}"#)
             #expect(try await owner.all(#""numbers":[2]"#).records[0]["metadata"]["profileOf"].string == "anna")

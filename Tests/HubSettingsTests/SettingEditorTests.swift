@@ -103,6 +103,37 @@ import Testing
         #expect(text == "plugin = { a = { one = 1, two = true }, b = {} }\n")
     }
 
+    @Test(arguments: ["\n", "\r\n"]) func `an entry of a small table is written, changed and removed, and nothing else`(
+        _ ending: String
+    ) throws {
+        let file = "[person.a]   # a\nunit = \"kg\" # u\n\n# b\n[person.b]\n".replacing("\n", with: ending)
+        let one = try Self.edited(file, ["person", "a"]) { try $0.set("x-1", of: "slots", to: .integer(0)) }
+        let line = "slots = { x-1 = 0 }" + ending
+        #expect(one == file.replacing("# u" + ending, with: "# u" + ending + line))
+        let two = try Self.edited(one, ["person", "a"]) {
+            try $0.set("y", of: "slots", to: .integer(3))
+            try $0.set("x-1", of: "slots", to: .integer(7))
+        }
+        #expect(two == one.replacing("{ x-1 = 0 }", with: "{ x-1 = 7, y = 3 }"))
+        let back = try Self.edited(two, ["person", "a"]) {
+            try $0.set("x-1", of: "slots", to: nil)
+            #expect($0.text.contains("slots = { y = 3 }"))
+            try $0.set("z", of: "slots", to: nil)
+            try $0.set("y", of: "slots", to: nil)
+        }
+        #expect(back == file)
+        // A table with a header of its own, and one written in a way that is left alone.
+        let own = "[person.a.slots]\ny = 1 # here\n"
+        #expect(
+            try Self.edited(own, ["person", "a"]) { try $0.set("y", of: "slots", to: .integer(2)) }
+                == "[person.a.slots]\ny = 2 # here\n")
+        #expect(throws: SettingEditor.Refusal.self) {
+            _ = try Self.edited("person.a.unit = 1\n", ["person", "a"]) {
+                try $0.set("y", of: "slots", to: .integer(2))
+            }
+        }
+    }
+
     @Test(arguments: ["\n", "\r\n"]) func `a table goes behind the last of its kind, or to the end`(_ ending: String)
         throws
     {

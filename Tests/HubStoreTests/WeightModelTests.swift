@@ -144,6 +144,18 @@ import Testing
         #expect(WeightModel.belief(at: 0, from: [], tolerance: 3) == nil)
     }
 
+    @Test func `a slot is believed of its owner unless the weight is far from what is known of them`() {
+        let members = [member("anna", 62), member("ben", 63), member("carl", 84)]
+        func owner(_ kilograms: Double) -> Double {
+            let odds = WeightOdds(of: kilograms, at: 0, among: members, owner: 0) { _ in [] }
+            #expect(abs(odds.shares.map(\.probability).reduce(odds.somebodyElse, +) - 1) < 1e-9)
+            return odds.shares[0].probability
+        }
+        // Where the weight alone would rather be ben's.
+        #expect(owner(62) > 0.9 && owner(66) > 0.9)
+        #expect(owner(72) < 0.9 && owner(84.7) < 0.001 && owner(30) < 0.001)
+    }
+
     @Test func `who is only left over is not found: nothing is known of that weight`() {
         let members = [member("anna", 62), member("ben")]
         let odds = WeightOdds(of: 90, at: 0, among: members) { _ in [] }

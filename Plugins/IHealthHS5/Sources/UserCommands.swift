@@ -10,8 +10,16 @@ enum UserCommands {
     struct User: Encodable, Sendable {
         var position: Int
         var serialNumber: UInt32
-        /// The hub's person for whom the number was made.
+        /// The hub's person to whom hub.conf gives this position: what the user weighs is theirs.
         var person: String?
+        /// The person for whom the number was made, if that is another one, and the position therefore not theirs.
+        var createdFor: String?
+
+        /// - Parameter number: the person for whom the number was made.
+        init(_ position: Int, _ serial: UInt32, of slots: Slots, number: String?) {
+            (self.position, serialNumber, person) = (position, serial, slots.owner(of: position))
+            createdFor = number == person ? nil : number
+        }
     }
 
     private static let who: [SettingDeclaration] = [
@@ -31,9 +39,9 @@ enum UserCommands {
     private static let list = Command<IHealthHS5>(
         "users-list", help: "Lists the users of the scale, by position."
     ) { plugin, call in
-        let numbers = try await Numbers.read(call.hub.state)
+        let (numbers, slots) = (try await Numbers.read(call.hub.state), Slots(call))
         return try await users(plugin).enumerated().compactMap { position, serial in
-            serial.map { User(position: position, serialNumber: $0, person: numbers.person(of: $0)) }
+            serial.map { User(position, $0, of: slots, number: numbers.person(of: $0)) }
         }
     }
 
@@ -41,7 +49,10 @@ enum UserCommands {
         "users-create", help: "Creates a user of the scale, for a person of hub.conf or by what is given.",
         arguments: who + body + [
             SettingDeclaration(
-                "position", .integer(Bounds(0, 19)), help: "One of the scale's 20; the first free one if not given.")
+                "position", .integer(Bounds(0, 19)),
+                help:
+                    "One of the scale's 20: a person's is that of hub.conf; else the first free one that is no person's."
+            )
         ], canDryRun: true
     ) { plugin, call in
         // Two that ran at once could be given the same number.
@@ -54,12 +65,8 @@ enum UserCommands {
         var numbers = before
         let serial = try numbers.number(call.arguments, avoiding: present)
         let profile = try Profile(call).made(serial)
-        let wanted = call.arguments["position"]?.integer.flatMap { HS5Position(Int($0)) }
-        let free = present.firstIndex { $0 == nil }
-        guard let position = wanted ?? free.flatMap({ HS5Position($0) }) else {
-            throw CommandFailure(
-                "refused", "HS5: all 20 positions are taken; users-delete one of them, users-list shows whose they are")
-        }
+        let slots = Slots(call)
+        let position = try slots.position(call, present)
         if !call.isDryRun {
             // The number first: it must not be given to another person if this ends half-way.
             try await numbers.write(call.hub.state)
@@ -72,7 +79,7 @@ enum UserCommands {
                 throw failure
             }
         }
-        return User(position: Int(position.index), serialNumber: serial, person: numbers.person(of: serial))
+        return User(Int(position.index), serial, of: slots, number: numbers.person(of: serial))
     }
 
     private static let modify = Command<IHealthHS5>(
@@ -101,7 +108,7 @@ enum UserCommands {
         if !call.isDryRun {
             _ = try await plugin.queue.demand(wanted, .hs5, refusal: "HS5: the scale did not change the user")
         }
-        return User(position: position, serialNumber: serial, person: numbers.person(of: serial))
+        return User(position, serial, of: Slots(call), number: numbers.person(of: serial))
     }
 
     private static func users(_ plugin: IHealthHS5) async throws -> [UInt32?] {

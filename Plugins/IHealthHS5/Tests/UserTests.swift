@@ -11,11 +11,15 @@ import Testing
 /// The commands for the users of the scale.
 @Suite(.timeLimit(.minutes(1)))
 struct UserTests {
-    static let anna = Welcome.PersonEntry(
-        name: "anna", zone: "Europe/Berlin",
-        profile: PersonProfile(
-            uid: "6f1c2a9e5b7d4c30", slot: nil, height: 172, sex: .female, birthDate: LocalDate("1984-05-06"),
-            athlete: nil))
+    static let anna = person("anna", slot: 1)
+
+    static func person(_ name: String, slot: Int?) -> Welcome.PersonEntry {
+        Welcome.PersonEntry(
+            name: name, zone: "Europe/Berlin",
+            profile: PersonProfile(
+                uid: "6f1c2a9e5b7d4c30", slot: slot, height: 172, sex: .female, birthDate: LocalDate("1984-05-06"),
+                athlete: nil))
+    }
 
     static func ask(_ bench: ScaleBench, _ command: String, _ arguments: String = "{}", dryRun: Bool = false)
         async throws
@@ -53,17 +57,71 @@ struct UserTests {
         #expect(try await Self.ask(bench, "users-modify", #"{"person":"anna","height":173}"#) == made)
         #expect(try await Self.ask(bench, "users-delete", #"{"person":"anna"}"#) == made)
         #expect(scale.device.users[1] == nil)
-        // The number stays the person's.
-        #expect(
-            try await Self.ask(bench, "users-create", #"{"person":"anna","position":19}"#)
-                == #"{"person":"anna","position":19,"serialNumber":2}"#)
+        // The number stays the person's, and so does the position.
+        #expect(try await Self.ask(bench, "users-create", #"{"person":"anna","position":1}"#) == made)
         #expect(await bench.events("users").count >= 2)
         #expect(await bench.end(run) == .done)
         await scale.stop()
     }
 
+    @Test func `a user is created at the position that hub.conf gives the person, or not at all`() async throws {
+        let people = [Self.person("anna", slot: 0), Self.person("ben", slot: nil), Self.person("carl", slot: 2)]
+        let bench = try await ScaleBench(persons: people)
+        let scale = try Scale(users: [0: 1])
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+        _ = await bench.events("connected")
+        #expect(
+            try await Self.ask(bench, "users-delete", #"{"serial":1}"#)
+                == #"{"person":"anna","position":0,"serialNumber":1}"#)
+        // Position 0 is free now, and still anna's.
+        for arguments in [#"{"person":"ben"}"#, #"{"person":"ben","position":0}"#] {
+            for dryRun in [true, false] {
+                let answer = try await Self.ask(bench, "users-create", arguments, dryRun: dryRun)
+                #expect(
+                    answer.hasPrefix("refused: ben has no position on this scale in hub.conf")
+                        && answer.hasSuffix("hub device ihealth-hs5 slot ben 1"), "\(answer)")
+            }
+        }
+        let other = try await Self.ask(bench, "users-create", #"{"person":"carl","position":5}"#)
+        #expect(
+            other.contains("hub.conf gives carl position 2") && other.hasSuffix("slot carl 5"), "\(other)")
+        let body = #""height":180,"sex":"male","birth_date":"1980-01-01""#
+        let guest = try await Self.ask(bench, "users-create", "{\"serial\":7,\"position\":0,\(body)}")
+        #expect(guest.hasPrefix("refused: position: 0 is anna's in hub.conf"), "\(guest)")
+        #expect(scale.device.users.allSatisfy { $0 == nil }, "nothing was created")
+        // A guest gets the first position that no person has.
+        #expect(
+            try await Self.ask(bench, "users-create", "{\"serial\":7,\(body)}") == #"{"position":1,"serialNumber":7}"#)
+        #expect(
+            try await Self.ask(bench, "users-create", #"{"person":"carl"}"#)
+                == #"{"person":"carl","position":2,"serialNumber":1}"#)
+        #expect(await bench.end(run) == .done)
+        await scale.stop()
+    }
+
+    @Test func `the list names the person whose position it is, also if the user was made for another`() async throws {
+        let scale = try Scale(users: [:])
+        let bench = try await ScaleBench(persons: [Self.person("anna", slot: 0), Self.person("ben", slot: 1)])
+        var run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+        _ = await bench.events("connected")
+        #expect(
+            try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
+                == #"{"person":"anna","position":0,"serialNumber":1}"#)
+        #expect(await bench.end(run) == .done)
+        // Now hub.conf gives the position to ben.
+        await bench.hub.change { $0.persons = [Self.person("anna", slot: 1), Self.person("ben", slot: 0)] }
+        run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+        _ = await bench.events("connected", 2)
+        #expect(
+            try await Self.ask(bench, "users-list")
+                == #"[{"createdFor":"anna","person":"ben","position":0,"serialNumber":1}]"#)
+        #expect(await bench.end(run) == .done)
+        await scale.stop()
+    }
+
     @Test func `a number of one person is given to no other, and one the scale refused to none`() async throws {
-        let bench = try await ScaleBench(persons: [Self.anna, .init(name: "ben"), .init(name: "carl")])
+        let bench = try await ScaleBench(
+            persons: [Self.person("anna", slot: 0), Self.person("ben", slot: 3), Self.person("carl", slot: 4)])
         let scale = try Scale(users: [:])
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected")
@@ -77,6 +135,8 @@ struct UserTests {
         #expect(
             try await Self.ask(bench, "users-create", "{\"person\":\"ben\",\"position\":0,\(body)}")
                 .hasPrefix("refused:"))
+        let taken = try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
+        #expect(taken == "refused: HS5: a user is at this position already")
         #expect(try await Self.ask(bench, "users-delete", #"{"person":"ben"}"#).contains("no user of the scale"))
         // Both at once.
         async let ben = Self.ask(bench, "users-create", "{\"person\":\"ben\",\"position\":3,\(body)}")
@@ -88,12 +148,15 @@ struct UserTests {
     }
 
     @Test func `what a scale needs to know is asked for, and a full scale is told`() async throws {
-        let bench = try await ScaleBench(persons: [Self.anna, .init(name: "ben")])
+        let bench = try await ScaleBench(
+            persons: [Self.person("anna", slot: nil), .init(name: "ben"), Self.person("dora", slot: 3)])
         let all = Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, UInt32(100 + $0)) })
         let scale = try Scale(users: all)
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, ",\"user\":100"))
         _ = await bench.events("connected")
         #expect(try await Self.ask(bench, "users-create", #"{"person":"anna"}"#).contains("all 20 positions are taken"))
+        #expect(
+            try await Self.ask(bench, "users-create", #"{"person":"dora"}"#).contains("at this position already"))
         #expect(try await Self.ask(bench, "users-create", #"{"person":"ben"}"#).contains("needs height and birth_date"))
         #expect(try await Self.ask(bench, "users-create", #"{"person":"carl"}"#).contains("no \"carl\""))
         #expect(try await Self.ask(bench, "users-create").contains("give person, or serial"))

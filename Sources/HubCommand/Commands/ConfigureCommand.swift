@@ -19,7 +19,8 @@ struct ConfigureCommand: ParsableCommand {
 
             --person NAME writes zone, locale, unit and expected_weight of a person, who is
             added where there is none of that name and taken out again by you alone, in
-            hub.conf; --hub writes the zone of those without their own.
+            hub.conf; slots.PLUGIN is the position of a person whom hub.conf has on the
+            device of that plugin. --hub writes the zone of those without their own.
 
             A list is key=a,b or key=a key=b. Secrets are not shown, also not what was
             there before; they are better not typed here but named:
@@ -62,10 +63,10 @@ struct ConfigureCommand: ParsableCommand {
     @Flag(help: "One JSON document: {\"instance\",\"applied\",\"changes\",\"revision\",\"plan\",…}.")
     var json = false
 
-    private struct Arguments: Encodable {
-        let instance, person: String?
-        let hub, enabled: Bool?
-        let set, unset: [String]
+    struct Arguments: Encodable {
+        var instance, person: String?
+        var hub, enabled: Bool?
+        var set, unset: [String]
     }
 
     func validate() throws {
@@ -91,14 +92,26 @@ struct ConfigureCommand: ParsableCommand {
         let namesSettings = !words.isEmpty || !unset.isEmpty
         let declarations =
             try instance.map { namesSettings ? try PluginText.named($0, door).declarations ?? [] : [] }
-            ?? (hub ? HubConfiguration.configuredOfHub : HubConfiguration.configuredOfPersons)
+            ?? (hub ? HubConfiguration.configuredOfHub : HubConfiguration.configuredOfPersons + Self.slots(words))
         let arguments = Arguments(
             instance: instance, person: person, hub: hub ? true : nil,
             enabled: enable ? true : disable ? false : nil, set: try Self.assignments(words, declarations),
             unset: unset)
+        try Self.change(arguments, declarations, door, isDryRun: dryRun, json: json)
+    }
+
+    private static func slots(_ words: [String]) -> [SettingDeclaration] {
+        Set(words.map { String($0.prefix { $0 != "=" }) }).sorted()
+            .compactMap { HubConfiguration.configuredSlot($0)?.declaration }
+    }
+
+    /// Has the hub change its file, and prints what it did.
+    static func change(
+        _ arguments: Arguments, _ declarations: [SettingDeclaration], _ door: DoorClient, isDryRun: Bool, json: Bool
+    ) throws {
         let request = CommandRequest(
             id: 0, instance: "hub", command: "configure",
-            arguments: RawJSON(trusted: Array(try JSON.line(arguments).utf8)), isDryRun: dryRun)
+            arguments: RawJSON(trusted: Array(try JSON.line(arguments).utf8)), isDryRun: isDryRun)
         let answer = try Self.answer(try door.call(request))
         let report = try JSON.answer(ConfigureReport.self, answer)
         if json {

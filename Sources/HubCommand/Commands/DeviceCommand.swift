@@ -16,17 +16,24 @@ struct DeviceCommand: AsyncParsableCommand {
             do; with words, it does it. Words are joined: users list is the plugin's
             command users-list.
 
+            slot gives a person of hub.conf a position on the device of a plugin: what
+            the device measures at that position is that person's. It writes hub.conf,
+            and the hub follows; a scale need not be awake.
+
             Examples:
               hub device
               hub device ihealth-hs5
               hub device ihealth-hs5 users list
-              hub device ihealth-hs5 users create person=anna position=3
+              hub device ihealth-hs5 slot anna 3
+              hub device ihealth-hs5 users create person=anna
 
             A device has to be awake for what changes it: step on the scale when asked.
 
             Exit codes: 0 done; 1 the plugin failed, does not run, or did not finish in
-            time; 64 no such plugin or command, or wrong arguments; 69 no hub answers; 75
-            the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
+            time; 64 no such plugin or command, or wrong arguments; 65 another person has
+            this position in hub.conf; 69 no hub answers; 71 hub.conf cannot be written;
+            75 the plugin or the hub is busy or stopping, or hub.conf has changes that are
+            not applied; 130 given up at Ctrl-C.
             """)
 
     @Argument(help: "The plugin, as hub.conf names it; without, the devices are listed.")
@@ -42,6 +49,12 @@ struct DeviceCommand: AsyncParsableCommand {
         guard let name else { return try list(try DoorClient(endpoint: try call.door, command: "device")) }
         let plugin = try PluginText.named(name, try DoorClient(endpoint: try call.door, command: "device"))
         guard !words.isEmpty else { return try plugin.listCommands(json: call.json) }
+        if let slot = try SlotRequest(words, of: plugin) {
+            return try slot.run(
+                try DoorClient(
+                    endpoint: try call.door, command: "device", patience: .seconds(60)), isDryRun: dryRun,
+                json: call.json)
+        }
         let request = try DeviceRequest(words, of: plugin)
         try await call.run(
             PluginCall(
@@ -82,6 +95,34 @@ struct DeviceRequest {
             nearestName(to: said, among: known).map { "did you mean \($0)?" }
             ?? "it can: \(known.joined(separator: ", "))"
         throw Failure(.usage, "\(plugin.name) cannot \(said.isEmpty ? "do that" : said); \(hint)")
+    }
+}
+
+/// `hub device NAME slot PERSON POSITION`: a person's position on the device of a plugin, in `hub.conf`.
+struct SlotRequest: Equatable {
+    let instance, person: String
+    let position: Int
+
+    /// Nil for other words, and for a plugin with a command of that name.
+    ///
+    /// - Throws: ``HubExit/usage`` for anything but a person and a position.
+    init?(_ words: [String], of plugin: PluginText) throws(Failure) {
+        guard words.first == "slot",
+            plugin.commands?.contains(where: { $0.name == "slot" || $0.name.hasPrefix("slot-") }) != true
+        else { return nil }
+        guard words.count == 3, let position = Int(words[2]), (0...19).contains(position) else {
+            throw Failure(
+                .usage, "expected a person and a position from 0 to 19: hub device \(plugin.name) slot anna 0")
+        }
+        (instance, person, self.position) = (plugin.name, words[1], position)
+    }
+
+    func run(_ door: DoorClient, isDryRun: Bool, json: Bool) throws {
+        let name = HubConfiguration.slotPrefix + instance
+        try ConfigureCommand.change(
+            ConfigureCommand.Arguments(person: person, set: ["\(name)=\(position)"], unset: []),
+            [HubConfiguration.configuredSlot(name)?.declaration].compactMap(\.self), door, isDryRun: isDryRun,
+            json: json)
     }
 }
 

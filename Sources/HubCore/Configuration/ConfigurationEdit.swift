@@ -87,7 +87,11 @@ struct ConfigurationEdit: Sendable {
         let known = declarations.map(\.name)
         var problems: [String] = []
         guard let instance = section.plugin else {
-            let others = names.filter { !known.contains($0) }.map { name in
+            // A position decides whose records are, so the owner alone gives it.
+            let slots = section.person != nil && asker == nil
+            let others = names.filter {
+                !known.contains($0) && !(slots && HubConfiguration.configuredSlot($0) != nil)
+            }.map { name in
                 "\(name.prefix(64)): of \(SettingEditor.header(section.table)) this writes \(known.joined(separator: ", ")); others are the owner's to write, in hub.conf itself"
             }
             guard others.isEmpty else { throw CommandFailure(problems: Array(others.prefix(20))) }
@@ -112,6 +116,11 @@ struct ConfigurationEdit: Sendable {
         to text: String, _ declarations: [SettingDeclaration], known instances: [String]
     ) throws(CommandFailure) -> (text: String, changes: [ConfigureReport.Change]) {
         do {
+            if let person = section.person, !section.isThere(in: text),
+                let name = names.first(where: { HubConfiguration.configuredSlot($0) != nil })
+            {
+                throw CommandFailure(problems: ["\(name): hub.conf has no person \(person.prefix(64))"])
+            }
             let text = section == .hub && written.isEmpty ? text : try section.added(to: text)
             var changes: [ConfigureReport.Change] = []
             var editor = try SettingEditor(text, of: section.table)
@@ -131,6 +140,13 @@ struct ConfigurationEdit: Sendable {
                 }
             }
             for (name, value) in written.map({ ($0.name, Optional($0.value)) }) + removed.map({ ($0, nil) }) {
+                if section.person != nil, let slot = HubConfiguration.configuredSlot(name) {
+                    let was = try SettingEditor(editor.text, of: section.table + ["slots"]).value(slot.instance)
+                    guard was != value else { continue }
+                    try editor.set(slot.instance, of: "slots", to: value)
+                    changes.append(.init(name, from: was, to: value))
+                    continue
+                }
                 guard let declaration = declarations.first(where: { $0.name == name }) else { continue }
                 let before = editor.text
                 if asker != nil { try mayChange(declaration, from: editor, to: value) }

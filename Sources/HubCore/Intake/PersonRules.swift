@@ -64,7 +64,8 @@ struct PersonRules: Sendable {
         switch subject {
         case .slot(let slot):
             if let owner = candidates.first(where: { $0.slots[instance] == slot }) {
-                return Finding(assignment: .person(owner.person), household: household([]))
+                return Finding(
+                    assignment: .person(owner.person), household: household(candidates, owner: owner.person))
             }
             // Who has another slot on this device was it not.
             let others = candidates.filter { $0.slots[instance] == nil }
@@ -89,8 +90,8 @@ struct PersonRules: Sendable {
         }
     }
 
-    private func household(_ candidates: [Candidate]) -> Household {
-        Household(candidates.map(\.member), certainty: certainty)
+    private func household(_ candidates: [Candidate], owner: Person? = nil) -> Household {
+        Household(candidates.map(\.member), certainty: certainty, owner: owner)
     }
 
     /// With one person there is nothing to tell apart.

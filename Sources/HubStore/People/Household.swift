@@ -23,10 +23,14 @@ public struct Household: Hashable, Sendable {
     public var members: [Member]
     /// The least probability with which a person is given a record by weight, above 0.5.
     public var certainty: Double
+    /// The member to whom the device's slot belongs, if the record names one; `nil` for all other records.
+    ///
+    /// The owner gets the record, unless its weight says with ``certainty`` that it was another person.
+    public var owner: Person?
 
     /// Nothing is checked.
-    public init(_ members: [Member], certainty: Double = Household.usualCertainty) {
-        (self.members, self.certainty) = (members, certainty)
+    public init(_ members: [Member], certainty: Double = Household.usualCertainty, owner: Person? = nil) {
+        (self.members, self.certainty, self.owner) = (members, certainty, owner)
     }
 
     /// Kilograms.
@@ -41,7 +45,7 @@ public struct Ruling: Hashable, Sendable {
     public enum Rule: Int64, Hashable, Sendable {
         /// The source said which user of the device it was.
         case subject = 1
-        /// Its weight fits a person, or not well enough.
+        /// Its weight fits a person, or not well enough; or the owner of the slot hardly weighs so much.
         case weight
         /// It belongs to a group, whose weight or user told.
         case group

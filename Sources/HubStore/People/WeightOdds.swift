@@ -19,23 +19,29 @@ public struct WeightOdds: Hashable, Sendable {
 
     /// The odds of a weight at a moment, in microseconds since 1970.
     ///
-    /// - Parameter weighings: of each member, by its place: those that count for the trend, oldest first.
+    /// - Parameters:
+    ///   - owner: the place of the member whose slot the device names; beforehand all others together are as likely as a guest is.
+    ///   - weighings: of each member, by its place: those that count for the trend, oldest first.
     public init(
-        of kilograms: Double, at moment: Int64, among members: [Household.Member],
+        of kilograms: Double, at moment: Int64, among members: [Household.Member], owner: Int? = nil,
         weighings: (Int) throws -> [WeightModel.Weighing]
     ) rethrows {
         self.kilograms = kilograms
         var logs: [Double] = []
         var known: [Bool] = []
         let share = (1 - WeightModel.guestShare) / Double(max(members.count, 1))
+        // With a slot, the other persons and a guest share the rest equally.
+        let rest = owner == nil ? nil : WeightModel.guestShare / Double(members.count)
         for (place, member) in members.enumerated() {
             let belief = WeightModel.belief(
                 at: moment, from: try weighings(place), expected: member.expectedWeight, tolerance: member.tolerance)
             known.append(belief != nil)
-            logs.append(Self.evidence(of: kilograms, belief ?? WeightModel.stranger, share: share))
+            let part = place == owner ? 1 - WeightModel.guestShare : rest ?? share
+            logs.append(Self.evidence(of: kilograms, belief ?? WeightModel.stranger, share: part))
         }
         logs.append(
-            Self.evidence(of: kilograms, WeightModel.stranger, share: members.isEmpty ? 1 : WeightModel.guestShare))
+            Self.evidence(
+                of: kilograms, WeightModel.stranger, share: members.isEmpty ? 1 : rest ?? WeightModel.guestShare))
         let highest = logs.max() ?? 0
         // What no person weighs is another's, or a fault of the scale.
         let parts =

@@ -43,15 +43,14 @@ struct BatchInProgress {
 extension WriteTransaction {
     /// Whose a sample of a household is.
     ///
-    /// In this order: what a person said of its group, the user that its source names, its group, its weight.
+    /// In this order: what a person said of its group, the user that its source names, its group, its weight. A weight that the owner of
+    /// a slot hardly has waits, with its group.
     mutating func judge(_ sample: Sample, _ intake: IntakeRecord, _ household: Household) throws -> Judgement {
-        let own = intake.assignment.person
         guard let group = sample.group else {
-            return own == nil
-                ? try weigh(sample, intake.canonical, intake.assignment, household) : bySubject(intake, sample)
+            return try decide(sample, intake.canonical, intake.assignment, household)
         }
         let word = try word(on: group, sample, household)
-        if own == nil, word.judgement.assignment.person == nil,
+        if word.judgement.assignment.person == nil,
             let judgement = try weighAnew(sample, intake, group, household)
         {
             return judgement
@@ -59,8 +58,8 @@ extension WriteTransaction {
         var judgement = word.judgement
         if judgement.isByHand {
             judgement.profileOf = BodyProfile.told(sample, intake.assignment)
-        } else if own != nil {
-            return bySubject(intake, sample)
+        } else if intake.assignment.person != nil, judgement.assignment.person != nil {
+            return bySubject(intake.assignment, sample)
         } else if word.decider != sample.key {
             judgement.ruling?.rule = .group
         }
@@ -72,6 +71,13 @@ extension WriteTransaction {
         -> Judgement
     {
         if ruled.assignment.person != nil {
+            let group = try row.sample.group.map { try rows(of: $0, row.sample.source.plugin) } ?? [row]
+            if let weight = Self.weight(of: group.map(\.sample)),
+                let anchor = group.first(where: { $0.sample.key == weight.key }), anchor.personID == 0,
+                !anchor.isAssignedByHand, let doubt = try doubt(anchor.sample, anchor.canonical, household)
+            {
+                return doubt
+            }
             return Judgement(assignment: ruled.assignment, ruling: row.sample.subject.map { _ in Ruling(.subject) })
         }
         guard let group = row.sample.group else {
@@ -104,16 +110,56 @@ extension WriteTransaction {
         else { return nil }
         let stored = try rows(of: group, sample.source.plugin)
         guard Self.weight(of: stored.map(\.sample))?.key == sample.key else { return nil }
-        let judgement = try weigh(sample, intake.canonical, intake.assignment, household)
+        let judgement = try decide(sample, intake.canonical, intake.assignment, household)
         let others = stored.filter { $0.personID == 0 && !$0.isAssignedByHand && $0.sample.key != sample.key }
         batch?.words[group] = GroupWord(judgement: judgement, decider: sample.key, waiting: others)
         return judgement
     }
 
-    private func bySubject(_ intake: IntakeRecord, _ sample: Sample) -> Judgement {
+    private func bySubject(_ assignment: Assignment, _ sample: Sample) -> Judgement {
         // An account is its source's own word; a slot is the hub's reading of it.
-        if case .slot = sample.subject { return Judgement(assignment: intake.assignment, ruling: Ruling(.subject)) }
-        return Judgement(assignment: intake.assignment)
+        if case .slot = sample.subject { return Judgement(assignment: assignment, ruling: Ruling(.subject)) }
+        return Judgement(assignment: assignment)
+    }
+
+    /// Whose a sample is that has no group, or leads it.
+    private mutating func decide(
+        _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ assignment: Assignment, _ household: Household
+    ) throws -> Judgement {
+        guard assignment.person != nil else { return try weigh(sample, canonical, assignment, household) }
+        return try doubt(sample, canonical, household) ?? bySubject(assignment, sample)
+    }
+
+    /// Why a weight waits though its slot has an owner: the odds say with certainty that it was another person.
+    ///
+    /// `nil` if the slot decides: also for all that is no weight, and while nothing is known of the owner's weight.
+    private mutating func doubt(
+        _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ household: Household
+    ) throws -> Judgement? {
+        guard let owner = household.owner, let place = household.members.firstIndex(where: { $0.person == owner }),
+            let odds = try odds(of: sample, canonical, household, owner: place), odds.shares[place].isKnown,
+            odds.shares[place].probability < 1 - household.certainty
+        else { return nil }
+        return Judgement(
+            assignment: .nobody(reason: "\(odds.text); the slot is \(owner.name)'s"),
+            ruling: Ruling(.weight, probability: odds.best.map { odds.shares[$0].probability }, odds: odds.text))
+    }
+
+    /// Nil for any record but a measured weight, and if there is no member to weigh up.
+    private mutating func odds(
+        of sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ household: Household, owner: Int? = nil
+    ) throws -> WeightOdds? {
+        guard sample.type == .weight, sample.provenance == .measured, !household.members.isEmpty,
+            case .quantity(let value, _) = sample.value
+        else { return nil }
+        return try WeightOdds(
+            of: canonical?.value ?? value,
+            at: WeightTrends.moment(of: sample.start.microseconds, recordedAt: recordedAt), among: household.members,
+            owner: owner
+        ) { place in
+            guard let person = caches.personID(household.members[place].person.uid) else { return [] }
+            return try caches.trends.weighings(of: person, in: db)
+        }
     }
 
     // MARK: - Weight
@@ -121,17 +167,8 @@ extension WriteTransaction {
     private mutating func weigh(
         _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ fallback: Assignment, _ household: Household
     ) throws -> Judgement {
-        guard sample.type == .weight, sample.provenance == .measured, !household.members.isEmpty,
-            case .quantity(let value, _) = sample.value
-        else { return Judgement(assignment: fallback) }
+        guard let odds = try odds(of: sample, canonical, household) else { return Judgement(assignment: fallback) }
         let members = household.members
-        let odds = try WeightOdds(
-            of: canonical?.value ?? value,
-            at: WeightTrends.moment(of: sample.start.microseconds, recordedAt: recordedAt), among: members
-        ) { place in
-            guard let person = caches.personID(members[place].person.uid) else { return [] }
-            return try caches.trends.weighings(of: person, in: db)
-        }
         let likeliest = odds.best.map { odds.shares[$0].probability }
         let ruling = Ruling(.weight, probability: likeliest, odds: odds.text)
         if let found = odds.found(at: household.certainty) {
@@ -179,6 +216,13 @@ extension WriteTransaction {
             .first(where: { $0.intake.assignment.person != nil })
         {
             word.judgement = Judgement(assignment: named.intake.assignment, ruling: Ruling(.group))
+            let weights = stored.map { ($0.sample, $0.canonical) } + members.map { ($0.sample, $0.intake.canonical) }
+            if let weight = Self.weight(of: weights.map(\.0)), weight.subject == named.sample.subject,
+                let first = weights.first(where: { $0.0.key == weight.key }),
+                let doubt = try doubt(first.0, first.1, named.intake.household ?? household)
+            {
+                (word.judgement, word.decider) = (doubt, weight.key)
+            }
         } else if let weight = Self.weight(of: stored.map(\.sample)),
             let row = stored.first(where: { $0.sample.key == weight.key })
         {
