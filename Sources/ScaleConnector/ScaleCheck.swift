@@ -59,6 +59,7 @@ public struct ScaleCheck {
                 case .send(let bytes): runner.send(bytes)
                 case .search(let bytes): runner.search(bytes)
                 case .settle: runner.settle()
+                case .of: break
                 case .close: runner.hangUp()
                 case .event(let event): if let found = try found(event, dialogue.deviceID) { return found }
                 case .deliver:

@@ -16,9 +16,10 @@ public final class ScaleCommandQueue: Sendable {
     }
 
     enum Order: Sendable {
-        case command(ScaleCommand)
-        /// Give these to the hub, unless they are known.
-        case keep([CloudWeighing])
+        /// `of` is the scale's id; nil: the only one.
+        case command(ScaleCommand, of: String?)
+        /// Give these of the scale with this id to the hub, unless they are known.
+        case keep([CloudWeighing], of: String)
     }
 
     struct Request: Sendable {
@@ -29,6 +30,8 @@ public final class ScaleCommandQueue: Sendable {
 
     private struct State {
         var waiting: [Request] = []
+        /// Of requests that the connector has: those whose caller does not wait any more.
+        var withdrawn: Set<Int> = []
         var next = 0
         var wake: (@Sendable () -> Void)?
         /// A command has changed what the connector looks at while it does not talk to a scale.
@@ -44,10 +47,16 @@ public final class ScaleCommandQueue: Sendable {
     /// Asks the scale, as soon as one is connected.
     ///
     /// Cancelling the task takes the request back, unless the scale has it already; what it does with it is answered then.
-    public func ask(_ command: ScaleCommand) async -> Answer { await put(.command(command)) }
+    ///
+    /// - Parameter device: the scale's id; nil: the only one.
+    public func ask(_ command: ScaleCommand, of device: String? = nil) async -> Answer {
+        await put(.command(command, of: device))
+    }
 
     /// Has weighings of the cloud kept, whether or not a scale is connected.
-    func keep(_ weighings: [CloudWeighing]) async -> Answer { await put(.keep(weighings)) }
+    func keep(_ weighings: [CloudWeighing], of device: String) async -> Answer {
+        await put(.keep(weighings, of: device))
+    }
 
     private func put(_ order: Order) async -> Answer {
         let number = state.withLock { state in
@@ -57,7 +66,10 @@ public final class ScaleCommandQueue: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    guard state.isServed, !Task.isCancelled else { return true }
+                    guard state.isServed, !Task.isCancelled else {
+                        state.withdrawn.remove(number)
+                        return true
+                    }
                     state.waiting.append(Request(number: number, order: order, answer: continuation))
                     return false
                 }
@@ -65,10 +77,12 @@ public final class ScaleCommandQueue: Sendable {
                 state.withLock(\.wake)?()
             }
         } onCancel: {
-            let request = state.withLock { state in
-                state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+            let (request, wake) = state.withLock { state in
+                let place = state.waiting.firstIndex { $0.number == number }
+                if place == nil { state.withdrawn.insert(number) }
+                return (place.map { state.waiting.remove(at: $0) }, state.wake)
             }
-            request?.answer.resume(returning: .noScale)
+            if let request { request.answer.resume(returning: .noScale) } else { wake?() }
         }
     }
 
@@ -95,6 +109,15 @@ public final class ScaleCommandQueue: Sendable {
             return state.waiting
         }
         for request in waiting { request.answer.resume(returning: .noScale) }
+    }
+
+    /// Whether the caller of a request that was taken does not wait any more.
+    func isWithdrawn(_ request: Request) -> Bool { state.withLock { $0.withdrawn.contains(request.number) } }
+
+    /// The answer of a request that was taken.
+    func answer(_ request: Request, _ answer: Answer) {
+        state.withLock { _ = $0.withdrawn.remove(request.number) }
+        request.answer.resume(returning: answer)
     }
 
     /// - Parameter mayAsk: whether a scale is there that can be asked now.

@@ -6,15 +6,15 @@ extension ScaleConnector {
     mutating func keep(_ delivery: ScaleDelivery) async throws -> Bool {
         // The memory was filled while the clock was as wrong as it was found; what is weighed now is dated by the clock of
         // now, which has been set.
-        let deviation = delivery.source == .memory ? self.deviation.found : self.deviation.now
+        let deviation = delivery.source == .memory ? scale.deviation.found : scale.deviation.now
         let isKept = try await keep(delivery.readings, delivery.source) { _ in deviation }
-        if isKept, delivery.source == .weighing { impedanceWeight = nil }
+        if isKept, delivery.source == .weighing { scale.impedanceWeight = nil }
         return isKept
     }
 
     /// Keeps what a command has fetched from the vendor's cloud.
     mutating func keep(_ weighings: [CloudWeighing]) async throws -> ScaleCommandQueue.Answer {
-        guard device != nil else {
+        guard scale.device != nil else {
             return .refused("\(setup.model.rawValue): it is not known yet which scale it is; set device_id, or wake it")
         }
         let offsets = Dictionary(
@@ -35,14 +35,14 @@ extension ScaleConnector {
     private mutating func keep(
         _ readings: [ScaleReading], _ source: ScaleDelivery.Source, deviation: (ScaleReading) -> Int?
     ) async throws -> Bool {
-        guard let device else {
+        guard let device = scale.device else {
             hub.logger.warning("weighings are not acknowledged, because it is not known yet which scale they are of")
             return false
         }
         let mapping = WeighingMapping(
             source: hub.source(device: device), clock: clock, isGroup: setup.model == .hs5,
             muscleUnit: setup.muscleUnit)
-        var (next, samples, undated) = (known, [Sample](), [ScaleReading]())
+        var (next, samples, undated) = (scale.known, [Sample](), [ScaleReading]())
         for reading in readings {
             let key = next.key(of: reading)
             let old = next[key]
@@ -71,8 +71,8 @@ extension ScaleConnector {
         }
         guard try await save(samples, next, undated: undated, device) else { return false }
         next.settle()
-        known = next
-        for reading in undated { await reports.undated(.init(reading)) }
+        scale.known = next
+        for reading in undated { await scale.reports.undated(.init(reading)) }
         return true
     }
 
@@ -87,7 +87,7 @@ extension ScaleConnector {
         entry.isSettled = true
         // It came alone, and the weight of its impedance after it.
         if source == .weighing, old?.isComposed == false, entry.impedanceWeight == nil {
-            entry.impedanceWeight = impedanceWeight
+            entry.impedanceWeight = scale.impedanceWeight
         }
         (entry.tenthsOfKilogram, entry.isComposed) = (reading.tenthsOfKilogram, reading.isComposed)
         if old == nil || old?.isUndated == true {
@@ -100,12 +100,12 @@ extension ScaleConnector {
                 entry.twin = twin.key
                 (entry.hostTime, entry.liveWall) = (twin.hostTime, twin.liveWall)
                 entry.isClockSuspect = twin.isClockSuspect
-                entry.impedanceWeight = twin.impedanceWeight ?? (source == .weighing ? impedanceWeight : nil)
+                entry.impedanceWeight = twin.impedanceWeight ?? (source == .weighing ? scale.impedanceWeight : nil)
                 twin.isTwin = true
                 next.note(twin)
             } else if source == .weighing, setup.model != .hs3 || reading.isDatedByHost {
                 // A HS3 has the same bytes for a weighing of now and for the copy in its memory.
-                (entry.liveWall, entry.impedanceWeight) = (wall.secondsSince2000, impedanceWeight)
+                (entry.liveWall, entry.impedanceWeight) = (wall.secondsSince2000, scale.impedanceWeight)
             }
         }
         return entry
@@ -138,7 +138,7 @@ extension ScaleConnector {
             key: (entry.twin ?? entry.key).text,
             time: time,
             tenthsOfKilogram: reading.tenthsOfKilogram, composition: reading.composition, user: entry.key.user,
-            slot: entry.key.user.flatMap { user in users.firstIndex { $0 == user } },
+            slot: entry.key.user.flatMap { user in scale.users.firstIndex { $0 == user } },
             impedanceWeight: entry.impedanceWeight, raw: raw)
     }
 

@@ -3,7 +3,10 @@ import ScaleProtocols
 
 /// What a connector remembers from one run to the next, beside the records themselves.
 extension ScaleConnector {
-    private static let userKey = "openUser"
+    /// Of each scale the user whose measurement is held open.
+    private static func userKey(_ device: String) -> String { "openUser-\(device)" }
+    /// The key of an earlier version, which served one scale.
+    private static let oldUserKey = "openUser"
 
     /// Where the state has the id of the scale that answered first.
     public static let deviceKey = "device"
@@ -17,9 +20,22 @@ extension ScaleConnector {
             if setup.remembersUnit, let unit = unit.flatMap({ ScaleDisplayUnit(rawValue: $0) }) {
                 _ = dialogue.handle(.command(.display(unit)), at: now)
             }
-            let user = try await hub.state.integer(Self.userKey).flatMap { UInt32(exactly: $0) }
-            openUser = setup.measures ?? user
-            if setup.measures == nil, let user { _ = dialogue.handle(.command(.measure(serial: user)), at: now) }
+        } catch {
+            throw PluginFailure(.state, "\(error)")
+        }
+        try await readOpenUser()
+    }
+
+    /// Reads the user whose measurement was held open on the current scale.
+    mutating func readOpenUser() async throws {
+        scale.openUser = setup.measures
+        guard setup.measures == nil, let device = scale.device else { return }
+        do {
+            let isFirst = try await hub.state.text(Self.deviceKey) == device
+            let old = isFirst ? try await hub.state.integer(Self.oldUserKey) : nil
+            let user = (try await hub.state.integer(Self.userKey(device)) ?? old).flatMap { UInt32(exactly: $0) }
+            scale.openUser = user
+            if let user { inputs.append(.command(.measure(serial: user), of: device)) }
         } catch {
             throw PluginFailure(.state, "\(error)")
         }
@@ -34,7 +50,7 @@ extension ScaleConnector {
     }
 
     mutating func readKnown() async throws {
-        guard let device else { return }
+        guard let device = scale.device else { return }
         let (oldKey, ruleKey) = ("weighings-\(device)", "rule-\(device)")
         do {
             let found = try await hub.state.transaction { state in
@@ -46,10 +62,10 @@ extension ScaleConnector {
                     rule: try state.text(ruleKey), rows: old.map { KnownWeighings.Row.list($0) } ?? rows,
                     isOld: old != nil, users: try state.text("users-\(device)"))
             }
-            known = KnownWeighings(rule: rule)
-            known.take(found.rows, under: found.rule)
+            scale.known = KnownWeighings(rule: rule)
+            scale.known.take(found.rows, under: found.rule)
             let list = found.users ?? ""
-            users = list.split(separator: ",", omittingEmptySubsequences: false).map { UInt32($0) }
+            scale.users = list.split(separator: ",", omittingEmptySubsequences: false).map { UInt32($0) }
             guard found.isOld else { return }
             var renewed = KnownWeighings(rule: rule)
             for row in found.rows { renewed.note(row.entry) }
@@ -64,10 +80,10 @@ extension ScaleConnector {
         }
     }
 
-    /// The first scale that answers is this plugin's from now on: another one has records of its own.
+    /// The first scale that answers is remembered as this plugin's.
     mutating func adopt(_ id: String) async throws {
-        device = id
-        reports.device = id
+        scale.device = id
+        scale.reports.device = id
         do {
             try await hub.state.set(Self.deviceKey, to: .text(id))
         } catch {
@@ -78,9 +94,9 @@ extension ScaleConnector {
 
     /// Who has which place on the scale; remembered, because records of the cloud come also while it sleeps.
     mutating func learn(_ list: [UInt32?]) async {
-        guard users != list else { return }
-        users = list
-        guard let device else { return }
+        guard scale.users != list else { return }
+        scale.users = list
+        guard let device = scale.device else { return }
         do {
             let text = list.map { $0.map(String.init) ?? "" }.joined(separator: ",")
             try await hub.state.set("users-\(device)", to: .text(text))
@@ -91,15 +107,20 @@ extension ScaleConnector {
 
     /// Where it is not said whose measurement to hold open, it is that of the only user there is.
     mutating func openMeasurement() async {
-        let present = users.compactMap(\.self)
+        let present = scale.users.compactMap(\.self)
         let serial = setup.measures ?? (present.count == 1 ? present[0] : nil)
-        reports.slot = serial.flatMap { serial in users.firstIndex { $0 == serial } }
-        guard serial != openUser else { return }
-        openUser = serial
+        scale.reports.slot = serial.flatMap { serial in scale.users.firstIndex { $0 == serial } }
+        guard serial != scale.openUser else { return }
+        scale.openUser = serial
         guard setup.measures == nil else { return }
-        inputs.append(.command(.measure(serial: serial)))
+        inputs.append(.command(.measure(serial: serial), of: scale.device))
+        guard let device = scale.device else { return }
         do {
-            try await hub.state.set(Self.userKey, to: serial.map { StateValue.integer(Int64($0)) })
+            let value = serial.map { StateValue.integer(Int64($0)) }
+            try await hub.state.transaction { state in
+                try state.set(Self.userKey(device), to: value)
+                try state.set(Self.oldUserKey, to: nil)
+            }
         } catch {
             hub.logger.warning("whose measurement is open cannot be kept: \(error)")
         }

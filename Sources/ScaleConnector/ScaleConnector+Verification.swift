@@ -34,7 +34,7 @@ extension ScaleConnector {
             guard setup.verification != .bridge else { return Permission() }
             let verdict = try await verdict()
             if verdict != told {
-                if let result = verdict.result { await reports.report(result, text: verdict.help) }
+                if let result = verdict.result { await scale.reports.report(result, text: verdict.help) }
                 try await tell(verdict)
                 told = verdict
             }
@@ -75,10 +75,10 @@ extension ScaleConnector {
             let wasRefused = try await hub.state.integer(Self.refusedKey) != nil
             if !verdict.mayMeasure {
                 let error = ScaleError.notVerified(setup.model)
-                await reports.report(error, text: error.sentence + ": " + help(verdict))
+                await scale.reports.report(error, text: error.sentence + ": " + help(verdict))
                 if !wasRefused { try await hub.state.set(Self.refusedKey, to: .integer(1)) }
             } else if wasRefused {
-                await reports.resolve()
+                await scale.reports.resolve()
                 try await hub.state.set(Self.refusedKey, to: nil)
             }
         } catch {

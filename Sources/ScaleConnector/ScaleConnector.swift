@@ -24,23 +24,14 @@ public struct ScaleConnector {
     var dialogue: any ScaleDialogue
     private var runner: LinkRunner?
     private var door: HSLDoor?
-    var reports: ScaleReports
     var cloud: (any ScaleCloud)?
 
-    /// The scale whose records are given; nil until it is known.
-    var device: String?
-    var known: KnownWeighings
-    /// By how many seconds the scale's clock was wrong when the session opened, and is now; nil before it has said its time.
-    var deviation: (found: Int?, now: Int?) = (nil, nil)
-    /// By position.
-    var users: [UInt32?] = []
-    /// The user whose measurement is held open.
-    var openUser: UInt32?
-    /// The weight while the impedance of the weighing was measured that has not been kept yet.
-    var impedanceWeight: Int?
-    private var isConnected = false
+    /// The current scale: the one that the last event was of.
+    var scale: ServedScale
+    /// The others behind the same link, by id.
+    private var others: [String: ServedScale] = [:]
     /// What the scale was asked for last, until it answers.
-    private var asked: (request: ScaleCommandQueue.Request, command: ScaleCommand, reason: String?)?
+    private var asked: (request: ScaleCommandQueue.Request, command: ScaleCommand, device: String?, reason: String?)?
     /// Until when the verification holds; nil: until the plugin ends.
     private var verifiedUntil: ContinuousClock.Instant?
 
@@ -56,7 +47,7 @@ public struct ScaleConnector {
     ) async throws {
         (self.hub, self.setup, self.queue, self.cloud) = (hub, setup, queue, cloud)
         (clock, rule) = setup.clock(persons: hub.persons.map(\.zone))
-        known = KnownWeighings(rule: rule)
+        let device: String?
         do {
             let remembered = try await hub.state.text(Self.deviceKey)
             device = setup.device ?? remembered
@@ -64,7 +55,9 @@ public struct ScaleConnector {
             throw PluginFailure(.state, "\(error)")
         }
         dialogue = setup.dialogue(device)
-        reports = ScaleReports(hub: hub, model: setup.model, device: device)
+        scale = ServedScale(
+            device: device, known: KnownWeighings(rule: rule),
+            reports: ScaleReports(hub: hub, model: setup.model, device: device))
         try await readKnown()
         try await readOrders()
     }
@@ -123,32 +116,100 @@ public struct ScaleConnector {
         while await runner.next() != nil {}
         _ = dialogue.handle(.linkClosed, at: now)
         (self.runner, door) = (nil, nil)
-        isConnected = false
+        scale.isConnected = false
+        for id in others.keys { others[id]?.isConnected = false }
         if let asked { answer(asked.request, .noScale) }
     }
 
     private mutating func follow(_ event: LinkRunner.Event, of runner: LinkRunner) async throws {
         switch event {
-        case .opened: for input in runner.greeting(at: door) { try await handle(input) }
+        case .opened:
+            try await handle(heights)
+            for input in runner.greeting(at: door) { try await handle(input) }
         case .contested: try await handle(.contested)
-        case .remark(let text): await reports.report(.protocolWarning(.other(text)))
+        case .remark(let text): await scale.reports.report(.protocolWarning(.other(text)))
         case .received(let bytes): try await handle(.received(bytes))
         case .alarm: try await handle(.tick)
         case .closed(let reason):
             if let reason { hub.logger.info("\(reason)") }
-            reports.wasMeasuring = dialogue.isMeasuring
+            let wasMeasuring = dialogue.isMeasuring
+            scale.reports.wasMeasuring = wasMeasuring
+            for id in others.keys { others[id]?.reports.wasMeasuring = wasMeasuring }
             try await handle(.linkClosed)
-        case .unreachable(let error): await reports.unreachable(error)
+        case .unreachable(let error): await scale.reports.unreachable(error)
         }
-        while let request = queue.takeNext(mayAsk: isConnected && asked == nil) {
+        if let asked, queue.isWithdrawn(asked.request) { try await handle(.withdraw(of: asked.device)) }
+        while let request = queue.takeNext(mayAsk: !connected.isEmpty && asked == nil) {
             switch request.order {
-            case .command(let command):
-                asked = (request, command, nil)
-                try await handle(.command(command))
-            case .keep(let weighings): request.answer.resume(returning: try await keep(weighings))
+            case .command(let command, let device): try await ask(command, of: device, request)
+            case .keep(let weighings, let device):
+                try await turn(to: device)
+                queue.answer(request, try await keep(weighings))
             }
         }
         setAlarm(of: runner)
+    }
+
+    /// The ids of the scales that can be asked now; of one that has no id nil.
+    private var connected: [String?] {
+        (scale.isConnected ? [scale.device] : []) + others.filter(\.value.isConnected).keys.sorted()
+    }
+
+    /// Hands a command to the scale that is meant.
+    private mutating func ask(
+        _ command: ScaleCommand, of device: String?, _ request: ScaleCommandQueue.Request
+    ) async throws {
+        let (model, connected) = (setup.model.rawValue, connected)
+        func list(_ ids: [String?]) -> String { ids.compactMap(\.self).sorted().joined(separator: ", ") }
+        if let device, !connected.contains(device) {
+            return queue.answer(
+                request, .refused("\(model): no scale \(device) is connected, only \(list(connected))"))
+        }
+        // All scales display the same unit.
+        if case .display = command {
+            asked = (request, command, scale.device, nil)
+            return try await handle(.command(command))
+        }
+        guard device != nil || connected.count == 1 else {
+            return queue.answer(
+                request,
+                .refused(
+                    "\(model): several scales are connected; say which: device=\(list(connected).replacing(", ", with: " or device="))"
+                ))
+        }
+        let target = device ?? connected[0]
+        asked = (request, command, target, nil)
+        try await handle(.command(command, of: target))
+    }
+
+    /// Goes on with another scale behind the link.
+    ///
+    /// The first one that ever answers is remembered: its records are fetched from the cloud also before it shows itself again.
+    private mutating func turn(to id: String) async throws {
+        guard let device = scale.device else { return try await adopt(id) }
+        guard device != id else { return }
+        others[device] = scale
+        if let other = others.removeValue(forKey: id) { return scale = other }
+        scale = ServedScale(
+            device: id, known: KnownWeighings(rule: rule),
+            reports: ScaleReports(hub: hub, model: setup.model, device: id))
+        try await readKnown()
+        try await readOpenUser()
+    }
+
+    /// How tall those are who measure, as hub.conf says.
+    private var heights: ScaleInput {
+        func height(_ person: Welcome.PersonEntry?) -> Int? { person?.profile?.height.map { Int($0.rounded()) } }
+        let persons = hub.persons
+        let anyone =
+            setup.person.map { name in persons.first { $0.name == name } } ?? (persons.count == 1 ? persons[0] : nil)
+        let pairs = scale.users.enumerated().compactMap { position, serial -> (UInt32, Int)? in
+            guard let serial, let height = height(persons.first { $0.profile?.slot == position }) else { return nil }
+            return (serial, height)
+        }
+        return .heights(
+            anyone: height(anyone), bySerial: Dictionary(pairs, uniquingKeysWith: { first, _ in first }),
+            of: scale.device)
     }
 
     /// For what comes next: the dialogue's deadline, or the end of the verification.
@@ -162,6 +223,7 @@ public struct ScaleConnector {
         while !inputs.isEmpty {
             for action in dialogue.handle(inputs.removeFirst(), at: now) {
                 switch action {
+                case .of(let id): try await turn(to: id)
                 case .send(let bytes): runner?.send(bytes)
                 case .search(let bytes): runner?.search(bytes)
                 case .settle: runner?.settle()
@@ -172,41 +234,45 @@ public struct ScaleConnector {
                     inputs.append(isKept ? .kept(delivery.token) : .notKept(delivery.token))
                 case .event(let event):
                     try await note(event)
-                    await reports.report(event)
+                    await scale.reports.report(event)
                 }
             }
         }
     }
 
     private mutating func note(_ event: ScaleEvent) async throws {
-        impedanceWeight = event.impedanceWeight(after: impedanceWeight)
+        scale.impedanceWeight = event.impedanceWeight(after: scale.impedanceWeight)
+        // Another scale's answer is none.
+        let asked = asked?.device == scale.device ? asked : nil
         switch event {
         case .connected:
-            isConnected = true
-            if device == nil, let id = dialogue.deviceID { try await adopt(id) }
-        case .disconnected: (isConnected, deviation) = (false, (nil, nil))
-        case .clock(_, let skew): deviation = (skew, skew)
-        case .clockSet: deviation.now = 0
+            scale.isConnected = true
+            if scale.device == nil, let id = dialogue.deviceID { try await adopt(id) }
+        case .disconnected: (scale.isConnected, scale.deviation) = (false, (nil, nil))
+        case .clock(_, let skew): scale.deviation = (skew, skew)
+        case .clockSet: scale.deviation.now = 0
         // It is known already, and has been seen again.
         case .memoryRecord(let reading, isRepeat: true), .stableWeight(let reading, isRepeat: true),
             .bodyComposition(let reading, isRepeat: true), .cloudRecord(let reading, isRepeat: true):
-            known.touch(.init(reading))
+            scale.known.touch(.init(reading))
         case .userList(let list):
             await learn(list)
+            inputs.append(heights)
             await openMeasurement()
             if let asked, case .listUsers = asked.command { answer(asked.request, .users(list)) }
         case .userResult(let isDone), .commandResult(let isDone):
             if let asked { answer(asked.request, isDone ? .done : .refused(asked.reason)) }
         case .deviceError(let error):
-            if [.userManagement, .authorisation, .busy].contains(error.errorClass) { asked?.reason = error.sentence }
-        case .commandRefused(let reason): asked?.reason = reason
+            guard asked != nil, [.userManagement, .authorisation, .busy].contains(error.errorClass) else { break }
+            self.asked?.reason = error.sentence
+        case .commandRefused(let reason): if asked != nil { self.asked?.reason = reason }
         default: break
         }
     }
 
     private mutating func answer(_ request: ScaleCommandQueue.Request, _ answer: ScaleCommandQueue.Answer) {
         asked = nil
-        request.answer.resume(returning: answer)
+        queue.answer(request, answer)
     }
 }
 

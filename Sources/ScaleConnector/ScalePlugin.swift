@@ -1,4 +1,5 @@
 public import PluginKit
+import ScaleLinks
 public import ScaleProtocols
 
 /// A plugin that serves one scale with a ``ScaleConnector``.
@@ -29,6 +30,17 @@ extension ScalePlugin {
         // The token is with the hub, which lends it to the running plugin alone.
         return "\(found) \(await api.isThere()) Whether the account is linked is asked when the plugin runs; "
             + "hub login links it."
+    }
+
+    /// Which scale a command is for.
+    public static var deviceArgument: SettingDeclaration {
+        SettingDeclaration(
+            "device",
+            .string(
+                TextRule(
+                    pattern: "[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){5}", expected: "twelve hex digits",
+                    example: "004D321A2B3C")),
+            help: "The scale, if several are behind an hsl link.")
     }
 
     /// What every scale's plugin can be asked for.
@@ -71,8 +83,8 @@ private struct DisclaimerResult: Encodable, Sendable {
 
 extension ScaleCommandQueue {
     /// Has weighings of the cloud kept, or says in the words of a command's failure why they are not.
-    func demand(keeping weighings: [CloudWeighing], _ model: ScaleModel) async throws {
-        switch await keep(weighings) {
+    func demand(keeping weighings: [CloudWeighing], of device: String, _ model: ScaleModel) async throws {
+        switch await keep(weighings, of: device) {
         case .refused(let reason): throw CommandFailure("refused", reason ?? "the records cannot be kept now")
         case .noScale:
             if Task.isCancelled { throw CancellationError() }
@@ -82,10 +94,15 @@ extension ScaleCommandQueue {
     }
 
     /// Asks, and says in the words of a command's failure why it was not done.
-    public func demand(_ command: ScaleCommand, _ model: ScaleModel, refusal: String) async throws -> Answer {
-        let answer = await ask(command)
+    ///
+    /// - Parameter call: names the scale, if several are behind the link.
+    public func demand(
+        _ command: ScaleCommand, _ model: ScaleModel, of call: CommandCall? = nil, refusal: String
+    ) async throws -> Answer {
+        let answer = await ask(command, of: call?.arguments["device"]?.string.flatMap { BluetoothAddress($0)?.digits })
         switch answer {
         case .users, .done: return answer
+        case .refused where Task.isCancelled: throw CancellationError()
         case .refused(let reason?): throw CommandFailure("refused", reason)
         case .refused(nil): throw CommandFailure("refused", refusal)
         case .noScale:

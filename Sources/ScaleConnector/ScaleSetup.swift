@@ -41,8 +41,10 @@ public struct ScaleSetup: Sendable {
         let settings = told
         (model, link, device, zone) = (common.model, common.link, common.device, common.zone)
         (verification, user, person) = (common.verification, common.user, common.person)
-        let overBridge: @Sendable (String?) -> any ScaleDialogue = { device in
-            HSLDialogue(settings: settings, deviceId: device)
+        // All scales behind the link, unless the settings name one.
+        let named = common.device
+        let overBridge: @Sendable (String?) -> any ScaleDialogue = { _ in
+            HSLDialogue(settings: settings, deviceId: named)
         }
         self.dialogue = common.link.isHSL ? overBridge : dialogue
     }

@@ -38,7 +38,7 @@ struct HS5AnswerTests {
                     kept += delivery.readings
                     give(.kept(delivery.token))
                 case .event(let event): events.append(event)
-                case .settle, .close: break
+                case .settle, .of, .close: break
                 }
             }
         }

@@ -11,6 +11,8 @@ struct HSLConnectorTests {
         var sent: [HSLMessage] = []
         var events: [ScaleEvent] = []
         var open: [ScaleDelivery] = []
+        /// Whose actions came, one after the other.
+        var scales: [String] = []
         var isClosed = false
         var keeps = true
 
@@ -34,6 +36,7 @@ struct HSLConnectorTests {
                     open.append(delivery)
                     if keeps { give(.kept(delivery.token)) }
                 case .event(let event): events.append(event)
+                case .of(let id): scales.append(id)
                 case .settle: break
                 case .close:
                     isClosed = true

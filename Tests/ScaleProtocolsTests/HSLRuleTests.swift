@@ -252,7 +252,7 @@ struct HSLRuleTests {
         #expect(rig.warnings.contains { $0.contains(both[0]) })
         rig.say(#"{"t":"evt","n":1,"dev":"\#(both[1])","ev":"deviceConnected","data":{}}"#)
         #expect(rig.requests.last?.device?.description == both[1])
-        #expect(rig.dialogue.device?.description == both[1])
+        #expect(rig.dialogue.deviceID == "020000003002")
     }
 
     @Test func `users of a HS5 follow the rules of positions`() throws {

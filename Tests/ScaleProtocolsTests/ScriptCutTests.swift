@@ -31,7 +31,7 @@ struct ScriptCutTests {
                 switch action {
                 case .send(let bytes), .search(let bytes): sent.append(bytes)
                 case .deliver(let delivery): open.append(delivery)
-                case .event, .settle, .close: break
+                case .event, .of, .settle, .close: break
                 }
             }
         }

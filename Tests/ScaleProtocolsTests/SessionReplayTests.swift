@@ -40,7 +40,7 @@ struct SessionReplayTests {
                 case .send(let bytes), .search(let bytes): sent.append(bytes)
                 case .deliver(let delivery): open.append(delivery)
                 case .event(let event): events.append(event)
-                case .settle: break
+                case .settle, .of: break
                 case .close: Issue.record("the host gave up")
                 }
             }

@@ -73,7 +73,7 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
                     give(host: .notKept(delivery.token))
                 }
             case .event(let event): events.append(event)
-            case .settle: break
+            case .settle, .of: break
             case .close: disconnect()
             }
         }

@@ -8,7 +8,7 @@ import ScaleLinks
 struct IHealthHS3: ScalePlugin {
     static let manifest = Manifest(
         name: "ihealth-hs3", summary: "Weights of an iHealth HS3 scale, new ones and its memory.", version: "1.0",
-        writes: ["weight"], settings: HS3Settings.declarations, reaches: ScaleSettings.reaches)
+        writes: ["weight"], settings: HS3Settings.declarations, profiles: true, reaches: ScaleSettings.reaches)
     static let model = ScaleModel.hs3
     static let commands: [Command<Self>] = commonCommands + [autoConnect]
 
@@ -34,13 +34,15 @@ struct IHealthHS3: ScalePlugin {
 
     private static let autoConnect = Command<Self>(
         "auto-connect", help: "Switches whether the scale calls this machine by itself when a person steps on.",
-        arguments: [SettingDeclaration("on", .boolean, help: "Whether it does.", required: true)]
+        arguments: [
+            SettingDeclaration("on", .boolean, help: "Whether it does.", required: true), deviceArgument,
+        ]
     ) { plugin, call in
         let isOn = try call.arguments.boolean("on")
         let refusal =
             "HS3: the switch for automatic connection is not known on this link; it needs an hsl link to a program that uses "
             + "the vendor's software, and firmware 1.0.2 or later"
-        _ = try await plugin.queue.demand(.autoConnect(isOn), .hs3, refusal: refusal)
+        _ = try await plugin.queue.demand(.autoConnect(isOn), .hs3, of: call, refusal: refusal)
         return ["autoConnect": isOn]
     }
 }

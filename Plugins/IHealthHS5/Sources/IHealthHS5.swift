@@ -61,6 +61,7 @@ struct IHealthHS5: ScalePlugin {
             SettingDeclaration(
                 "serial", .integer(Bounds(1, 0x7FFF_FFFF)),
                 help: "The scale's number of the user whose account it is; the setting user if not set."),
+            deviceArgument,
         ], canDryRun: true
     ) { plugin, call in
         let setup = try plugin.setup(call.hub.settings)
@@ -68,7 +69,7 @@ struct IHealthHS5: ScalePlugin {
             let refusal =
                 "HS5: the vendor's cloud is not reached on this link; it needs an hsl link to a program that uses the "
                 + "vendor's software, or auth_mode = \"openapi\""
-            if !call.isDryRun { _ = try await plugin.queue.demand(.cloud, .hs5, refusal: refusal) }
+            if !call.isDryRun { _ = try await plugin.queue.demand(.cloud, .hs5, of: call, refusal: refusal) }
             return nil
         }
         let given = call.arguments["serial"]?.integer.map { UInt32(clamping: $0) }

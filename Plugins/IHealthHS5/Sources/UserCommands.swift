@@ -27,6 +27,7 @@ enum UserCommands {
         SettingDeclaration(
             "serial", .integer(Bounds(1, 0x7FFF_FFFF)),
             help: "The scale's number of the user; a person without one gets the next that is free."),
+        IHealthHS5.deviceArgument,
     ]
 
     private static let body: [SettingDeclaration] = [
@@ -37,10 +38,10 @@ enum UserCommands {
     ]
 
     private static let list = Command<IHealthHS5>(
-        "users-list", help: "Lists the users of the scale, by position."
+        "users-list", help: "Lists the users of the scale, by position.", arguments: [IHealthHS5.deviceArgument]
     ) { plugin, call in
         let (numbers, slots) = (try await Numbers.read(call.hub.state), Slots(call))
-        return try await users(plugin).enumerated().compactMap { position, serial in
+        return try await users(plugin, call).enumerated().compactMap { position, serial in
             serial.map { User(position, $0, of: slots, number: numbers.person(of: $0)) }
         }
     }
@@ -60,7 +61,7 @@ enum UserCommands {
     }
 
     private static func make(_ plugin: IHealthHS5, _ call: CommandCall) async throws -> User {
-        let present = try await users(plugin)
+        let present = try await users(plugin, call)
         let before = try await Numbers.read(call.hub.state)
         var numbers = before
         let serial = try numbers.number(call.arguments, avoiding: present)
@@ -72,7 +73,8 @@ enum UserCommands {
             try await numbers.write(call.hub.state)
             do {
                 _ = try await plugin.queue.demand(
-                    .createUser(profile, at: position), .hs5, refusal: "HS5: the scale did not create the user")
+                    .createUser(profile, at: position), .hs5, of: call,
+                    refusal: "HS5: the scale did not create the user")
             } catch let failure as CommandFailure where failure.code == "refused" {
                 // There is no such user. Where no answer came there may be one, and the number stays.
                 try await before.write(call.hub.state)
@@ -98,7 +100,7 @@ enum UserCommands {
     private static func change(
         _ plugin: IHealthHS5, _ call: CommandCall, _ command: (UInt32) throws -> ScaleCommand
     ) async throws -> User {
-        let present = try await users(plugin)
+        let present = try await users(plugin, call)
         let numbers = try await Numbers.read(call.hub.state)
         let serial = try numbers.known(call.arguments)
         guard let position = present.firstIndex(where: { $0 == serial }) else {
@@ -106,13 +108,14 @@ enum UserCommands {
         }
         let wanted = try command(serial)
         if !call.isDryRun {
-            _ = try await plugin.queue.demand(wanted, .hs5, refusal: "HS5: the scale did not change the user")
+            _ = try await plugin.queue.demand(wanted, .hs5, of: call, refusal: "HS5: the scale did not change the user")
         }
         return User(position, serial, of: Slots(call), number: numbers.person(of: serial))
     }
 
-    private static func users(_ plugin: IHealthHS5) async throws -> [UInt32?] {
-        let answer = try await plugin.queue.demand(.listUsers, .hs5, refusal: "HS5: the scale did not list its users")
+    private static func users(_ plugin: IHealthHS5, _ call: CommandCall) async throws -> [UInt32?] {
+        let answer = try await plugin.queue.demand(
+            .listUsers, .hs5, of: call, refusal: "HS5: the scale did not list its users")
         if case .users(let list) = answer { return list }
         return []
     }

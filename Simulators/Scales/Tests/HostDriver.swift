@@ -113,7 +113,7 @@ struct HostDriver {
                 kept += delivery.readings
                 give(.kept(delivery.token))
             case .event(let event): events.append(event)
-            case .settle: break
+            case .settle, .of: break
             case .close: needsClose = true
             }
         }

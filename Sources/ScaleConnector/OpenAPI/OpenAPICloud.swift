@@ -95,7 +95,9 @@ extension ScalePlugin {
                 throw CommandFailure("refused", "iHealth refuses the log-in; run hub login \(call.hub.instance)")
             }
             let weighings = answer.weighings(of: Self.model, device, user: user)
-            if !weighings.found.isEmpty, !call.isDryRun { try await queue.demand(keeping: weighings.found, Self.model) }
+            if !weighings.found.isEmpty, !call.isDryRun {
+                try await queue.demand(keeping: weighings.found, of: device, Self.model)
+            }
             result.records += weighings.found.count
             result.manual += weighings.manual
             result.unreadable += weighings.unreadable

@@ -129,7 +129,8 @@ public struct HS3Host: ScaleDialogue {
         case .stop: if phase != .offline, phase != .closing { close(&actions) }
         case .linkClosed: closeLink(&actions)
         // Nothing of the kind is known on this wire.
-        case .command(let command): actions.append(.event(command.refusal))
+        case .command(let command, _): actions.append(.event(command.refusal))
+        case .withdraw, .heights: break  // It has no command, and asks for no height.
         }
         return actions
     }

@@ -61,12 +61,13 @@ public struct HS4Host: ScaleDialogue {
         case .tick: tick(at: now, &actions)
         case .stop: if phase != .offline, phase != .closing { close(&actions) }
         case .linkClosed: closeLink(&actions)
-        case .command(.display(let unit)):
+        case .command(.display(let unit), _):
             settings.unit = unit
             actions.append(.event(.commandResult(true)))
             // The unit is told with the next measurement, which is opened again unless a person is on the scale.
             if phase == .measuring, !isWeighing, deliveries.isEmpty { stop(then: .measurement, at: now, &actions) }
-        case .command(let command): actions.append(.event(command.refusal))  // A HS4 has no users.
+        case .command(let command, _): actions.append(.event(command.refusal))  // A HS4 has no users.
+        case .withdraw, .heights: break  // Commands are done at once, and it asks for no height.
         }
         return actions
     }

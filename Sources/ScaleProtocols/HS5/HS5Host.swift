@@ -73,7 +73,9 @@ public struct HS5Host: ScaleDialogue {
                 actions.append(.close)
             }
         case .linkClosed: closeLink(at: now, &actions)
-        case .command(let command): ask(command, at: now, &actions)
+        case .command(let command, _): ask(command, at: now, &actions)
+        case .withdraw: withdraw(&actions)
+        case .heights: break  // The scale has those of its users.
         }
         return actions
     }

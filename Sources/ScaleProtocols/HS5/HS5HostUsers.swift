@@ -31,6 +31,13 @@ extension HS5Host {
         if phase == .idle || phase == .measuring && weighingBy == nil { beginRound(at: now, &actions) }
     }
 
+    /// Takes back a command that waits for its turn.
+    mutating func withdraw(_ actions: inout [ScaleAction]) {
+        guard let asked, phase != .changingUsers else { return }
+        self.asked = nil
+        actions.append(.event(asked.refusal))
+    }
+
     private mutating func change(_ command: ScaleCommand, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         func position(of serial: UInt32) -> HS5Position? {
             users.firstIndex { $0 == serial }.flatMap { HS5Position($0) }

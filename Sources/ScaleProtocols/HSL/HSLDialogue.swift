@@ -1,17 +1,15 @@
-/// HSL/1 with one scale behind the link, as a dialogue like those of the scales' own protocols.
+/// HSL/1 as a dialogue like those of the scales' own protocols, with all scales of a model behind the link, or with one.
 ///
-/// Without a number the scale is the first of its model that shows itself; it stays that one. Others behind the link are left alone: a
-/// bridge keeps what is not acknowledged.
+/// With a number only that scale is served. Others behind the link are left alone: a bridge keeps what is not acknowledged.
 public struct HSLDialogue: ScaleDialogue {
     /// Serves the link; ``HSLSession/settings`` may be changed at any time.
     public var session: HSLSession
-    /// The scale; nil before one has shown itself.
-    public var device: HSLDeviceID? { session.only }
+    /// The scale whose ``ScaleAction/of(_:)`` came last.
+    private var told: HSLDeviceID?
 
-    /// - Parameter deviceId: twelve hex digits; anything else, and nil, is any scale of the model.
+    /// - Parameter deviceId: twelve hex digits; anything else, and nil, is every scale of the model.
     public init(settings: HSLSession.Settings, deviceId: String? = nil, seed: [UInt8] = HSLSession.freshSeed()) {
         session = HSLSession(settings: settings, seed: seed)
-        session.isForOne = true
         session.only = deviceId.flatMap { HSLDeviceID(settings.model, $0) }
     }
 
@@ -24,11 +22,19 @@ public struct HSLDialogue: ScaleDialogue {
 
     public var deadline: Duration? { session.deadline }
 
-    public var deviceID: String? {
-        device.flatMap { session.scales[$0]?.isHere == true ? $0.deviceId : nil }
+    private var present: [HSLDeviceID] {
+        session.scales.values.filter(\.isHere).map(\.info.id).sorted { "\($0)" < "\($1)" }
     }
 
-    public var isMeasuring: Bool { device.map { session.isMeasuring($0) } ?? false }
+    public var deviceID: String? { present.first?.deviceId }
+
+    public var isMeasuring: Bool { !present.isEmpty && present.allSatisfy { session.isMeasuring($0) } }
+
+    /// The scale that is meant; nil without a name if there are several.
+    private func scale(_ id: String?) -> HSLDeviceID? {
+        if let id { return HSLDeviceID(session.settings.model, id) }
+        return session.only ?? (present.count == 1 ? present[0] : nil)
+    }
 
     public mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction] {
         let forwarded: HSLSession.Input
@@ -43,17 +49,35 @@ public struct HSLDialogue: ScaleDialogue {
         case .tick: forwarded = .tick
         case .stop: forwarded = .stop
         case .linkClosed: forwarded = .linkClosed
-        case .command(let command):
-            guard let device else { return [.event(command.refusal)] }
+        case .command(.display(let unit), nil): forwarded = .display(unit)
+        case .command(.measure(let serial), let id) where scale(id) == nil:
+            session.settings.measures = serial
+            return []
+        case .command(let command, let id):
+            guard let device = scale(id) else { return [.event(command.refusal)] }
             forwarded = .command(command, device)
+        case .withdraw(let id):
+            guard let device = scale(id) else { return [] }
+            forwarded = .withdraw(device)
+        case .heights(let anyone, let bySerial, let id):
+            session.settings.user.height = anyone
+            if let device = scale(id) { session.scales[device]?.heights = bySerial }
+            return []
         }
-        return session.handle(forwarded, at: now).map { action in
+        let done = session.handle(forwarded, at: now)
+        return done.flatMap { action -> [ScaleAction] in
             switch action {
-            case .send(let bytes): .send(bytes)
-            case .deliver(let delivery, _): .deliver(delivery)
-            case .event(let event, _): .event(event)
-            case .close: .close
+            case .send(let bytes): [.send(bytes)]
+            case .deliver(let delivery, let device): turn(to: device) + [.deliver(delivery)]
+            case .event(let event, let device): turn(to: device) + [.event(event)]
+            case .close: [.close]
             }
         }
+    }
+
+    private mutating func turn(to device: HSLDeviceID?) -> [ScaleAction] {
+        guard let device, device != told else { return [] }
+        told = device
+        return [.of(device.deviceId)]
     }
 }

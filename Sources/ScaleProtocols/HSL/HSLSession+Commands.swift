@@ -6,7 +6,8 @@ extension HSLSession {
         _ command: ScaleCommand, of device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
     ) {
         if case .measure(let serial) = command, device.model == .hs5 {
-            settings.measures = serial
+            // Also of a scale that has not shown itself yet.
+            scales[device, default: Scale(info: HSLDeviceInfo(device))].measures = serial
             scales[device]?.memoryAt = now.uptime
             return timePasses(device, at: now, &actions)
         }
@@ -15,15 +16,31 @@ extension HSLSession {
         else { return actions.append(.event(command.refusal, of: device)) }
         scales[device]?.asked = command
         scales[device]?.hasFreshList = false
-        if scale.request?.isWaiting == true { cancel(device, at: now, &actions) }
         advance(device, at: now, &actions)
+    }
+
+    /// Takes back a command that waits for its turn.
+    mutating func withdraw(_ device: HSLDeviceID, _ actions: inout [Action]) {
+        guard let scale = scales[device], let asked = scale.asked, scale.request?.isOfCommand != true else { return }
+        scales[device]?.asked = nil
+        actions.append(.event(asked.refusal, of: device))
+    }
+
+    /// The next measurement has the unit; an open one is opened again, unless a person is on the scale.
+    mutating func display(_ unit: ScaleDisplayUnit, at now: ScaleMoment, _ actions: inout [Action]) {
+        settings.unit = unit
+        guard settings.model == .hs4 else { return actions.append(.event(.commandResult(false), of: nil)) }
+        actions.append(.event(.commandResult(true), of: nil))
+        for (device, scale) in scales.sorted(by: { "\($0.key)" < "\($1.key)" })
+        where scale.isHere && scale.request?.operation == .hs4Measure && scale.request?.isWaiting == true {
+            cancel(device, at: now, &actions)
+        }
     }
 
     private func isPossible(_ command: ScaleCommand, _ scale: Scale, _ actions: inout [Action]) -> Bool {
         switch command {
         case .listUsers, .createUser, .modifyUser, .deleteUser, .cloud: return scale.info.id.model == .hs5
-        case .measure: return false
-        case .display: return scale.info.id.model == .hs4
+        case .measure, .display: return false  // Neither is asked of a scale.
         case .autoConnect:
             guard scale.info.id.model == .hs3 else { return false }
             guard let firmware = scale.info.firmware, Self.version(firmware, isAtLeast: [1, 0, 2]) else {
@@ -53,13 +70,7 @@ extension HSLSession {
         case .autoConnect(let on):
             start(on ? .hs3AutoConnectOn : .hs3AutoConnectOff, [:], device, at: now, &actions)
         case .cloud: start(.hs5Cloud, [:], device, at: now, &actions)
-        case .display(let unit):
-            // It is told with the next measurement.
-            settings.unit = unit
-            scales[device]?.asked = nil
-            actions.append(.event(.commandResult(true), of: device))
-            advance(device, at: now, &actions)
-        case .listUsers, .createUser, .modifyUser, .deleteUser, .measure:
+        case .listUsers, .createUser, .modifyUser, .deleteUser, .measure, .display:
             // A person may have been created at the scale a moment ago.
             guard scales[device]?.hasFreshList == true else {
                 return start(.hs5OpenUsers, ["user": settings.user.json], device, at: now, &actions)

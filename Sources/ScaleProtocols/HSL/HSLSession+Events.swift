@@ -209,6 +209,8 @@ extension HSLSession {
         default: break
         }
         scales[device]?.request?.transfer = transfer
+        // A command may have waited for the end of the memory.
+        if name == .memoryFinish { advance(device, at: now, &actions) }
     }
 
     /// Told only when the records before it are kept.

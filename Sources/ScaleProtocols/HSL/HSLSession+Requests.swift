@@ -6,17 +6,16 @@ extension HSLSession {
     mutating func attach(_ info: HSLDeviceInfo, at now: ScaleMoment, _ actions: inout [Action]) {
         let device = info.id
         guard device.model == settings.model else { return }
-        if isForOne {
-            only = only ?? device
-            guard only == device else {
-                guard others.count < Self.scaleLimit, others.insert(device).inserted else { return }
-                return warn(nil, "another scale, \(device), is behind this link; it is left alone", &actions)
-            }
+        guard only == nil || only == device else {
+            guard others.count < Self.scaleLimit, others.insert(device).inserted else { return }
+            return warn(
+                nil, "another scale, \(device), is behind this link; it is left alone, for device_id names one",
+                &actions)
         }
         guard scales[device] != nil || scales.count < Self.scaleLimit else {
             return warn(device, "more than \(Self.scaleLimit) scales behind one link; this one is not served", &actions)
         }
-        var scale = scales[device] ?? Scale(info: info)
+        var scale = scales[device] ?? Scale(info: info, measures: settings.measures)
         scale.info = HSLDeviceInfo(
             device, name: info.name ?? scale.info.name, firmware: info.firmware ?? scale.info.firmware,
             hardware: info.hardware ?? scale.info.hardware, transport: info.transport ?? scale.info.transport)
@@ -67,7 +66,12 @@ extension HSLSession {
 
     /// Opens the next request of a scale that has none.
     mutating func advance(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
-        guard phase == .open, let scale = scales[device], scale.isHere, scale.request == nil else { return }
+        guard phase == .open, let scale = scales[device], scale.isHere else { return }
+        if let request = scale.request {
+            // A request that would go on until a person comes makes room for a command.
+            if scale.asked != nil, request.isWaiting { cancel(device, at: now, &actions) }
+            return
+        }
         if let asked = scale.asked { return begin(asked, device, at: now, &actions) }
         if let pause = scale.pauseUntil {
             guard now.uptime >= pause else { return }
@@ -89,9 +93,10 @@ extension HSLSession {
             if let serial = scale.round.first {
                 start(
                     .hs5Memory, ["user": ["serialNub": JSONTree(Int(serial))]], device, for: serial, at: now, &actions)
-            } else if let serial = settings.measures, scale.users.contains(serial) {
+            } else if let serial = scale.measures, scale.users.contains(serial) {
+                let height = scale.heights[serial] ?? settings.user.height
                 let person = JSONTree.members([
-                    "serialNub": JSONTree(Int(serial)), "height": settings.user.height.map { JSONTree($0) },
+                    "serialNub": JSONTree(Int(serial)), "height": height.map { JSONTree($0) },
                 ])
                 start(.hs5Measure, ["user": person], device, for: serial, at: now, &actions)
                 scales[device]?.request?.isWaiting = true

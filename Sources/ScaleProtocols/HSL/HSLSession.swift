@@ -4,7 +4,7 @@ import JSON
 /// The connector's side of HSL/1 with everything behind one link, as a value: inputs go in, actions come out.
 ///
 /// No sockets, no clock and no randomness of its own. Keep it across connections: it remembers what it was told is kept. A durable event
-/// is acknowledged only after ``Input/kept(_:)``. ``HSLDialogue`` is the same for one scale, as the scales' own protocols are.
+/// is acknowledged only after ``Input/kept(_:)``. ``HSLDialogue`` is the same in the form of the scales' own protocols.
 public struct HSLSession: Sendable {
     public var settings: Settings
 
@@ -29,8 +29,9 @@ public struct HSLSession: Sendable {
     var isGuest = false
     var isProven = false
 
-    /// Whether one scale is served, and which; the others behind the link are named once.
-    var isForOne = false
+    /// The only scale that is served; nil: all of the model.
+    ///
+    /// Others behind the link are named once.
     var only: HSLDeviceID?
     var others: Set<HSLDeviceID> = []
 
@@ -69,6 +70,10 @@ public struct HSLSession: Sendable {
         case stop
         case linkClosed
         case command(ScaleCommand, HSLDeviceID)
+        /// The command that was asked last of this scale is not wanted any more.
+        case withdraw(HSLDeviceID)
+        /// HS4: what all scales behind the link display.
+        case display(ScaleDisplayUnit)
     }
 
     /// What its driver has to do, in order.
@@ -139,6 +144,8 @@ public struct HSLSession: Sendable {
         case .stop: stop(&actions)
         case .linkClosed: closeLink(&actions)
         case .command(let command, let device): ask(command, of: device, at: now, &actions)
+        case .withdraw(let device): withdraw(device, &actions)
+        case .display(let unit): display(unit, at: now, &actions)
         }
         return actions
     }

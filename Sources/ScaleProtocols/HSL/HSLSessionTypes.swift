@@ -19,6 +19,10 @@ extension HSLSession {
         /// A person was admitted in this session.
         var wasVerified = false
         var users: [UInt32?] = []
+        /// HS5: the user whose measurement is held open; nil: none, and weighings come from the memory.
+        var measures: UInt32?
+        /// HS5: how tall users are, in centimetres.
+        var heights: [UInt32: Int] = [:]
         /// Users whose memory is still to be read in this round.
         var round: [UInt32] = []
         /// A change to the users follows the list that was asked for first.
@@ -84,6 +88,14 @@ extension HSLSession {
         /// A weight came of it.
         var hasWeighed = false
         var result: Bool?
+        /// A command waits for the end of this request, which is its own, and does so in vain if it is withdrawn.
+        var isOfCommand: Bool {
+            switch operation {
+            case .hs3AutoConnectOn, .hs3AutoConnectOff, .hs5CreateUser, .hs5ModifyUser, .hs5DeleteUser, .hs5Cloud: true
+            case .hs3Init, .hs4Measure, .hs4Memory, .hs5OpenUsers, .hs5Measure, .hs5Memory, .listDevices, .stopSession:
+                false
+            }
+        }
         var transfer: Transfer?
         /// The vendor's numbers of errors that were told.
         var told: Set<Int> = []

@@ -77,7 +77,7 @@ public struct HSLUser: Sendable, Hashable, CustomStringConvertible {
 extension HSLSession {
     /// What a connector wants, and how long it waits.
     public struct Settings: Sendable, Hashable {
-        /// The scales it serves; others behind the same link are left to others.
+        /// The scales it serves; those of other models behind the same link are left to others.
         public var model: ScaleModel
         /// The connector's name and version, as the other side is told.
         public var implementation = "health-hub"
@@ -87,7 +87,7 @@ extension HSLSession {
         public var user = HSLUser(userID: "hub@localhost")
         /// What a HS4 displays.
         public var unit = ScaleDisplayUnit.kilograms
-        /// HS5: the user whose measurement is held open; nil: none, and weighings come from the memory.
+        /// HS5: the user whose measurement is held open until a command names another; nil: none, and weighings come from the memory.
         public var measures: UInt32?
         /// From the connection to the other side's first line and its proof.
         public var helloTimeout = Duration.seconds(10)

@@ -53,10 +53,17 @@ public enum ScaleInput: Sendable, Hashable {
     case stop
     /// The link is gone.
     case linkClosed
-    /// A command asks the scale for something beside weighings; ``ScaleEvent/userList(_:)`` or ``ScaleEvent/userResult(_:)`` follows.
+    /// A command asks a scale for something beside weighings; ``ScaleEvent/userList(_:)`` or ``ScaleEvent/userResult(_:)`` follows.
     ///
-    /// One that comes while another is not done is refused with `userResult(false)`.
-    case command(ScaleCommand)
+    /// One that comes while another is not done is refused with `userResult(false)`. `of` is the scale's id; nil: the only one.
+    case command(ScaleCommand, of: String? = nil)
+    /// The command that was asked last is not wanted any more.
+    ///
+    /// It is refused if the scale does not have it yet; otherwise its answer comes.
+    case withdraw(of: String? = nil)
+    /// How tall people are, in centimetres, for a program that hands it to the vendor's software: `anyone` who measures on a scale without
+    /// users, and each user of the scale with this id by serial number.
+    case heights(anyone: Int?, bySerial: [UInt32: Int], of: String? = nil)
 }
 
 /// What a scale can be asked for beside weighings; what its model does not know is refused.
@@ -105,6 +112,8 @@ public enum ScaleAction: Sendable, Hashable {
     case settle
     /// Make these readings durable, then say so.
     case deliver(ScaleDelivery)
+    /// What follows is of the scale with this id, until the next such action; on a link with several scales behind it.
+    case of(String)
     /// Report this.
     case event(ScaleEvent)
     /// Close the link, then say ``ScaleInput/linkClosed``.

@@ -77,6 +77,7 @@ extension HSLDevice {
         _ actions: inout [StandInAction]
     ) {
         let user = arguments["user"] ?? [:]
+        if [.hs3Init, .hs4Measure, .hs5Measure].contains(operation) { scales[place].height = user["height"]?.whole }
         switch operation {
         case .listDevices, .stopSession: break
         case .hs3Init:
@@ -95,6 +96,9 @@ extension HSLDevice {
         case .hs4Measure:
             guard admits(user, place, at: now, &actions) else { return }
             scales[place].isVerified = true
+            scales[place].unit = arguments["unit"]?.whole.flatMap { UInt8(exactly: $0) }.flatMap {
+                ScaleDisplayUnit(rawValue: $0)
+            }
             scales[place].request?.isMeasuring = true
         case .hs4Memory:
             guard scales[place].isVerified else {

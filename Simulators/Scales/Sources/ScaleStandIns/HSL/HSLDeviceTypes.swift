@@ -14,6 +14,10 @@ extension HSLDevice {
         public internal(set) var memory: [Weighing] = []
         /// HS5: what it has put into the vendor's cloud.
         public var cloud: [Weighing] = []
+        /// HS4: the unit of the last measurement that a host asked for.
+        public internal(set) var unit: ScaleDisplayUnit?
+        /// The height of the person of the last measurement, in centimetres, as the host says.
+        public internal(set) var height: Int?
         /// HS3: whether it calls its host by itself.
         public internal(set) var callsByItself = true
 
@@ -55,6 +59,11 @@ extension HSLDevice {
                 return isTrial && model != .hs5 ? .trial : .networkFailed
             }
         }
+    }
+
+    /// Forgets what hosts have asked for so far.
+    public mutating func forgetRequests() {
+        for place in scales.indices { (scales[place].unit, scales[place].height) = (nil, nil) }
     }
 
     /// What the whole device is like.

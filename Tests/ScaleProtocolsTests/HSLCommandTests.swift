@@ -1,0 +1,151 @@
+import JSON
+import Testing
+
+@testable import ScaleProtocols
+
+/// Commands over HSL/1, and several scales behind one link, line by line.
+struct HSLCommandTests {
+    typealias Rig = HSLConnectorTests.Rig
+
+    private static let hs3 = "HS3:020000003001"
+    private static let first = "HS4:020000004001"
+    private static let second = "HS4:020000004002"
+
+    private func event(_ device: String, _ name: String, _ ref: Int, _ data: String, n: Int = 1) -> String {
+        #"{"t":"evt","n":\#(n),"ref":\#(ref),"dev":"\#(device)","ev":"\#(name)","data":\#(data)}"#
+    }
+
+    /// A HS3 in the middle of its memory; the number of its request.
+    private func transferring() throws -> (Rig, Int) {
+        var rig = Rig(.hs3)
+        rig.meet(Self.hs3)
+        let ref = try #require(rig.requests.last?.id)
+        rig.say(event(Self.hs3, "authentication", ref, #"{"code":2}"#))
+        rig.say(event(Self.hs3, "memoryStart", ref, #"{"ok":true}"#))
+        rig.say(event(Self.hs3, "memoryCount", ref, #"{"count":1}"#))
+        return (rig, ref)
+    }
+
+    private func results(_ rig: Rig) -> [Bool] {
+        rig.events.compactMap { if case .commandResult(let isDone) = $0 { isDone } else { nil } }
+    }
+
+    private var cancels: (Rig) -> [Int] {
+        { rig in rig.sent.compactMap { if case .cancel(let ref) = $0 { ref } else { nil } } }
+    }
+
+    /// Plays the rest of a transfer, and what a bridge answers to the command that waited for it.
+    private func finish(_ rig: inout Rig, _ ref: Int, _ operation: HSLOperation) throws {
+        rig.say(event(Self.hs3, "memoryFinish", ref, #"{"records":0}"#))
+        #expect(cancels(rig).last == ref, "the open request makes room")
+        rig.say(#"{"t":"res","ref":\#(ref),"status":"cancelled"}"#)
+        let command = try #require(rig.requests.last)
+        #expect(command.operation == operation)
+        rig.say(event(Self.hs3, "result", command.id, #"{"ok":true}"#))
+        rig.say(#"{"t":"res","ref":\#(command.id),"status":"done"}"#)
+    }
+
+    @Test func `a command during the transfer of a memory is carried out after it, and so is the next one`() throws {
+        var (rig, ref) = try transferring()
+        rig.give(.command(.autoConnect(false)))
+        #expect(cancels(rig).isEmpty, "a transfer is not broken off")
+        try finish(&rig, ref, .hs3AutoConnectOff)
+        #expect(results(rig) == [true])
+        // At once: the memory is being asked for again.
+        let again = try #require(rig.requests.last)
+        #expect(again.operation == .hs3Init)
+        rig.give(.command(.autoConnect(true)))
+        rig.say(event(Self.hs3, "authentication", again.id, #"{"code":2}"#))
+        rig.say(event(Self.hs3, "memoryStart", again.id, #"{"ok":true}"#))
+        rig.say(event(Self.hs3, "memoryCount", again.id, #"{"count":0}"#))
+        try finish(&rig, again.id, .hs3AutoConnectOn)
+        #expect(results(rig) == [true, true])
+        #expect(rig.requests.last?.operation == .hs3Init, "weighings are awaited again")
+    }
+
+    @Test func `a command that waits is taken back, and one that the bridge has is not`() throws {
+        var (rig, ref) = try transferring()
+        rig.give(.command(.autoConnect(false)))
+        rig.give(.withdraw())
+        #expect(results(rig) == [false])
+        rig.say(event(Self.hs3, "memoryFinish", ref, #"{"records":0}"#))
+        #expect(cancels(rig).isEmpty && rig.requests.last?.id == ref, "it is not carried out later")
+        rig.give(.withdraw())
+        #expect(results(rig) == [false], "there is nothing to take back")
+        rig.give(.command(.autoConnect(false)))
+        rig.say(#"{"t":"res","ref":\#(ref),"status":"cancelled"}"#)
+        let command = try #require(rig.requests.last)
+        rig.give(.withdraw())
+        rig.say(event(Self.hs3, "result", command.id, #"{"ok":true}"#))
+        rig.say(#"{"t":"res","ref":\#(command.id),"status":"done"}"#)
+        #expect(results(rig) == [false, true])
+    }
+
+    @Test func `what is displayed is known before a scale is heard, and told with each measurement`() throws {
+        var rig = Rig(.hs4)
+        rig.give(.command(.display(.pounds)))
+        rig.meet(Self.first)
+        func units(_ rig: Rig) -> [Int?] {
+            rig.requests.filter { $0.operation == .hs4Measure }.map { $0.arguments["unit"]?.whole }
+        }
+        // The memory is asked for first, and refused before a person was admitted.
+        let memory = try #require(rig.requests.last)
+        rig.say(#"{"t":"res","ref":\#(memory.id),"status":"failed","error":{"code":111}}"#)
+        #expect(units(rig) == [2])
+    }
+
+    @Test func `all scales behind a link are served, and a command names the one it is for`() throws {
+        var rig = Rig(.hs3)
+        rig.meet(Self.hs3)
+        rig.say(
+            #"{"t":"evt","n":1,"dev":"HS3:020000003002","ev":"deviceConnected","data":{"model":"HS3","firmware":"1.0.2"}}"#
+        )
+        let asked = rig.requests.filter { $0.operation == .hs3Init }
+        #expect(asked.map { $0.device?.deviceId } == ["020000003001", "020000003002"])
+        #expect(rig.scales == ["020000003001", "020000003002"] && rig.warnings.isEmpty, "\(rig.warnings)")
+        for request in asked {
+            let device = try #require(request.device)
+            rig.say(event("\(device)", "authentication", request.id, #"{"code":2}"#, n: 2))
+            rig.say(event("\(device)", "memoryFinish", request.id, #"{"records":0}"#, n: 3))
+        }
+        #expect(rig.dialogue.isMeasuring)
+        rig.give(.command(.autoConnect(false)))
+        #expect(results(rig) == [false], "it is not said which")
+        rig.give(.command(.autoConnect(false), of: "020000003002"))
+        #expect(cancels(rig) == [asked[1].id])
+    }
+
+    @Test func `with the id of one scale another behind the link is left alone`() throws {
+        var rig = Rig(.hs3, deviceId: "020000003002")
+        rig.meet(Self.hs3)
+        #expect(!rig.requests.contains { $0.operation == .hs3Init })
+        #expect(rig.warnings.contains { $0.contains("HS3:020000003001") && $0.contains("device_id") })
+    }
+
+    @Test func `heights come with the requests that ask for a person, of a HS5 that of the user`() throws {
+        var rig = Rig(.hs5) { $0.measures = 22 }
+        rig.give(.heights(anyone: nil, bySerial: [:]))
+        rig.meet("HS5:020000005001")
+        let open = try #require(rig.requests.last)
+        #expect(open.operation == .hs5OpenUsers && open.arguments["user"]?["height"] == nil)
+        rig.say(
+            event(
+                "HS5:020000005001", "userList", open.id,
+                #"{"users":[{"serialNumber":11,"position":0},{"serialNumber":22,"position":3}]}"#))
+        rig.give(.heights(anyone: nil, bySerial: [11: 168, 22: 183], of: "020000005001"))
+        rig.say(#"{"t":"res","ref":\#(open.id),"status":"done"}"#)
+        for _ in 0..<2 {
+            let memory = try #require(rig.requests.last)
+            #expect(memory.operation == .hs5Memory)
+            rig.say(#"{"t":"res","ref":\#(memory.id),"status":"done"}"#)
+        }
+        let measure = try #require(rig.requests.last)
+        #expect(measure.operation == .hs5Measure && measure.arguments["user"]?["height"]?.whole == 183)
+        var plain = Rig(.hs4)
+        plain.give(.heights(anyone: 172, bySerial: [:]))
+        plain.meet(Self.first)
+        plain.say(#"{"t":"res","ref":\#(try #require(plain.requests.last).id),"status":"failed","error":{"code":111}}"#)
+        #expect(plain.requests.last?.operation == .hs4Measure)
+        #expect(plain.requests.last?.arguments["user"]?["height"]?.whole == 172)
+    }
+}
