@@ -21,6 +21,16 @@ struct ScaleReports {
     /// The same of a battery that is low; only a weighing takes that back.
     private var mayShowLowBattery = true
     private var progress = 0.0
+    /// Looks at the users, and with them at the memories, since the scale connected.
+    private var looks = 0
+    /// The number of records that the memory announced, until the event is sent.
+    private var announced: Int?
+    private var isMemoryTold = false
+    /// Whether this connection has sent the event of an empty memory.
+    private var isEmptyTold = false
+    private var authentication: UserAuthentication?
+    /// Whether the person was refused, and no session has gone well since.
+    private var isRefused = false
     /// Kinds of damage told on this connection: a noisy line would fill the log.
     private var told: Set<String> = []
     private var users: [UInt32?]?
@@ -36,6 +46,8 @@ struct ScaleReports {
         case .disconnected:
             hub.logger.info("the scale has disconnected")
             (told, progress, isClockSet, users) = ([], 0, false, nil)
+            (looks, announced, isMemoryTold, isEmptyTold) = (0, nil, false, false)
+            (authentication, isRefused) = (nil, false)
             await send("disconnected")
         case .clock(let time, let skew):
             let isWrong = abs(skew) > WeighingMapping.tolerance
@@ -44,24 +56,41 @@ struct ScaleReports {
                 text: isWrong
                     ? "the scale's clock was wrong by \(skew) s; weighings of its memory are marked clockSuspect" : nil,
                 data: "{\"local\":\"\(time)\",\"skewSeconds\":\(skew)}")
-        case .memoryStart(true): progress = 0
+        case .memoryStart(true): (progress, announced, isMemoryTold) = (0, nil, false)
         case .memoryStart(false): break  // An error follows.
-        case .memoryCount(let count): await send("memory", data: "{\"count\":\(count)}")
-        case .memoryProgress(let done): await pass(done)
-        case .memoryFinish(let records): await send("memory-end", data: "{\"readable\":\(records)}")
-        case .memoryRecord: break
+        case .memoryCount(let count):
+            announced = count
+            // Afterwards the memories are looked at again and again, mostly to find nothing new.
+            if looks <= 1 { await tellMemory() }
+        case .memoryProgress(let done): if isMemoryTold { await pass(done) }
+        case .memoryFinish(let records):
+            if isMemoryTold { await send("memory-end", data: "{\"readable\":\(records)}") }
+            (announced, isMemoryTold) = (nil, false)
+        case .memoryRecord(_, isRepeat: false): await tellMemory()
+        case .memoryRecord(_, isRepeat: true): break
         case .unstableWeight(let tenths), .impedanceWeight(let tenths): await pass(weight: tenths)
         case .stableWeight(let reading, _), .bodyComposition(let reading, _):
             await pass(weight: reading.tenthsOfKilogram)
             await resolve()
             await resolveBattery()
         case .battery(let percent): await send("battery", data: "{\"percent\":\(percent)}")
-        case .authentication(let result): await report(result, text: nil)
-        case .userList(let list): await report(users: list)
+        case .authentication(let result):
+            guard result != authentication else { break }
+            authentication = result
+            await report(result, text: nil)
+        case .userList(let list):
+            looks += 1
+            await report(users: list)
         case .userResult, .commandResult, .commandRefused, .userSerial, .cloudRecord: break  // Its caller is told.
         case .deviceError(let error): await report(error)
         case .protocolWarning(let warning): await report(warning)
         }
+    }
+
+    private mutating func tellMemory() async {
+        guard let count = announced else { return }
+        (announced, isMemoryTold) = (nil, true)
+        await send("memory", data: "{\"count\":\(count)}")
     }
 
     private mutating func connected(_ identity: ScaleIdentity?) async {
@@ -110,6 +139,15 @@ struct ScaleReports {
     }
 
     mutating func report(_ error: ScaleError, text: String? = nil) async {
+        // Neither changes by being found again.
+        if error == .noMemory(model) {
+            guard !isEmptyTold else { return }
+            isEmptyTold = true
+        }
+        if error.code == 111, text == nil {
+            guard !isRefused else { return }
+            isRefused = true
+        }
         let severity: DeviceEvent.Severity =
             switch error.errorClass {
             case .information: .info
@@ -151,6 +189,7 @@ struct ScaleReports {
     }
 
     mutating func resolve() async {
+        isRefused = false
         guard mayShowError else { return }
         mayShowError = false
         await send("error", isResolved: true)

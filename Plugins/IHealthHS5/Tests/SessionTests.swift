@@ -62,6 +62,30 @@ struct SessionTests {
         await scale.stop()
     }
 
+    @Test func `an idle scale with five users sends events for new records only`()
+        async throws
+    {
+        let bench = try await ScaleBench()
+        let scale = try Scale(users: [0: 1, 1: 2, 2: 3, 3: 4, 4: 5])
+        // Each list of the users is followed by a look at all memories.
+        let run = await bench.run(HS5Bench.plugin(memoryEvery: .seconds(600)), try HS5Bench.settings(scale.link))
+        _ = await bench.events("memory-end", 5)
+        for _ in 0..<8 { _ = await bench.hub.command("users-list") }
+        let time = try #require(WallTime("2026-11-19 07:30:05"))
+        scale.submit(.store(StandInWeighing(tenthsOfKilogram: 700, composition: Scale.body, user: 3), at: time))
+        while scale.device.memory[3]?.isEmpty != false { await Task.yield() }
+        _ = await bench.hub.command("users-list")
+        await bench.hub.records(7)
+        let counts = await bench.events("memory", 6).map { $0.data?.text ?? "" }
+        #expect(counts == Array(repeating: #"{"count":0}"#, count: 5) + [#"{"count":1}"#])
+        _ = await bench.events("memory-end", 6)
+        #expect(await bench.end(run) == .done)
+        let events = await bench.hub.events
+        #expect(events.count { $0.event == "memory-end" } == 6 && events.count { $0.event == "users" } == 1)
+        #expect(events.count { $0.event == "error" && $0.code == 14 } == 1, "\(events.map(\.event))")
+        await scale.stop()
+    }
+
     @Test func `memories of all users and weighings arrive once, each with its slot`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(
