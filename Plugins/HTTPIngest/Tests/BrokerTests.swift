@@ -118,12 +118,12 @@ struct BrokerTests {
         }
         try await broker.publish("phones/anna", try Scene.fixture("hae-raw.json"))
         await scene.hub.change { $0.answers = false }
-        // Half of the limit goes by in waiting for a hub that does not answer.
-        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil, stopLimit: .seconds(1))
-        await scene.hub.wait { $0.batches > 1 }
-        // Stopped before the hub has said a word.
-        run.stop()
-        _ = await run.end()
+        let before = await scene.hub.batches
+        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
+        await scene.hub.batches(before + 1)
+        // Ended before the hub has said a word, in order: cut off, its client would go on in this process and take the session of the next.
+        run.loseHub()
+        #expect(await run.end() == .done)
         #expect(await scene.hub.held.count == 3)
         await scene.hub.change { $0.answers = true }
         try await scene.run { () async throws in

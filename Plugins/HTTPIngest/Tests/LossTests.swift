@@ -50,12 +50,12 @@ import Testing
         async throws
     {
         let scene = try await Scene { $0.answers = false }
-        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil, stopLimit: .seconds(2))
+        let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
         await scene.hub.events(1)
         async let answer = scene.send(
             "POST", "/ingest/ble-scale-sync", Scene.fixture("ble-scale-sync-webhook.json"), within: 5)
         await scene.hub.batches(1)
-        run.stop()
+        run.loseHub()
         let said = try? await answer
         #expect(await run.end() == .done)
         // Where the answer came through, it says so.
