@@ -14,8 +14,12 @@ struct Walkthrough: Sendable {
         let user = try await catalog.user()
         let devices = try await catalog.devices(of: user.id)
         var lines = [
-            "I am \(user.fullName ?? user.id) (\(user.id))\(user.createdOn.map { ", since \($0.localDate.text)" } ?? "")."
+            "I am \(user.fullName ?? user.id) (\(user.id))."
         ]
+        // The account as the service describes it; an app of SAMI shows the same after its log-in.
+        if let email = user.email { lines.append("  e-mail        \(email)") }
+        if let created = user.createdOn { lines.append("  created       \(created.text)") }
+        if let modified = user.modifiedOn { lines.append("  last changed  \(modified.text)") }
         lines.append(
             devices.isEmpty
                 ? "I own no devices."

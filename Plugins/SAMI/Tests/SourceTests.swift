@@ -9,6 +9,23 @@ import WebFaults
 @testable import SAMI
 
 @Suite(.timeLimit(.minutes(1)), .serialized) struct SourceTests {
+    @Test func `look shows the account with its e-mail, its creation and its last change`() async throws {
+        let scene = try await Scene()
+        let run = scene.run()
+        guard case .done(let shown?) = await scene.hub.command("look") else {
+            Issue.record("nothing was shown")
+            return
+        }
+        let lines = JSONTree(shown.bytes)?["lines"]?.list?.compactMap(\.text) ?? []
+        let account = try #require(ServiceUser(try scene.get("/users/self")["data"]))
+        #expect(lines.contains("I am Ada Example (\(Fixtures.user))."), "\(lines)")
+        #expect(lines.contains("  e-mail        ada@example.org"), "\(lines)")
+        let (created, modified) = (try #require(account.createdOn), try #require(account.modifiedOn))
+        #expect(lines.contains("  created       \(created.text)"), "\(lines)")
+        #expect(lines.contains("  last changed  \(modified.text)"), "\(lines)")
+        await scene.end(run)
+    }
+
     @Test func `Messages of all pages arrive once, those of the past and those that come while it runs`() async throws {
         let scene = try await Scene { ($0.hasRateLimits, $0.dialect) = (false, .artik) }
         try scene.exchange.invent(250)
