@@ -191,6 +191,7 @@ let package = Package(
             "AppleExportTests", ["AppleExport", "HubProcess", "HubWire", "JSON", "Samples", "Seeds"],
             resources: [.copy("Exports")]),
         module("HealthText", ["Samples"]),
+        tests("HealthTextTests", ["HealthText", "Samples"], resources: [.copy("formatter-vectors.csv")]),
         module("HandEntries", ["HealthText", "HubSettings", "HubWire", "Samples"]),
         tests("HandEntriesTests", ["HandEntries", "HubSettings", "Samples"]),
         module("HTMLText"),

@@ -9,6 +9,8 @@ public struct Reader: Hashable, Sendable {
     public var units: [TypeID: String]
     /// For all masses of the body that ``units`` does not name: `kg`, `lb` or `st`.
     public var weightUnit: String?
+    /// How units are written: `70 in`, or `70 inches`.
+    public var unitWidth = TextWidth.medium
 
     public init(locale: Locale? = nil, units: [TypeID: String] = [:], weightUnit: String? = nil) {
         (self.locale, self.units, self.weightUnit) = (locale, units, weightUnit)
@@ -66,7 +68,7 @@ public struct Reader: Hashable, Sendable {
 
     /// Values of a type that come in `unit`, as the person reads them.
     public func format(_ unit: String, of type: TypeID?) -> ValueFormat {
-        ValueFormat(unit, of: type.flatMap(TypeRegistry.standard.type), for: self)
+        ValueFormat(unit, of: type.flatMap(TypeRegistry.standard.type), for: self, unitWidth)
     }
 
     /// A day: with its month in words, or `yyyy-MM-dd` where no locale is known.

@@ -15,8 +15,10 @@ package struct RecordText: Sendable {
     /// The hub's number.
     package let number: String
 
-    /// - Parameter readers: how each person reads values and dates; their choice and the rounding are for this text alone.
-    package init(_ stored: StoredRecord, _ readers: (String?) -> Reader) {
+    /// - Parameters:
+    ///   - workout: the figures of a workout, which stand behind its activity.
+    ///   - readers: how each person reads values and dates; their choice and the rounding are for this text alone.
+    package init(_ stored: StoredRecord, workout: WorkoutFigures? = nil, _ readers: (String?) -> Reader) {
         person = stored.assignment.person?.name ?? Topic.nobody
         type = stored.type.rawValue
         number = String(stored.number)
@@ -28,7 +30,7 @@ package struct RecordText: Sendable {
             time =
                 MomentText.interval(sample.start, sample.end, for: reader)
                 + (doubtful.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
-            value = ValueText.marked(stored, for: reader)
+            value = ValueText.marked(stored, for: reader) + (workout.map { " (\($0.words(reader)))" } ?? "")
         case .day(let day):
             let reader = readers(day.person)
             time = reader.date(day.date)

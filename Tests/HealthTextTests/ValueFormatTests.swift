@@ -66,6 +66,9 @@ import Testing
         let formatter = HealthFormatter(Locale(identifier: "en_US"), .long)
         #expect(formatter.label(10, .inch) == "inches" && formatter.label(10, .pound) == "pounds")
         #expect(formatter.label(1, .inch) == "inch" && formatter.label(1, .pound) == "pound")
+        var reader = Reader(units: units)
+        reader.unitWidth = .long
+        #expect(reader.format("m", of: .height).text(1.778) == "70 inches")
     }
 
     @Test func `seed 004: numbers have the decimals of their type, and 70.5 is not 70`() {

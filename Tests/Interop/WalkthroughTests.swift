@@ -36,6 +36,7 @@ import Testing
         )
         // Most recent height and weight, in inches and pounds; input that is not a number is a message.
         #expect(holds("height", "70 in", file: lines) && holds("weight", "177.0 lb", file: lines))
+        #expect(holds("height", "70 inches", file: lines) && holds("weight", "177.0 pounds", file: lines))
         #expect(holds(#""value":1.778,"unit":"m","original":{"value":70,"unit":"in"}"#, file: lines))
         #expect(holds(#""original":{"value":177,"unit":"lb"}"#, file: lines))
         #expect(holds("\"about 177\": expected a number", file: errors))

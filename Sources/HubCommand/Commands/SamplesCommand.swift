@@ -14,7 +14,8 @@ struct SamplesCommand: ParsableCommand {
             Types are named as in HealthKit, without its prefixes: weight (also bodyMass),
             bodyFatPercentage, heartRate, stepCount. Without a type, all are shown. Times
             are those of the place of measurement, values and dates as their person reads
-            them (units and locale in hub.conf); --json has every digit.
+            them (units and locale in hub.conf); --json has every digit. A workout stands
+            with the time without pauses, energy and distance.
 
             Examples:
               hub samples weight --last 10
@@ -90,6 +91,8 @@ struct SamplesCommand: ParsableCommand {
     var retracted = false
     @Flag(help: "All records of an event that came by several sources, not only the first.")
     var mirrors = false
+    @Flag(help: "Units in words, such as 70 inches and 176.4 pounds.")
+    var longUnits = false
     @Flag(help: "A JSON object per line, as on the feed, with the mirrors of each record.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -136,7 +139,9 @@ struct SamplesCommand: ParsableCommand {
         var query = try query(types, now: welcome.time.microseconds, zone: .current)
         let count = last ?? (isScreenful ? SamplesCommand.screenful : nil)
         if let count { (query.order, query.limit) = (.newestFirst, Int64(count) + (last == nil ? 1 : 0)) }
-        var listing = SampleListing(isJSON: json, showsMirrors: mirrors, options.readingUnits())
+        var units = options.readingUnits()
+        if longUnits { units.width = .long }
+        var listing = SampleListing(isJSON: json, showsMirrors: mirrors, units, door)
         if let since {
             query.since = Cursor(since) ?? Cursor(epoch: welcome.epoch, sequence: 0)
             try changes(query, door, &listing)
@@ -224,6 +229,7 @@ struct SamplesCommand: ParsableCommand {
 struct SampleListing: ~Copyable {
     private let isJSON, showsMirrors: Bool
     private let units: ReadingUnits
+    private let door: DoorClient
     private var output = Output()
     private var reader = RecordReader()
     private var table = RecordText.table()
@@ -234,8 +240,8 @@ struct SampleListing: ~Copyable {
     /// Where the next question goes on, for who follows what changes.
     var cursor: Cursor?
 
-    init(isJSON: Bool, showsMirrors: Bool = true, _ units: ReadingUnits) {
-        (self.isJSON, self.showsMirrors, self.units) = (isJSON, showsMirrors, units)
+    init(isJSON: Bool, showsMirrors: Bool = true, _ units: ReadingUnits, _ door: DoorClient) {
+        (self.isJSON, self.showsMirrors, self.units, self.door) = (isJSON, showsMirrors, units, door)
     }
 
     mutating func add(_ record: ArraySlice<UInt8>) throws {
@@ -250,7 +256,7 @@ struct SampleListing: ~Copyable {
         }
         if !stored.mirrors.isEmpty { shown.insert(stored.number) }
         count += 1
-        table.add(RecordText(stored, units).cells)
+        table.add(RecordText(stored, units, workout: try door.workoutFigures(of: stored)).cells)
     }
 
     /// Shows what came.

@@ -49,9 +49,10 @@ struct TraceCommand: ParsableCommand {
             if json {
                 try Output.json(answer.text)
             } else {
-                let text = try TraceText(answer, options.readingUnits(), isFirst: isFirst, showsRest: all) { stored in
-                    try TraceCommand.standing(of: stored, door)
-                }
+                let text = try TraceText(
+                    answer, options.readingUnits(), isFirst: isFirst, showsRest: all,
+                    standing: { try TraceCommand.standing(of: $0, door) },
+                    workout: { try door.workoutFigures(of: $0) })
                 for line in text.lines { try Output.print(line) }
             }
         } while all && next != nil

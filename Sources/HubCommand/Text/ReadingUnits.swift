@@ -11,6 +11,8 @@ struct ReadingUnits {
     /// Of what has no person: what all persons have in common.
     private let shared: Reader
     private let machine: Locale?
+    /// How units are written.
+    var width = TextWidth.medium
 
     init(_ persons: [PersonSection], machine: Locale? = nil) {
         self.machine = machine
@@ -28,7 +30,11 @@ struct ReadingUnits {
     }
 
     /// - Parameter person: a name; `nil` where there is none.
-    subscript(person: String?) -> Reader { person.map { readers[$0] ?? Reader(locale: machine) } ?? shared }
+    subscript(person: String?) -> Reader {
+        var reader = person.map { readers[$0] ?? Reader(locale: machine) } ?? shared
+        reader.unitWidth = width
+        return reader
+    }
 
     /// Values of a type that come in `unit`, as that person reads them.
     func format(_ unit: String, of type: TypeID?, for person: String?) -> ValueFormat {

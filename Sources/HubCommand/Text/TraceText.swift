@@ -14,9 +14,11 @@ struct TraceText {
     ///   - isFirst: whether it is the first page of the story, which says what the record is.
     ///   - showsRest: whether what this page has not is shown after it.
     ///   - standing: a line about what counts in sums; `nil` where there is none.
+    ///   - workout: duration, energy and distance of a workout.
     init(
         _ answer: RawJSON, _ units: ReadingUnits, isFirst: Bool = true, showsRest: Bool = false,
-        standing: (StoredRecord) throws -> String? = { _ in nil }
+        standing: (StoredRecord) throws -> String? = { _ in nil },
+        workout: (StoredRecord) throws -> WorkoutFigures? = { _ in nil }
     ) throws {
         let story: RecordStory
         do { story = try RecordStory(answer) } catch { throw Failure(.dialogue, "\(error.reason); try --json") }
@@ -27,6 +29,11 @@ struct TraceText {
         if isFirst {
             lines = story.facts { units[$0] }.map { name, text in
                 name + String(repeating: " ", count: 11 - name.count) + text
+            }
+            if let current = story.current, story.retracted == nil, let figures = try workout(current) {
+                lines += figures.facts(units[current.assignment.person?.name]).map { name, text in
+                    name + String(repeating: " ", count: 11 - name.count) + text
+                }
             }
             if let current = story.current, story.retracted == nil, let line = try standing(current) {
                 lines.append(line)

@@ -25,7 +25,9 @@ package enum UnitWords {
         // Length and speed.
         "km": "km", "kilometer": "km", "kilometers": "km", "kilometre": "km", "kilometres": "km", "meter": "m",
         "meters": "m", "metre": "m", "metres": "m", "cm": "cm", "centimeter": "cm", "centimeters": "cm",
-        "centimetre": "cm", "centimetres": "cm", "mile": "mi", "miles": "mi", "foot": "ft", "feet": "ft",
+        "centimetre": "cm", "centimetres": "cm", "millimeter": "mm",
+        "millimeters": "mm", "millimetre": "mm", "millimetres": "mm", "yard": "yd", "yards": "yd",
+        "mile": "mi", "miles": "mi", "foot": "ft", "feet": "ft",
         "inch": "in", "inches": "in", "mph": "mi/hr", "mi/h": "mi/hr", "kmph": "km/hr", "km/h": "km/hr",
         "kph": "km/hr", "m/sec": "m/s",
         // Temperature.
@@ -33,7 +35,8 @@ package enum UnitWords {
         "degrees celsius": "degC", "°f": "degF", "ºf": "degF", "℉": "degF", "fahrenheit": "degF",
         "degree fahrenheit": "degF", "degrees fahrenheit": "degF",
         // Energy and power.
-        "kcal": "kcal", "kilocalorie": "kcal", "kilocalories": "kcal", "kj": "kJ", "kilojoule": "kJ",
+        "kcal": "kcal", "kilocalorie": "kcal", "kilocalories": "kcal", "joule": "J",
+        "joules": "J", "kj": "kJ", "kilojoule": "kJ",
         "kilojoules": "kJ", "watt": "W", "watts": "W", "met": "kcal/kg·hr", "mets": "kcal/kg·hr",
         // Volume and concentration.
         "ml": "mL", "milliliter": "mL", "milliliters": "mL", "millilitre": "mL", "millilitres": "mL", "liter": "L",
