@@ -74,6 +74,13 @@ extension ConfigurationReader {
         instance.settings = checker.values(
             of: own, table: table, declarations: declarations, alsoKnown: reserved,
             header: isDamaged || !instance.enabled ? nil : field.entry.position)
+        // A default replaces a wrong value, so that the program can be asked about the others.
+        for declaration in declarations where instance.settings[declaration.name] == nil {
+            guard let value = declaration.defaultValue,
+                case .good(let judged) = checker.judge.judge(Node(value), as: declaration.type)
+            else { continue }
+            instance.settings[declaration.name] = judged
+        }
         for objection in objections[name] ?? [] {
             report(objection, own, declarations, at: field.entry.position, table: table)
         }

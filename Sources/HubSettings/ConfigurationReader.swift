@@ -53,7 +53,7 @@ struct ConfigurationReader {
         let isUsable = !checker.problems.hasErrors
 
         var plugins: [(instance: PluginInstance, position: SourcePosition)] = []
-        var refused: [String] = []
+        var (refused, asked) = ([String](), [PluginInstance]())
         var remote: Set<String> = []
         var confinements: [String: PluginInstance.Confinement] = [:]
         reportClashingNames(pluginFields.map { ($0.name, $0.entry.position) }, table: "plugin")
@@ -62,6 +62,7 @@ struct ConfigurationReader {
             let instance = plugin(field, keepRaw: hub?.keepRaw ?? false, manifests: manifests)
             if instance?.isRemote == true { remote.insert(field.name) }
             confinements[field.name] = instance?.confinement
+            if let instance, instance.startsHere, !isDamaged("plugin", field.name) { asked.append(instance) }
             if let instance, !Array(checker.problems[before...]).hasErrors {
                 plugins.append((instance, field.entry.position))
             } else {
@@ -80,7 +81,7 @@ struct ConfigurationReader {
         return LoadedConfiguration(
             configuration: isUsable ? configuration : nil, hub: isHubKnown ? hub : nil,
             problems: checker.problems.sortedByPlace(),
-            refusedInstances: refused, remoteInstances: remote, confinements: confinements)
+            refusedInstances: refused, askedInstances: asked, remoteInstances: remote, confinements: confinements)
     }
 
     /// The tables below `[<group>]`, with bad names left out after reporting them.

@@ -242,6 +242,8 @@ public struct LoadedConfiguration: Sendable {
     public var problems: [SettingsProblem]
     /// Instances with errors; they do not start, and stop nothing else from starting.
     public var refusedInstances: [String]
+    /// The enabled instances that start here; a default replaces each wrong value, so that their programs can be asked about the others.
+    public var askedInstances: [PluginInstance]
     /// Instances whose programs run on other machines, those with errors too.
     public var remoteInstances: Set<String>
     /// By instance, those with errors too: how their programs are to be started, to be asked what they are.
@@ -249,12 +251,13 @@ public struct LoadedConfiguration: Sendable {
 
     public init(
         configuration: HubConfiguration?, hub: HubSection? = nil, problems: [SettingsProblem],
-        refusedInstances: [String], remoteInstances: Set<String> = [],
+        refusedInstances: [String], askedInstances: [PluginInstance] = [], remoteInstances: Set<String> = [],
         confinements: [String: PluginInstance.Confinement] = [:]
     ) {
         (self.remoteInstances, self.confinements) = (remoteInstances, confinements)
         self.hub = configuration?.hub ?? hub
         (self.configuration, self.problems, self.refusedInstances) = (configuration, problems, refusedInstances)
+        self.askedInstances = askedInstances
     }
 }
 

@@ -13,6 +13,20 @@ public struct SettingsVerdict: Hashable, Sendable, Codable {
     }
 
     public var objections: [Objection]
+    /// Absent: it neither makes nor reads day values.
+    public var days: DayUse?
 
-    public init(_ objections: [Objection] = []) { self.objections = objections }
+    public init(_ objections: [Objection] = [], days: DayUse? = nil) {
+        (self.objections, self.days) = (objections, days)
+    }
+}
+
+/// The day values that an instance makes with its settings, and those that it waits for: by type, as HealthKit names them.
+public struct DayUse: Hashable, Sendable, Codable {
+    /// Absent: it makes none.
+    public var makes: [String]?
+    /// Absent: it reads none.
+    public var reads: [String]?
+
+    public init(makes: [String]? = nil, reads: [String]? = nil) { (self.makes, self.reads) = (makes, reads) }
 }

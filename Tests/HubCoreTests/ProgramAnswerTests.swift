@@ -46,10 +46,10 @@ import Testing
         let asked = JSON(try String(contentsOfFile: script + ".asked", encoding: .utf8))
         #expect(asked.fits(JSON(#"{"count":7,"key":"s3cret"}"#)))
 
-        // What does not obey it is not asked about, and a default is filled in.
+        // The default replaces a wrong value and a missing one.
         try FileManager.default.removeItem(atPath: script + ".asked")
         _ = try await load("[plugin.probe]\nconfine = false\ncount = 0\n", in: folder)
-        #expect(!FileManager.default.fileExists(atPath: script + ".asked"))
+        #expect(try String(contentsOfFile: script + ".asked", encoding: .utf8) == #"{"count":3}"#)
         try #"{"objections":[]}"#.write(toFile: script + ".answer", atomically: true, encoding: .utf8)
         #expect(
             try await load("[plugin.probe]\nconfine = false\n", in: folder).loaded.problems.map(\.key) == ["confine"])
@@ -99,6 +99,23 @@ import Testing
         let problems = try await load("[plugin.probe]\n", in: folder).loaded.problems
         #expect(problems.count == 1 && problems[0].severity == .warning)
         #expect(problems[0].message.contains("\(script) --check-settings: \(words)"), "\(problems)")
+    }
+
+    @Test func `R13.8 all mistakes of a section are reported at once, those that its program finds too`() async throws {
+        let folder = try Folder()
+        let script = try folder.script("hub-probe", Self.program)
+        try
+            #"{"objections":[{"setting":"key","reason":"not so"},{"setting":"count","reason":"not this"},{"reason":"nor that"}]}"#
+            .write(toFile: script + ".answer", atomically: true, encoding: .utf8)
+        // Objections to a setting that the program did not hear, or to none, are dropped.
+        let section = "[plugin.probe]\ncount = 0\nunknown = 1\nkey = \"${HOME}\"\n"
+        for (more, others) in [("", [String]()), ("[person.ben]\nheight = 5\n", ["height"])] {
+            let loaded = try await load(section + more, in: folder).loaded
+            let keys = loaded.problems.compactMap(\.key)
+            #expect(keys.sorted() == (["count", "key", "unknown"] + others).sorted(), "\(loaded.problems)")
+            #expect(loaded.problems.filter { $0.key == "key" }.map(\.message) == ["not so"], "\(loaded.problems)")
+            #expect(loaded.refusedInstances == ["probe"])
+        }
     }
 
     @Test func `status and plugins say the kind that the program says, whatever its instance is called`() async throws {

@@ -107,7 +107,8 @@ import Testing
         let printed = [
             "Manifest": "manifest.json", "CommandDeclaration": "manifest.json#/$defs/command",
             "SinkAbilities": "manifest.json#/$defs/sink", "SettingsVerdict": "objections.json",
-            "Objection": "objections.json#/$defs/objection", "KeyFile": "key-file.json",
+            "Objection": "objections.json#/$defs/objection", "DayUse": "objections.json#/$defs/dayUse",
+            "KeyFile": "key-file.json",
             "TypeDeclaration": "declaration.json", "Pulse": "feed.json#/$defs/pulse",
             "SourcesPage": "answers/sources.json", "SourceTally": "answers/sources.json#/$defs/tally",
             "Origin": "common.json#/$defs/source", "StatisticsPage": "answers/statistics.json",

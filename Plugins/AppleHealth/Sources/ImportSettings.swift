@@ -40,13 +40,16 @@ struct ImportSettings: Sendable {
         account = settings["account"]?.string
         zone = settings["zone"]?.string
         interval = .microseconds(try settings.duration("look_every").microseconds)
-        filter = ExportFilter(
-            types: try settings["types"]?.strings.map { Set(try $0.map(ImportSettings.type)) },
-            sources: settings["sources"]?.strings.map(Set.init),
-            from: try ImportSettings.day("since", settings), to: try ImportSettings.day("until", settings, adding: 1))
-        if let account, account.utf8.count > 256 || account.unicodeScalars.contains(where: { $0.value < 0x20 }) {
-            throw PluginFailure(.settings, "setting account: expected a name of at most 256 bytes")
-        }
+        let name = account
+        let (types, from, to, _) = try PluginSettings.all(
+            { try settings["types"]?.strings.map { Set(try PluginSettings.each($0, ImportSettings.type)) } },
+            { try ImportSettings.day("since", settings) }, { try ImportSettings.day("until", settings, adding: 1) },
+            {
+                if let name, name.utf8.count > 256 || name.unicodeScalars.contains(where: { $0.value < 0x20 }) {
+                    throw PluginFailure(.settings, "setting account: expected a name of at most 256 bytes")
+                }
+            })
+        filter = ExportFilter(types: types, sources: settings["sources"]?.strings.map(Set.init), from: from, to: to)
     }
 
     private static func type(_ name: String) throws -> TypeID {

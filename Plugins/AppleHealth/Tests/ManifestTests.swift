@@ -23,5 +23,11 @@ import Testing
         ])
         let error = #expect(throws: PluginFailure.self) { try plugin.judge(wrong) }
         #expect(error?.message == "setting types: \"wieght\" is not a type of record; did you mean weight?")
+        let several = PluginSettings([
+            "folder": .string("/tmp"), "look_every": .string("10s"), "account": .string("a\nb"),
+            "types": .list([.string("wieght"), .string("hart")]), "since": .string("1.3."), "until": .string("never"),
+        ])
+        let failure = #expect(throws: PluginFailure.self) { try plugin.judge(several) }
+        #expect(failure?.reasons.count == 5, "\(failure?.reasons ?? [])")
     }
 }

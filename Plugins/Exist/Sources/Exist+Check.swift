@@ -5,6 +5,8 @@ import PluginKit
 extension Exist {
     func judge(_ settings: PluginSettings) throws { _ = try ExistSettings(settings) }
 
+    func dayUse(_ settings: PluginSettings) throws -> DayUse? { DayUse(reads: try ExistSettings(settings).types) }
+
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try ExistSettings(hub.settings)
         let service = ExistService(settings, pace: Pace(hub))

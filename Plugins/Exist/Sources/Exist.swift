@@ -83,7 +83,7 @@ struct Exist: SinkPlugin {
 
     func wants(_ hub: PluginContext) async throws -> [Want] {
         let exporter = try await exporter(hub)
-        let types = Set(exporter.settings.attributes.compactMap { $0.source?.type.rawValue }).sorted()
+        let types = exporter.settings.types
         // Started by hand, with a file of settings, it is here before the hub has said whose days there are.
         var filter = QueryRequest.Filter()
         (filter.types, filter.kinds) = (types, [.day])

@@ -105,6 +105,9 @@ struct ExistSettings: Sendable {
         Set(attributes.map(\.group)).sorted().flatMap { ["\($0)_read", "\($0)_write"] }.joined(separator: " ")
     }
 
+    /// Those of which day values are sent.
+    var types: [String] { Set(attributes.compactMap { $0.source?.type.rawValue }).sorted() }
+
     func attribute(of type: TypeID, _ series: String) -> ExistAttribute? {
         attributes.first { $0.source?.type == type && $0.source?.series == series }
     }

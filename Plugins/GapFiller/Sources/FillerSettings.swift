@@ -107,9 +107,12 @@ struct FillerSettings: Hashable, Sendable {
     init(_ settings: PluginSettings) throws {
         carryDays = Int(try settings.integer("carry_days"))
         dayStart = try Self.minutes(try settings.text("day_start"), "day_start")
+        let found = Result { try Self.types(try settings.texts("types")) }
+        // A choice is compared with the types if these can be read.
+        let known = try? found.get()
         let starts: [(String, Int)]
         (types, aggregators, zone, starts, sources, stops) = try PluginSettings.all(
-            { try Self.types(try settings.texts("types")) }, { try Self.aggregators(try settings.texts("series")) },
+            { try found.get() }, { try Self.aggregators(try settings.texts("series")) },
             { try Self.zone(try settings.text("day_zone"), settings["zone"]?.string) },
             {
                 try PluginSettings.each(try settings.texts("day_starts")) { text in
@@ -119,21 +122,20 @@ struct FillerSettings: Hashable, Sendable {
             },
             {
                 try PluginSettings.each(try settings.texts("sources")) { text in
-                    try Self.choice(text, "sources") { value in
+                    let choice = try Self.choice(text, "sources", among: known) { value in
                         let parts = value.split(separator: "/", maxSplits: 1).map(String.init)
                         return SourceChoice(plugin: parts.first ?? "", device: parts.count > 1 ? parts[1] : nil)
                     }
+                    try Self.checkSum(choice.type, known)
+                    return choice
                 }
             },
             {
                 try PluginSettings.each(try settings.texts("stop_carrying")) { text in
-                    try Self.choice(text, "stop_carrying") { LocalDate($0) }
+                    try Self.choice(text, "stop_carrying", among: known) { LocalDate($0) }
                 }
             })
         dayStarts = Dictionary(starts, uniquingKeysWith: { _, last in last })
-        _ = try PluginSettings.all(
-            { try checkTypes(sources.map(\.type), of: "sources") },
-            { try checkTypes(stops.map(\.type), of: "stop_carrying") }, { try checkSums() })
     }
 
     private static func aggregators(_ names: [String]) throws -> [Aggregator] {
@@ -156,21 +158,12 @@ struct FillerSettings: Hashable, Sendable {
         }
     }
 
-    private func checkTypes(_ chosen: [TypeID], of setting: String) throws {
-        _ = try PluginSettings.each(chosen) { type in
-            guard types.contains(where: { $0.type.id == type }) else {
-                throw PluginFailure(.settings, "setting \(setting): \(type) is not among types")
-            }
-        }
-    }
-
-    private func checkSums() throws {
-        for choice in sources where types.contains(where: { $0.type.id == choice.type && $0.treatment.isSum }) {
-            throw PluginFailure(
-                .settings,
-                "setting sources: \(choice.type) is added up, of all sources; which of them counts first says a table [priority.NAME] of hub.conf"
-            )
-        }
+    private static func checkSum(_ type: TypeID, _ types: [DayType]?) throws {
+        guard types?.contains(where: { $0.type.id == type && $0.treatment.isSum }) == true else { return }
+        throw PluginFailure(
+            .settings,
+            "setting sources: \(type) is added up, of all sources; which of them counts first says a table [priority.NAME] of hub.conf"
+        )
     }
 
     private static func types(_ names: [String]) throws -> [DayType] {
@@ -198,13 +191,16 @@ struct FillerSettings: Hashable, Sendable {
     }
 
     private static func choice<Value: Hashable & Sendable>(
-        _ text: String, _ setting: String, _ read: (String) -> Value?
+        _ text: String, _ setting: String, among types: [DayType]?, _ read: (String) -> Value?
     ) throws -> Choice<Value> {
         let sides = text.split(separator: "=", maxSplits: 1).map(String.init)
         let names = sides[0].split(separator: ":").map(String.init)
         guard sides.count == 2, let name = names.last, let type = TypeRegistry.standard.resolve(name)?.id,
             let value = read(sides[1])
         else { throw PluginFailure(.settings, "setting \(setting): \"\(text)\" names no type, or no such thing of it") }
+        guard types?.contains(where: { $0.type.id == type }) != false else {
+            throw PluginFailure(.settings, "setting \(setting): \(type) is not among types")
+        }
         return Choice(person: names.count > 1 ? names[0] : nil, type: type, value: value)
     }
 }

@@ -13,6 +13,10 @@ struct GapFiller: SinkPlugin {
 
     func judge(_ settings: PluginSettings) throws { _ = try FillerSettings(settings) }
 
+    func dayUse(_ settings: PluginSettings) throws -> DayUse? {
+        DayUse(makes: try FillerSettings(settings).types.map(\.type.id.rawValue))
+    }
+
     func check(_ hub: CheckContext) async throws -> String {
         try FillerSettings(hub.settings).summary
     }

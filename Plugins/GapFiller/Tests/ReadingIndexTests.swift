@@ -18,6 +18,20 @@ import Testing
             PluginSettings(Dictionary(defaults) { first, _ in first }.merging(values) { $1 }))
     }
 
+    @Test func `all mistakes in the settings are reported at once`() throws {
+        let failure = try #require(throws: PluginFailure.self) {
+            try Self.settings([
+                "types": .list([.string("weight"), .string("stepCount")]), "day_zone": .string("fixed"),
+                "sources": .list([.string("stepCount=watch"), .string("heartRate=watch"), .string("nonsense")]),
+                "stop_carrying": .list([.string("heartRate=2024-05-01")]),
+            ])
+        }
+        #expect(failure.reasons.count == 5, "\(failure.reasons)")
+        for word in ["setting zone", "stepCount is added up", "heartRate is not among types", "nonsense"] {
+            #expect(failure.reasons.contains { $0.contains(word) }, "\(word): \(failure.reasons)")
+        }
+    }
+
     private func library(_ values: [String: SettingValue] = [:]) throws -> ReadingIndex {
         ReadingIndex(
             try Self.settings(values),

@@ -214,6 +214,16 @@ struct CertificateTests {
         }
     }
 
+    @Test func `All mistakes about a broker are reported at once`() {
+        let found = reasons([
+            "mqtt": .string("mqtt://broker.home.example:1883"),
+            "mqtt_topics": .list([.string("a/#=nothing:x"), .string("b")]), "workout_names": .list([.string("Laufen")]),
+        ])
+        #expect(found.count == 4, "\(found)")
+        #expect(found.contains { $0.hasPrefix("setting mqtt: unencrypted") }, "\(found)")
+        #expect(found.count { $0.hasPrefix("setting mqtt_topics: ") } == 2, "\(found)")
+    }
+
     @Test func `A file that cannot be used is told by the setting that names it, with what to do`() async throws {
         let certificates = try await Certificates()
         let (certificate, key, folder) = (certificates.certificate, certificates.key, certificates.folder.path)

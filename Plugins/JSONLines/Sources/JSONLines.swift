@@ -32,6 +32,13 @@ struct JSONLines: SinkPlugin {
             { try FileSettings(settings) }, { try RecordFiles.judge(try settings.text("path")) })
     }
 
+    /// Only a file that is for day values alone waits for them.
+    func dayUse(_ settings: PluginSettings) throws -> DayUse? {
+        let settings = try FileSettings(settings)
+        guard settings.kinds == [.day], let types = settings.types else { return nil }
+        return DayUse(reads: types.map { TypeRegistry.standard.resolve($0)?.id.rawValue ?? $0 })
+    }
+
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try FileSettings(hub.settings)
         let files = RecordFiles(directory: settings.path, instance: hub.instance, extension: settings.format.suffix)

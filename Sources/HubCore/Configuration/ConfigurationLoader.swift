@@ -95,11 +95,13 @@ public struct ConfigurationLoader: Sendable {
             ) { instance, _ in answers.manifests[instance]?.settings }
         }
         var loaded = reading([:])
-        if asksPlugins, let configuration = loaded.configuration {
-            let objections = await SettingsInquiry(patience: patience) {
+        if asksPlugins {
+            let said = await SettingsInquiry(patience: patience) {
                 ProgramReach($0.confinement, $1, $0, isolation, hidden: hidden)
-            }.objections(
-                to: configuration, answers.manifests, answers.executables)
+            }.answers(on: loaded.askedInstances, answers.manifests, answers.executables)
+            let missing =
+                loaded.configuration.map { DayProducers($0, said.compactMapValues(\.days)).warnings } ?? [:]
+            let objections = Self.objections(said, loaded).merging(missing, uniquingKeysWith: +).filter { !$1.isEmpty }
             if !objections.isEmpty { loaded = reading(objections) }
         }
         // A program that runs elsewhere, or shall not run, need not be here.
@@ -109,6 +111,19 @@ public struct ConfigurationLoader: Sendable {
             loaded: loaded, manifests: answers.manifests, executables: answers.executables,
             faults: answers.faults.filter { !needless.contains($0.key) },
             tiers: Self.tiers(answers), isolation: isolation, file: path, text: text)
+    }
+
+    /// Those of an instance with other mistakes only if they are about a setting that is right: its program has heard the default of the rest.
+    private static func objections(
+        _ said: [String: SettingsInquiry.Answer], _ loaded: LoadedConfiguration
+    ) -> [String: [SettingObjection]] {
+        let partial = Set(loaded.refusedInstances)
+        return Dictionary(
+            uniqueKeysWithValues: said.map { instance, answer in
+                guard partial.contains(instance) else { return (instance, answer.objections) }
+                let wrong = Set(loaded.problems.filter { $0.table == "plugin.\(instance)" }.compactMap(\.key))
+                return (instance, answer.objections.filter { $0.setting.map { !wrong.contains($0) } ?? false })
+            })
     }
 
     /// By instance: how reliable its program was found.

@@ -9,24 +9,28 @@ struct SettingsInquiry: Sendable {
     /// How an instance's program is started to be asked.
     let reach: @Sendable (PluginInstance, Manifest?) -> ProgramReach
 
-    /// By instance; those that find nothing wrong, or cannot judge, are not in it.
-    func objections(
-        to configuration: HubConfiguration, _ manifests: [String: Manifest], _ executables: [String: String]
-    ) async -> [String: [SettingObjection]] {
-        await withTaskGroup(of: (String, [SettingObjection]).self) { group in
-            for plugin in configuration.plugins
+    /// The answer of a program about the settings of an instance.
+    struct Answer: Sendable {
+        var objections: [SettingObjection] = []
+        var days: DayUse?
+    }
+
+    /// By instance; those that cannot judge are not in it.
+    func answers(
+        on plugins: [PluginInstance], _ manifests: [String: Manifest], _ executables: [String: String]
+    ) async -> [String: Answer] {
+        await withTaskGroup(of: (String, Answer).self) { group in
+            for plugin in plugins
             where plugin.startsHere && manifests[plugin.name]?.checksSettings == true {
                 guard let path = executables[plugin.name] else { continue }
                 let reach = reach(plugin, manifests[plugin.name])
                 group.addTask { (plugin.name, await judgement(of: path, on: plugin, reach)) }
             }
-            return await group.reduce(into: [:]) { if !$1.1.isEmpty { $0[$1.0] = $1.1 } }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
     }
 
-    private func judgement(of path: String, on plugin: PluginInstance, _ reach: ProgramReach) async
-        -> [SettingObjection]
-    {
+    private func judgement(of path: String, on plugin: PluginInstance, _ reach: ProgramReach) async -> Answer {
         let question = PluginQuestion(
             path: path, arguments: ["--check-settings"], reach: reach, input: InstancePolicy(plugin, nil).settings.text,
             patience: patience)
@@ -39,15 +43,16 @@ struct SettingsInquiry: Sendable {
         }
         switch answer {
         case .success(let verdict):
-            return verdict.objections.prefix(32).map { objection in
+            let objections = verdict.objections.prefix(32).map { objection in
                 SettingObjection(
                     setting: objection.setting, reason: plugin.withoutSecrets(String(objection.reason.prefix(1_024))))
             }
+            return Answer(objections: Array(objections), days: verdict.days)
         case .failure(let failure):
-            return [
+            return Answer(objections: [
                 SettingObjection(
                     .warning, reason: "\(path) --check-settings: \(failure.reason); its settings were checked in part")
-            ]
+            ])
         }
     }
 }

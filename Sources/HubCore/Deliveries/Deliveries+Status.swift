@@ -5,10 +5,13 @@ import Samples
 
 /// How sinks do, in numbers and in one sentence.
 extension Deliveries {
-    func status(_ overview: SinkOverview) -> SinkStatus {
+    func statuses(_ reading: StoreReading) -> [SinkStatus] { reading.sinks.map { status($0, reading) } }
+
+    private func status(_ overview: SinkOverview, _ reading: StoreReading) -> SinkStatus {
         let (id, account) = (overview.state.id, overview.state.account)
         func text(_ time: Int64?) -> String? { time.map { Timestamp(microseconds: $0).text } }
-        let judged = judge(overview)
+        var judged = judge(overview)
+        if judged.isWell, judged.note == nil, let note = missingDays(overview, reading) { judged = (false, note) }
         return SinkStatus(
             name: "\(id)", instance: id.instance, isOpen: pumps[id] != nil, isWell: judged.isWell,
             note: judged.note, wanted: account.wanted, delivered: account.delivered, pending: account.pending,
@@ -20,6 +23,30 @@ extension Deliveries {
             lastFailureReason: overview.lastFailure?.reason,
             skips: Dictionary(
                 overview.skips.map { ("\($0.key)", $0.value) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// Why a sink that waits for day values gets none of some types, though there are samples that they could be made of.
+    private func missingDays(_ overview: SinkOverview, _ reading: StoreReading) -> String? {
+        let filter = overview.terms.filter
+        guard pumps[overview.state.id] != nil, filter.kinds == [.day], let wanted = filter.types else { return nil }
+        let open = reading.sinks.filter { pumps[$0.state.id] != nil && $0.state.id != overview.state.id }
+        let missing = wanted.filter { type in
+            guard reading.types.samples.contains(type.rawValue), !reading.types.days.contains(type.rawValue) else {
+                return false
+            }
+            // A program that is still reading samples of this type may be about to make its first day.
+            return !open.contains { sink in
+                sink.terms.filter.types?.contains(type) == true && sink.terms.filter.kinds != [.day]
+                    && (sink.isCounting || sink.state.account.pending + sink.state.account.retrying > 0)
+            }
+        }.map(\.rawValue).sorted()
+        guard !missing.isEmpty else { return nil }
+        let kinds = outlet.facts.plugins.filter { $0.kind == DayProducers.usualKind }
+        let remedy = DayProducers.remedy(
+            reading.types.days.union(missing), maker: kinds.first(where: \.enabled)?.name,
+            disabled: kinds.first { !$0.enabled }?.name)
+        return
+            "nothing makes day values of \(missing.joined(separator: ", ")), which it waits for: \(remedy), then hub apply"
     }
 
     /// A sink that moves has delivered something within this time, or its oldest record waits no longer.

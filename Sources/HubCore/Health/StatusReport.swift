@@ -12,7 +12,7 @@ extension Door {
     ///   - reading: what the store says of itself; `nil` where it does not answer.
     ///   - state: how it is.
     func status(_ reading: StoreReading?, _ state: HubStatus.StoreState) -> HubStatus {
-        let sinks = parts.deliveries.assumeIsolated { part in (reading?.sinks ?? []).map { part.status($0) } }
+        let sinks = parts.deliveries.assumeIsolated { part in reading.map { part.statuses($0) } ?? [] }
         let cursor = store.cursor
         let tokens = Dictionary(grouping: reading?.tokens ?? [], by: \.account.instance)
         return HubStatus(

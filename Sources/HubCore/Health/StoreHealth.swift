@@ -192,7 +192,8 @@ actor StoreHealth {
                         accounts: try await store.accounts(), records: try await store.recordCount(),
                         inbox: try await store.inboxCount(),
                         implausible: try await store.implausibleCount(),
-                        sinks: try await store.sinks(), persons: try await store.persons(), tokens: tokens ?? [],
+                        sinks: try await store.sinks(), types: try await store.measuredTypes(),
+                        persons: try await store.persons(), tokens: tokens ?? [],
                         erasure: try await HubStatus.Erasure(of: store)))
             } catch {
                 result = .failure(error)
@@ -210,6 +211,8 @@ struct StoreReading: Sendable {
     var accounts: [Account]
     var records, inbox, implausible: Int64
     var sinks: [SinkOverview]
+    /// Of which persons have samples, and of which day values.
+    var types: (samples: Set<String>, days: Set<String>)
     var persons: [Person]
     var tokens: [TokenOverview]
     var erasure: HubStatus.Erasure?

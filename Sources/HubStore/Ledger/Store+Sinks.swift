@@ -140,6 +140,27 @@ extension Store {
         try await read("sinks") { db in try SinkOverview.all(in: db) }
     }
 
+    /// The types of which persons have samples, and those of which they have day values.
+    public func measuredTypes() async throws(StoreError) -> (samples: Set<String>, days: Set<String>) {
+        try await read("types") { db in
+            let statement = try RawStatement(
+                cached:
+                    "SELECT DISTINCT kind, text FROM stream JOIN term ON term.id = stream.type WHERE kind IN (0, 1)",
+                in: db)
+            defer { statement.clear() }
+            var (samples, days) = (Set<String>(), Set<String>())
+            while try statement.step() {
+                guard let type = statement.text(1) else { continue }
+                if statement.integer(0) == StreamKey.Kind.day.rawValue {
+                    days.insert(type)
+                } else {
+                    samples.insert(type)
+                }
+            }
+            return (samples, days)
+        }
+    }
+
     /// Forgets a sink and all that it has received; opened again, it is a new one.
     public func forgetSink(_ id: SinkID, recordedAt: Int64) async throws(StoreError) {
         try await write("forget sink", recordedAt) { transaction in try transaction.forgetSink(id) }

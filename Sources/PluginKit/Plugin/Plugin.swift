@@ -1,4 +1,5 @@
 import ArgumentParser
+import HubSettings
 public import HubWire
 
 /// A program that connects the hub to a device or a service.
@@ -35,6 +36,12 @@ public protocol Plugin: Sendable {
     /// - Throws: ``PluginFailure`` with ``PluginExit/settings``, best with all that is wrong (``PluginSettings/all(_:)``); a reason that
     ///   begins with `setting NAME: ` is shown at that setting.
     func judge(_ settings: PluginSettings) throws
+    /// Says of which types an instance with these settings makes day values, and whose day values it waits for.
+    ///
+    /// `hub check` warns if an instance waits for day values that no other makes. It is asked after ``judge(_:)``, as often.
+    /// - Parameter settings: those of ``judge(_:)``, which found nothing wrong.
+    /// - Returns: `nil` for a plugin that has nothing to do with day values.
+    func dayUse(_ settings: PluginSettings) throws -> DayUse?
 
     /// Logs in to the device or the service for real, writes nothing, and says in a sentence what it found.
     ///
@@ -63,6 +70,9 @@ extension Plugin {
     /// None.
     public static var commands: [Command<Self>] { [] }
 
+    /// Neither makes nor reads day values.
+    public func dayUse(_ settings: PluginSettings) throws -> DayUse? { nil }
+
     /// Finds nothing wrong.
     public func judge(_ settings: PluginSettings) throws {}
 
@@ -78,6 +88,7 @@ extension Plugin {
 
     /// Runs the program: reads the arguments, does what they say, and ends the process with a ``PluginExit``.
     public static func main() async {
+        ProgramArguments.demand("hub-\(Self.manifest.name)")
         await PluginCommand<Self>.main()
     }
 }

@@ -24,8 +24,9 @@ extension PluginCommand {
             throw PluginFailure(.usage, "stdin: expected the settings as one JSON object")
         }
         do {
-            try P().judge(try PluginSettings(json))
-            return SettingsVerdict()
+            let settings = try PluginSettings(json)
+            try P().judge(settings)
+            return SettingsVerdict(days: try P().dayUse(settings))
         } catch let failure as PluginFailure {
             return SettingsVerdict(failure.reasons.map(objection))
         } catch {

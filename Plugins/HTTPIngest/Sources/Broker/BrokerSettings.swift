@@ -37,6 +37,25 @@ struct BrokerSettings: Sendable {
             }
             return nil
         }
+        let (url, read) = try PluginSettings.all(
+            { try Self.address(text, allowsPlain: allowsPlain) },
+            {
+                guard !entries.isEmpty else {
+                    throw PluginFailure(
+                        .settings, "setting mqtt_topics: needed beside mqtt: what is to be read there")
+                }
+                return try PluginSettings.each(entries, Self.topic)
+            })
+        (hasTLS, topics) = (url.hasTLS, read)
+        (host, port) = (url.host, url.port ?? (hasTLS ? 8_883 : 1_883))
+        user = settings["mqtt_user"]?.string
+        password = settings["mqtt_password"]?.secret?.reveal() ?? settings["mqtt_password"]?.string
+        authorities = settings["mqtt_authorities"]?.string
+    }
+
+    private static func address(
+        _ text: String, allowsPlain: Bool
+    ) throws -> (host: String, port: Int?, hasTLS: Bool) {
         guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.user == nil,
             url.path.isEmpty || url.path == "/"
         else {
@@ -44,20 +63,13 @@ struct BrokerSettings: Sendable {
                 .settings,
                 "setting mqtt: expected such as \"mqtts://broker.home.example:8883\"; a name goes into mqtt_user")
         }
-        hasTLS = url.scheme == "mqtts"
-        (self.host, port) = (host, url.port ?? (hasTLS ? 8_883 : 1_883))
+        let hasTLS = url.scheme == "mqtts"
         let isLocal = ["localhost", "::1"].contains(host) || host.hasPrefix("127.")
         guard hasTLS || isLocal || allowsPlain else {
             throw PluginFailure(
                 .settings, "setting mqtt: unencrypted to another machine; use mqtts, or set plain_http = true")
         }
-        guard !entries.isEmpty else {
-            throw PluginFailure(.settings, "setting mqtt_topics: needed beside mqtt: what is to be read there")
-        }
-        user = settings["mqtt_user"]?.string
-        password = settings["mqtt_password"]?.secret?.reveal() ?? settings["mqtt_password"]?.string
-        authorities = settings["mqtt_authorities"]?.string
-        topics = try PluginSettings.each(entries, Self.topic)
+        return (host, url.port, hasTLS)
     }
 
     private static func topic(_ entry: String) throws -> Topic {
