@@ -46,25 +46,23 @@ extension Attack {
 extension Attack {
     static let leavers = Attack(
         name: "leavers",
-        does: "hundreds of clients ask for as much as they may, and leave without reading any of it",
+        does: "many clients ask for as much as they may, stay for a while without reading any of it, and leave",
         holds: "the memory that their answers took is given back"
     ) { scene in
         let host = try HubHost()
         try await household(scene.size(200_000, quick: 20_000), host)
         let hub = try await host.start()
-        let (door, rounds, atOnce) = (host.door, scene.size(20, quick: 3), scene.size(60, quick: 40))
+        let (door, count) = (host.door, scene.size(150, quick: 60))
         let most = MostMemory(of: hub)
-        for _ in 0..<rounds {
-            try await scene.onThread {
-                let peers = try (0..<atOnce).map {
-                    try DoorPeer(door, instance: "leaver\($0)", patience: .seconds(60))
-                }
-                for peer in peers {
-                    for id in 1...8 { try peer.send("QUERY", #"{"id":\#(id),"want":"records","limit":1000}"#) }
-                }
-                // Answers are on their way to all of them then.
-                for peer in peers { _ = try peer.receive("RESULT") }
+        try await scene.onThread {
+            let peers = try (0..<count).map {
+                try DoorPeer(door, instance: "leaver\($0)", patience: .seconds(60), holding: 1)
             }
+            for peer in peers {
+                for id in 1...60 { try peer.send("QUERY", #"{"id":\#(id),"want":"records","limit":60}"#) }
+            }
+            // Long enough for the hub to be idle, and to look for memory that it could give back while they hold it.
+            sleep(12)
         }
         scene.note("memory at most", await most.end(), "MiB")
         try await scene.expectMemoryBack(hub)

@@ -26,16 +26,19 @@ public final class DoorPeer {
     ///   - key: of the hub, and its own pair, as a key file has them; `nil` at a door of the machine.
     ///   - members: more members of HELLO, such as `,"mode":"once"`.
     ///   - patience: for each answer.
+    ///   - holding: messages that wait on this side at most; libzmq's own number if not given.
     ///   - onMessage: is told each message of both sides, HELLO included.
     public init(
         _ endpoint: String, instance: String, plugin: String? = nil,
         key: (hub: String, public: String, secret: String)? = nil, _ members: String = "", patience: Duration,
+        holding: Int? = nil,
         onMessage: ((_ isOwn: Bool, _ verb: String, _ body: String) -> Void)? = nil
     ) throws {
         (self.patience, self.onMessage) = (patience, onMessage)
         context = try Context()
         socket = try Socket(.dealer, in: context)
         try socket.set(.linger, to: .zero)
+        if let holding { try socket.set(.receiveHighWaterMark, to: holding) }
         if let key {
             guard let hub = CurveKey(z85: key.hub), let ours = CurveKey(z85: key.public),
                 let secret = CurveSecretKey(z85: key.secret)
