@@ -1,4 +1,4 @@
-"""What clients.py plays of sessions: the bell, refusals, pauses, tokens, and what has no answer."""
+"""The plays of clients.py about sessions: the bell, refusals, pauses, tokens, LIVE and EVENT."""
 import json, os, signal, time
 
 import zmq
@@ -117,7 +117,7 @@ def full(player, folder):
 
 
 def otherName(player, folder):
-    """What is found as libzmq.so.5 cannot be opened; the library has another name, as on other systems."""
+    """The file libzmq.so.5 cannot be opened; the library has another name, as on other systems."""
     if player.language not in ("ruby", "perl", "java"):
         return
     with open("/proc/self/maps") as maps:
@@ -225,11 +225,11 @@ def refusals(players, host):
     for player in players:
         revoke(player)
         refused(player, following[player], "a follower whose key is revoked ends", "forbidden", f"the key of far-{player.name}")
-        refused(player, follow(player), "who comes with a key that is void learns of it", "forbidden", f"the key of far-{player.name}")
+        refused(player, follow(player), "a client that comes with a void key learns of it", "forbidden", f"the key of far-{player.name}")
         renew(player)
     following = {player: follow(player) for player in players}
     for player in players:
-        # What the hub says last is lost with the connection, if it was not read.
+        # The last words of the hub are lost with the connection if the client has not read them.
         following[player].process.send_signal(signal.SIGSTOP)
         revoke(player)
         follow(player).end()
