@@ -41,7 +41,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
                 kept += delivery.readings
                 give(.kept(delivery.token))
             case .event(let event): events.append(event)
-            case .close, .settle: break
+            case .close, .settle, .of: break
             case .send(let bytes), .search(let bytes):
                 if let scale { link.send(bytes, to: scale) } else { _ = link.write(bytes[...]) }
             }
