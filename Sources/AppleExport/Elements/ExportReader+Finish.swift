@@ -94,7 +94,10 @@ extension ExportReader {
         let number = draft.value.withUnsafeBytes { DecimalText.number($0) }
         if let unit = draft.unit, unit.isFit, let number {
             guard type.possible?.contains(unit.canonical(number.value)) ?? true else {
-                return unread(.impossibleValue, unit.text == "%" ? "a fraction is 0 to 1" : nil)
+                return unread(
+                    .impossibleValue,
+                    unit.text == "%"
+                        ? "a fraction is 0 to 1" : "beyond what this type can have; its unit may be another")
             }
             return .quantity(unit, number)
         }
