@@ -44,6 +44,8 @@ final class PlainTextSource: ByteSource {
             guard rest.isEmpty else { return give(rest.count, into: buffer) }
             return try source.read(into: buffer)
         }
+        // No character is cut: who asks for less than the longest one has takes it as the end.
+        guard buffer.count >= 4 else { return 0 }
         // A unit becomes three bytes at most, and a pair of them four.
         let most = max(4, min(PlainTextSource.piece, buffer.count / 3 * 2))
         while true {
