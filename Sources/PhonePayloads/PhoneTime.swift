@@ -51,7 +51,9 @@ enum PhoneTime {
         var middle = rest[(rest.startIndex + 10)..<mark]
         if middle.first == "T", middle.dropFirst().first.map(isDigit) ?? false { middle.removeFirst() }
         middle.trim { $0 == " " }
-        guard let first = middle.firstIndex(where: isDigit), let last = middle.lastIndex(where: isDigit) else { return nil }
+        guard let first = middle.firstIndex(where: isDigit), let last = middle.lastIndex(where: isDigit) else {
+            return nil
+        }
         let clock = middle[first...last]
         guard clock.allSatisfy({ isDigit($0) || $0 == ":" || $0 == "." }) else { return nil }
         let words = [middle[..<first], middle[(last + 1)...]].map(string).filter { $0.contains { $0 != " " } }

@@ -64,7 +64,9 @@ enum PhoneUnits {
     private static func atoms(_ word: String) -> [String] {
         let small = word.lowercased()
         var found: [String] = []
-        for unit in [word, UnitHints.usual(word), UnitHints.usual(small), exact[small]] + (translated[folded(word)] ?? []) {
+        for unit in [word, UnitHints.usual(word), UnitHints.usual(small), exact[small]]
+            + (translated[folded(word)] ?? [])
+        {
             if let unit, (try? HealthUnit(unit)) != nil { found.append(unit) }
         }
         // A large calorie in small letters would be a small one.
@@ -125,7 +127,8 @@ enum PhoneUnits {
 
     /// The words for a minute.
     static let minutes = Set(translated.filter { $0.value.contains("min") }.keys).union([
-        "min", "minute", "minuten", "minuut", "minuto", "minut", "minuta", "minutu", "minutę", "minutt", "minutti", "minuutti",
+        "min", "minute", "minuten", "minuut", "minuto", "minut", "minuta", "minutu", "minutę", "minutt", "minutti",
+        "minuutti",
         "minuuttia", "menit", "minit", "dakika", "λεπτά", "минута", "минуту", "хвилину", "минуте",
     ])
 }
@@ -153,9 +156,12 @@ enum CountWords {
         return parts.count == 1 ? text.hasPrefix("/") : parts.dropLast().allSatisfy { words.contains($0) || $0 == "1" }
     }
 
-    private static func set(_ text: String) -> Set<String> { Set(text.split(whereSeparator: \.isWhitespace).map(String.init)) }
+    private static func set(_ text: String) -> Set<String> {
+        Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
+    }
 
-    private static let per = set("per pro par por al a na za w в за i om par prin pe po kohti ανά לכל trên mỗi kohden ต่อ प्रति în")
+    private static let per = set(
+        "per pro par por al a na za w в за i om par prin pe po kohti ανά לכל trên mỗi kohden ต่อ प्रति în")
 
     private static let rates = set(
         """

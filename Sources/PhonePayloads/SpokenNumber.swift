@@ -9,8 +9,9 @@ enum SpokenNumber: Equatable {
     /// No number, or one that is written by no rule.
     case none
 
-    /// Digits of any script; spaces and apostrophes between thousands; a point or a comma for either. Thousands are read only in groups of
-    /// three digits.
+    /// Reads digits of any script.
+    ///
+    /// Spaces and apostrophes stand between thousands, points and commas for either; thousands are groups of three digits.
     init(_ text: String) {
         guard let shape = Shape(text), let reading = shape.reading else {
             self = .none
@@ -82,7 +83,8 @@ enum SpokenNumber: Equatable {
             guard !fraction.isEmpty, let whole = thousands(runs.count - 1) else { return nil }
             let mayBeThousands = fraction.count == 3 && (1...3).contains(whole.count) && whole != "0"
             guard before.isEmpty, last != .fraction, mayBeThousands else { return number(whole, fraction) }
-            guard case .number(let one)? = number(whole, fraction), case .number(let other)? = number(whole + fraction, "")
+            guard case .number(let one)? = number(whole, fraction),
+                case .number(let other)? = number(whole + fraction, "")
             else { return nil }
             return .ambiguous(fraction: one, thousands: other)
         }
@@ -110,7 +112,9 @@ enum SpokenNumber: Equatable {
             if possible.count == 1 { return .success(possible[0]) }
             return .failure(
                 Fault(
-                    reason: "value: its separator can begin a fraction, or stand between thousands; send a number, not a text"))
+                    reason:
+                        "value: its separator can begin a fraction, or stand between thousands; send a number, not a text"
+                ))
         }
     }
 

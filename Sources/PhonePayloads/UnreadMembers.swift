@@ -37,7 +37,9 @@ struct UnreadMembers: Sendable {
     var omissions: [PhoneOmission] {
         entries.map {
             PhoneOmission(.pointer($0.place), $0.why, name: $0.name, points: $0.points, isMember: true)
-        } + (more > 0 ? [PhoneOmission(.pointer(""), "further members that are not read", points: more, isMember: true)] : [])
+        }
+            + (more > 0
+                ? [PhoneOmission(.pointer(""), "further members that are not read", points: more, isMember: true)] : [])
     }
 }
 
@@ -72,7 +74,8 @@ extension PhoneBatch {
             }
             guard case .unit(let stated) = statement, UnitStatement.areSame(stated, unit.text, of: unit.type) else {
                 return ItemFault(
-                    code: "unit", reason: "\(name.prefix(64)): it states another unit than \(unit.text), which this item has")
+                    code: "unit",
+                    reason: "\(name.prefix(64)): it states another unit than \(unit.text), which this item has")
             }
         }
         return nil
@@ -107,7 +110,9 @@ enum UnitStatement: Equatable {
         }
         if text.utf8.count <= 64, let type, let unit = PhoneUnits.unit(text, of: type) {
             // Other members say the same words: `"activity": "steps"`, `"sex": "m"`.
-            guard isNamed || text.trimmed.count > 1 && type.unit.map({ !$0.hasPrefix("count") }) ?? false else { return nil }
+            guard isNamed || text.trimmed.count > 1 && type.unit.map({ !$0.hasPrefix("count") }) ?? false else {
+                return nil
+            }
             self = .unit(unit)
         } else if isNamed || Self.systems.contains(text.trimmed.lowercased()) {
             self = .unknown
@@ -126,7 +131,8 @@ enum UnitStatement: Equatable {
     }
 
     private static let names = [
-        "unit", "units", "uom", "einheit", "einheiten", "unité", "unite", "unidad", "unidade", "unità", "unita", "eenheid",
+        "unit", "units", "uom", "einheit", "einheiten", "unité", "unite", "unidad", "unidade", "unità", "unita",
+        "eenheid",
         "enhet", "enhed", "jednostka", "jednotka", "yksikkö", "birim", "единица", "одиниця", "单位", "單位", "単位", "단위",
     ]
 
@@ -134,11 +140,14 @@ enum UnitStatement: Equatable {
     static func subject(of name: String) -> String {
         let small = name.lowercased()
         let rest = words(of: name).filter { !names.contains($0) }
-        let generic: Set = ["of", "measurement", "measure", "name", "value", "symbol", "text", "label", "string", "code", "type"]
+        let generic: Set = [
+            "of", "measurement", "measure", "name", "value", "symbol", "text", "label", "string", "code", "type",
+        ]
         let own = rest.filter { !generic.contains($0) }
         if own.count == 1, own[0] == small {
             // Written in one word: `weightunit`, `unitofmeasurement`.
-            guard let word = names.sorted(by: { $0.utf8.count > $1.utf8.count }).first(where: { small.hasSuffix($0) }) else {
+            guard let word = names.sorted(by: { $0.utf8.count > $1.utf8.count }).first(where: { small.hasSuffix($0) })
+            else {
                 return ""
             }
             return String(small.dropLast(word.count))

@@ -419,7 +419,8 @@ import Testing
         }
     }
 
-    @Test func `R8.187 of two persons who enter the same key at the same moment one has the entry, and the other is refused`()
+    @Test
+    func `R8.187 of two persons who enter the same key at the same moment one has the entry, and the other is refused`()
         async throws
     {
         try await withHub(Self.household) { hub in
@@ -448,11 +449,13 @@ import Testing
         }
     }
 
-    @Test func `R8.187 a change of one person's record never lands on a record that has become another's`() async throws {
+    @Test func `R8.187 a change of one person's record never lands on a record that has become another's`() async throws
+    {
         try await withHub(Self.household) { hub in
             let (owner, program) = (try await hub.client(), try await hub.client("of-me"))
             let changes = [
-                ("edit", #""value":99,"unit":"kg""#), ("retract", #""reason":"not mine""#), ("assign", #""nobody":true"#),
+                ("edit", #""value":99,"unit":"kg""#), ("retract", #""reason":"not mine""#),
+                ("assign", #""nobody":true"#),
             ]
             for round in 0..<90 {
                 _ = try await owner.give([weight(of: "me", "w\(round)")])
@@ -478,7 +481,9 @@ import Testing
         }
     }
 
-    @Test func `R8.187 a group with another's record stays whole, and a record of the inbox belongs to no person`() async throws {
+    @Test func `R8.187 a group with another's record stays whole, and a record of the inbox belongs to no person`()
+        async throws
+    {
         try await withHub(Self.household) { hub in
             let peer = try await hub.client()
             let pressure =
@@ -486,8 +491,11 @@ import Testing
             _ = try await peer.command("log", pressure)
             _ = try await peer.command("assign", #"{"numbers":[3],"to":"you","alone":true}"#)
             #expect(outcomes(try await peer.command("retract", #"{"numbers":[1],"of":"me"}"#)) == ["forbidden"])
-            #expect(outcomes(try await peer.command("assign", #"{"numbers":[1],"nobody":true,"of":"me"}"#)) == ["forbidden"])
-            #expect(outcomes(try await peer.command("retract", #"{"numbers":[2,3],"of":"me"}"#)) == ["stored", "unknown"])
+            #expect(
+                outcomes(try await peer.command("assign", #"{"numbers":[1],"nobody":true,"of":"me"}"#)) == ["forbidden"]
+            )
+            #expect(
+                outcomes(try await peer.command("retract", #"{"numbers":[2,3],"of":"me"}"#)) == ["stored", "unknown"])
             _ = try await peer.command("assign", #"{"numbers":[3],"nobody":true,"alone":true}"#)
             #expect(outcomes(try await peer.command("retract", #"{"numbers":[3],"of":"you"}"#)) == ["unknown"])
             let wrong = try await peer.command("retract", #"{"numbers":[3],"of":"someone"}"#)

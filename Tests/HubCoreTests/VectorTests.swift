@@ -140,6 +140,6 @@ import Testing
             }
         }
         print("dialogue vectors: \(passed) of \(vectors.count)")
-        #expect(passed == vectors.count && passed == 10)
+        #expect(passed == vectors.count && passed == 11)
     }
 }

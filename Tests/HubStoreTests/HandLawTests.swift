@@ -188,7 +188,7 @@ import Testing
                 case .undoEdit: edited[result.number] = nil
                 case .retract: gone.insert(result.number)
                 case .undoRetraction: gone.remove(result.number)
-                case .log, .assignByRules, .eraseNext, .thin, .unlessChanged: break
+                case .log, .assignByRules, .eraseNext, .thin, .unlessChanged, .within: break
                 }
             }
             try await check(store, assigned, edited, gone, seed)

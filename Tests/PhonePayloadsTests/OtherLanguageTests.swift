@@ -47,10 +47,12 @@ import Testing
             ("2026-11-20 7:57:00 a. m. -0500", "2026-11-20T12:57:00Z"),
             ("2026-11-20 7:57:00\u{202F}a.\u{A0}m. -0500", "2026-11-20T12:57:00Z"),
             ("2026-11-20 12:05:00 p. m. -0600", "2026-11-20T18:05:00Z"),
-            ("2026-11-20 오전 7:57:00 +0900", "2026-11-19T22:57:00Z"), ("2026-11-20 下午7:57:00 +0800", "2026-11-20T11:57:00Z"),
+            ("2026-11-20 오전 7:57:00 +0900", "2026-11-19T22:57:00Z"),
+            ("2026-11-20 下午7:57:00 +0800", "2026-11-20T11:57:00Z"),
             ("2026-11-20 7:57:00\u{A0}π.μ. +0200", "2026-11-20T05:57:00Z"),
             ("2026-11-20 7:57:00 μ.μ. +0200", "2026-11-20T17:57:00Z"), ("2026-11-20 7.57 ip. +0200", nil),
-            ("٢٠٢٦-١١-٢٠ ٧:٥٧:٠٠ م +٠٣٠٠", "2026-11-20T16:57:00Z"), ("२०२६-११-२० १९:५७:०० +०५३०", "2026-11-20T14:27:00Z"),
+            ("٢٠٢٦-١١-٢٠ ٧:٥٧:٠٠ م +٠٣٠٠", "2026-11-20T16:57:00Z"),
+            ("२०२६-११-२० १९:५७:०० +०५३०", "2026-11-20T14:27:00Z"),
             ("\u{200F}2026-11-20 7:57:00 PM \u{200E}+0200", "2026-11-20T17:57:00Z"),
             ("2026-11-20 7:57:00 abends +0100", nil), ("2026-11-20 13:57:00 p. m. +0100", nil),
             ("2026-11-20 오전 7:57:00 오후 +0900", nil), ("2026-11-31 7:57:00 a. m. +0100", nil),
@@ -64,26 +66,33 @@ import Testing
         arguments: [
             ("step_count", "pas", "count"), ("step_count", "Schritte", "count"), ("step_count", "歩", "count"),
             ("step_count", "шагов", "count"), ("step_count", "خطوة", "count"), ("flights_climbed", "étages", "count"),
-            ("heart_rate", "lpm", "count/min"), ("heart_rate", "ppm", "count/min"), ("heart_rate", "уд/мин", "count/min"),
+            ("heart_rate", "lpm", "count/min"), ("heart_rate", "ppm", "count/min"),
+            ("heart_rate", "уд/мин", "count/min"),
             ("heart_rate", "Schläge/min", "count/min"), ("heart_rate", "battements par minute", "count/min"),
             ("heart_rate", "次/分", "count/min"), ("heart_rate", "BPM", nil), ("weight_body_mass", "кг", "kg"),
             ("weight_body_mass", "公斤", "kg"), ("weight_body_mass", "KG", "kg"), ("weight_body_mass", "Pounds", "lb"),
             ("active_energy", "ккал", "kcal"), ("active_energy", "千卡", "kcal"), ("walking_speed", "км/ч", "km/hr"),
-            ("walking_running_distance", "км", "km"), ("body_temperature", "°C", "degC"), ("body_temperature", "℃", "degC"),
+            ("walking_running_distance", "км", "km"), ("body_temperature", "°C", "degC"),
+            ("body_temperature", "℃", "degC"),
             ("body_temperature", "° F", "degF"), ("blood_glucose", "ммоль/л", "mmol<180.15588000005408>/L"),
             ("blood_glucose", "mg/dl", "mg/dL"), ("dietary_water", "мл", "mL"), ("caffeine", "Mg", "mg"),
             ("body_mass_index", "kg/m²", "count"), ("step_count", "km", nil), ("step_count", "Tsd.", nil),
             ("walking_running_distance", "pas", nil), ("weight_body_mass", "°", nil), ("heart_rate", "pas", nil),
         ] as [(String, String, String?)])
-    func `A unit is read in the phone's language, or the points are refused`(metric: String, word: String, unit: String?) throws {
+    func `A unit is read in the phone's language, or the points are refused`(
+        metric: String, word: String, unit: String?
+    ) throws {
         let value = word == "° F" ? 98 : metric == "body_temperature" ? 37 : metric == "body_mass_index" ? 24 : 80
-        let reading = try Reading(metric: metric, word, [#"{"date":"2026-11-20 07:00:00 +0100","qty":\#(value),"source":"S"}"#])
+        let reading = try Reading(
+            metric: metric, word, [#"{"date":"2026-11-20 07:00:00 +0100","qty":\#(value),"source":"S"}"#])
         // BPM is read as bpm is.
         guard let unit = word == "BPM" ? "count/min" : unit else {
             return #expect(reading.faults == ["/data/metrics/0/data/0 unit"] && reading.samples.isEmpty)
         }
         #expect(reading.rejected == [] && reading.verdicts() == [])
-        guard case .quantity(_, let found)? = reading.samples.first?.value else { return #expect(Bool(false), "no quantity") }
+        guard case .quantity(_, let found)? = reading.samples.first?.value else {
+            return #expect(Bool(false), "no quantity")
+        }
         #expect(try HealthUnit(found) == HealthUnit(unit), "\(found)")
     }
 
@@ -94,13 +103,19 @@ import Testing
             ("1,234.5", "1234.5"), ("1 234,5", "1234.5"), ("٨٠٫٤", "80.4"), ("١٬٢٣٤", "1234"), ("१२३४", "1234"),
             ("1234,5", "1234.5"), ("0,125", "0.125"), ("080", "80"), ("+12", "12"), ("12.3456", "12.3456"),
             ("1,234", nil), ("1.234", nil), ("12,345", nil), ("1.23.456", nil), ("1,23,456", nil), ("12 34", nil),
-            ("1.234,567.8", nil), ("1,234 567", nil), ("12 Schritte", nil), ("1e3", nil), ("", nil), ("٨0", nil), ("1-2", nil),
+            ("1.234,567.8", nil), ("1,234 567", nil), ("12 Schritte", nil), ("1e3", nil), ("", nil), ("٨0", nil),
+            ("1-2", nil),
         ] as [(String, String?)])
-    func `A text is the number that its separators say, and refused if they can say two`(text: String, number: String?) throws {
+    func `A text is the number that its separators say, and refused if they can say two`(text: String, number: String?)
+        throws
+    {
         let reading = try Reading(
-            #"{"type":"stepCount","value":"\#(text)","start":"2026-11-20T07:00:00Z","end":"2026-11-20T08:00:00Z"}"#, .plain)
+            #"{"type":"stepCount","value":"\#(text)","start":"2026-11-20T07:00:00Z","end":"2026-11-20T08:00:00Z"}"#,
+            .plain)
         guard let number else { return #expect(reading.faults == [" value"]) }
-        guard case .quantity(let value, _)? = reading.samples.first?.value else { return #expect(Bool(false), "\(reading.rejected)") }
+        guard case .quantity(let value, _)? = reading.samples.first?.value else {
+            return #expect(Bool(false), "\(reading.rejected)")
+        }
         #expect(value == Double(number) && reading.verdicts() == [])
     }
 

@@ -7,7 +7,8 @@ import Testing
 @Suite struct UnitMemberTests {
     @Test(
         arguments: [
-            #""unit":"lb""#, #""units":"lb""#, #""Unit":"lbs""#, #""UNITS":"LB""#, #""weight_unit":"lbs""#, #""weightUnit":"pounds""#,
+            #""unit":"lb""#, #""units":"lb""#, #""Unit":"lbs""#, #""UNITS":"LB""#, #""weight_unit":"lbs""#,
+            #""weightUnit":"pounds""#,
             #""weight-units":"lb""#, #""unit_of_measurement":"lb""#, #""unitOfMeasurement":"lb""#, #""uom":"lb""#,
             #""value_unit":"lb""#, #""Einheit":"lb""#, #""mass_unit":"lb""#, #""weightunit":"lb""#, #""measure":"lbs""#,
             #""unit":"lb","weight_unit":"lbs""#, #""unit":"lb","height":180,"height_unit":"cm""#,
@@ -29,7 +30,10 @@ import Testing
     func `A unit that is none of the type, or that two members contradict, refuses the record`(member: String) throws {
         let reading = try Reading(#"{"weight":177.2,\#(member)}"#, .plain)
         #expect(reading.faults == [" unit"] && reading.records.isEmpty)
-        #expect(reading.rejected.first.map { rejection in member.split(separator: "\"").contains { rejection.reason.contains($0) } } == true)
+        #expect(
+            reading.rejected.first.map { rejection in
+                member.split(separator: "\"").contains { rejection.reason.contains($0) }
+            } == true)
     }
 
     @Test func `A unit beside the records holds for each of them, and a value may have its unit within it`() throws {
@@ -46,7 +50,8 @@ import Testing
     @Test func `The answer names each member that was not read, in every reader`() throws {
         func names(_ reading: Reading) -> [String] { reading.ignored.filter(\.isMember).compactMap(\.name) }
         let plain = try Reading(
-            #"{"weight":80.4,"weight_unit":"kg","bmi":25.1,"basal_metabolism":1757.2,"visceral_fat":null,"source":"s"}"#, .plain)
+            #"{"weight":80.4,"weight_unit":"kg","bmi":25.1,"basal_metabolism":1757.2,"visceral_fat":null,"source":"s"}"#,
+            .plain)
         #expect(names(plain) == ["bmi", "basal_metabolism", "source"] && plain.samples.count == 1)
         #expect(plain.ignored.first.map { "\($0.place)" } == "/bmi")
         let records = try Reading(
@@ -83,7 +88,8 @@ import Testing
             .healthConnectWebhook)
         #expect(webhook.faults == ["/weight/0 unit"])
         let scale = try Reading(
-            #"{"event":"insert","userId":1,"date":"2026-02-10T05:31:02.000Z","weight":177,"weight_unit":"lbs"}"#, .openScale)
+            #"{"event":"insert","userId":1,"date":"2026-02-10T05:31:02.000Z","weight":177,"weight_unit":"lbs"}"#,
+            .openScale)
         #expect(scale.faults == [" unit"])
         #expect(try Reading(#"{"weight":177,"unit":"lb"}"#, .bleScaleSync).faults == [" unit"])
         #expect(try Reading(#"{"weight":80,"unit":"kg"}"#, .bleScaleSync).samples.count == 1)
@@ -93,11 +99,17 @@ import Testing
         let reading = try Reading(
             #"[{"value":"7961","type":"step","unit":"count","date":"2026-11-19"},{"value":"80.4","type":"weight","unit":"kg","start":"2026-11-19T07:00:00Z"}]"#,
             .plain)
-        #expect(reading.faults == ["/0 type"] && reading.rejected.first?.reason.hasSuffix("did you mean stepCount?") == true)
+        #expect(
+            reading.faults == ["/0 type"] && reading.rejected.first?.reason.hasSuffix("did you mean stepCount?") == true
+        )
         #expect(reading.ignored.compactMap(\.name) == ["date"] && reading.keys == ["20261119T070000Z weight"])
-        for (name, meant) in [("steps", "stepCount"), ("step", "stepCount"), ("weigth", "weight"), ("heart_rate", "heartRate")] {
+        for (name, meant) in [
+            ("steps", "stepCount"), ("step", "stepCount"), ("weigth", "weight"), ("heart_rate", "heartRate"),
+        ] {
             let one = try Reading(#"{"type":"\#(name)","value":1,"start":"2026-11-19T07:00:00Z"}"#, .plain)
-            #expect(one.rejected.first?.reason.contains(meant) == true && one.rejected.first?.code == "type", "\(one.rejected)")
+            #expect(
+                one.rejected.first?.reason.contains(meant) == true && one.rejected.first?.code == "type",
+                "\(one.rejected)")
         }
     }
 }

@@ -212,11 +212,13 @@ struct BrokerTests {
         }
     }
 
-    @Test func `A message of a person's topic that names someone else is refused, and one of a household's names a person`()
+    @Test
+    func `A message of a person's topic that names someone else is refused, and one of a household's names a person`()
         async throws
     {
         let broker = try await Broker()
-        let scene = try await Scene(settings: topics(broker, ["me=plain:phone:me", "house=plain:home", "scale=ble-scale-sync:bath:me"]))
+        let scene = try await Scene(
+            settings: topics(broker, ["me=plain:phone:me", "house=plain:home", "scale=ble-scale-sync:bath:me"]))
         try await scene.run { () async throws in
             await connected(scene)
             let ben = Array(#"{"weight":70,"start":"2026-02-10T06:31:02Z","subject":{"account":"ben"}}"#.utf8)

@@ -27,7 +27,9 @@ import Testing
         #"{"data":{"metrics":[{"name":"\#(name)","units":"\#(units)","data":[\#(points)]}]}}"#
     }
 
-    @Test func `A post of which every item is refused is 422 to who looks at the status, and 200 to who would repeat it for ever`()
+    @Test
+    func
+        `A post of which every item is refused is 422 to who looks at the status, and 200 to who would repeat it for ever`()
         async throws
     {
         let scene = try await Scene()
@@ -36,13 +38,15 @@ import Testing
         func hc(_ items: String) -> String { #"{"timestamp":"2026-11-20T09:00:00Z","weight":[\#(items)]}"# }
         try await scene.run { () async throws in
             let posts: [(String, String, Int)] = [
-                ("hae", Self.metric("weight", "kg", bad), 422), ("hae", Self.metric("weight", "kg", bad + "," + good), 200),
+                ("hae", Self.metric("weight", "kg", bad), 422),
+                ("hae", Self.metric("weight", "kg", bad + "," + good), 200),
                 ("hae", Self.metric("weight", "kg", good), 200), ("hae", Self.metric("weight", "cm", good), 422),
                 ("hae", Self.metric("new_metric", "kg", good), 200), ("hae", #"{"data":{}}"#, 200),
                 ("hae", Self.metric("weight", "kg", ""), 200), ("hc-webhook", hc(#"{"kilograms":80}"#), 422),
                 ("hc-webhook", hc(weight + #",{"kilograms":80}"#), 200), ("hc-webhook", hc(weight), 200),
                 ("hc-webhook", hc(""), 200), ("plain", #"[{"weight":"heavy"},{"weight":"1,2,3"}]"#, 422),
-                ("plain", #"[{"weight":"heavy"},{"weight":80.4,"start":"2026-11-20T07:00:00Z"}]"#, 200), ("plain", "[]", 200),
+                ("plain", #"[{"weight":"heavy"},{"weight":80.4,"start":"2026-11-20T07:00:00Z"}]"#, 200),
+                ("plain", "[]", 200),
                 ("openscale", #"{"event":"insert","userId":1,"date":"x","weight":80}"#, 200),
                 ("ble-scale-sync", #"{"weight":"heavy"}"#, 200),
             ]
@@ -62,11 +66,19 @@ import Testing
             ("plain", #"{"weight":80,"subject":{"name":"ben"}}"#, "/subject"),
             ("plain", #"{"weight":80,"subject":{"slot":2}}"#, "/subject"),
             ("plain", #"{"weight":80,"subj\u0065ct":{"account":"ben"}}"#, "/subject"),
-            ("plain", #"{"weight":80,"account":"ben"}"#, "/account"), ("plain", #"{"weight":80,"person":"ben"}"#, "/person"),
+            ("plain", #"{"weight":80,"account":"ben"}"#, "/account"),
+            ("plain", #"{"weight":80,"person":"ben"}"#, "/person"),
             ("plain", #"{"person":"ben","records":[{"weight":80}]}"#, "/person"),
-            ("plain", #"{"kind":"retraction","type":"stepCount","series":"http-ingest:hc","date":"2026-11-20","person":"ben"}"#, "/person"),
+            (
+                "plain",
+                #"{"kind":"retraction","type":"stepCount","series":"http-ingest:hc","date":"2026-11-20","person":"ben"}"#,
+                "/person"
+            ),
             ("ble-scale-sync", #"{"weight":80,"user_name":"ben"}"#, "/user_name"),
-            ("ble-scale-lines", "{\"weight\":80,\"timestamp\":\"2026-11-20T07:00:00Z\"}\n{\"weight\":80,\"user\":\"ben\"}", "/1/user"),
+            (
+                "ble-scale-lines",
+                "{\"weight\":80,\"timestamp\":\"2026-11-20T07:00:00Z\"}\n{\"weight\":80,\"user\":\"ben\"}", "/1/user"
+            ),
         ])
     func `A person's token writes for that person alone: a post that names someone else is refused whole`(
         place: String, body: String, at: String
@@ -76,7 +88,9 @@ import Testing
             let answer = try await scene.post("/ingest/\(place)", body)
             #expect(answer.status == 403, "\(answer)")
             let error = answer.json?["error"]?.text ?? ""
-            #expect(error.hasPrefix("\(at): ") && error.contains("is of me") && error.contains("hub ingest new"), "\(error)")
+            #expect(
+                error.hasPrefix("\(at): ") && error.contains("is of me") && error.contains("hub ingest new"), "\(error)"
+            )
             #expect(await scene.hub.held.count == 0)
             await scene.hub.wait { $0.events.contains { $0.text?.contains("names someone else") == true } }
         }
@@ -91,18 +105,22 @@ import Testing
             }
         }
         try await scene.run { () async throws in
-            let named = #"[{"weight":80,"person":"ben","start":"2026-11-20T07:00:00Z"},{"weight":80,"subject":{"slot":2},"start":"2026-11-20T08:00:00Z"},{"weight":80,"start":"2026-11-20T09:00:00Z"}]"#
+            let named =
+                #"[{"weight":80,"person":"ben","start":"2026-11-20T07:00:00Z"},{"weight":80,"subject":{"slot":2},"start":"2026-11-20T08:00:00Z"},{"weight":80,"start":"2026-11-20T09:00:00Z"}]"#
             #expect(try await scene.send("POST", "/ingest/plain", Array(named.utf8), token: Self.home).status == 200)
             #expect(await subjects() == [.account("ben"), .slot(2), nil])
             for own in [#""person":"me""#, #""subject":{"name":"Me"}"#, #""account":"me""#] {
-                let answer = try await scene.post("/ingest/plain", #"{"weight":80,\#(own),"start":"2026-11-21T07:00:00Z"}"#)
+                let answer = try await scene.post(
+                    "/ingest/plain", #"{"weight":80,\#(own),"start":"2026-11-21T07:00:00Z"}"#)
                 #expect(answer.status == 200, "\(answer.body)")
             }
             #expect(await subjects().last == .account("me"))
         }
     }
 
-    @Test func `A person's token is of one user of openScale: another's measurements and deletions are refused`() async throws {
+    @Test func `A person's token is of one user of openScale: another's measurements and deletions are refused`()
+        async throws
+    {
         let scene = try await scene()
         func post(_ event: String, _ user: Int, _ day: Int, token: String? = nil) async throws -> Scene.Answer {
             let body = #"{"event":"\#(event)","userId":\#(user),"date":"2026-11-\#(day)T07:00:00.000Z","weight":80.5}"#
@@ -112,7 +130,8 @@ import Testing
             #expect(try await post("insert", 1, 20).count("stored") == 1)
             for event in ["insert", "update", "delete", "clear"] {
                 let other = try await post(event, 2, 21)
-                #expect(other.status == 200 && other.count("stored") == 0 && other.count("retracted") == 0, "\(other.body)")
+                #expect(
+                    other.status == 200 && other.count("stored") == 0 && other.count("retracted") == 0, "\(other.body)")
                 #expect(other.json?["rejected"]?.list?.first?["code"] == "person", "\(other.body)")
             }
             #expect(try await post("insert", 1, 22).count("stored") == 1)

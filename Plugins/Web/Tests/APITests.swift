@@ -313,12 +313,14 @@ struct APITests {
         #expect(statuses.sorted() == [200] + Array(repeating: 409, count: 7))
     }
 
-    @Test func `of two persons' tokens that enter one key at the same moment one has the entry, and the other is refused`()
+    @Test
+    func `of two persons' tokens that enter one key at the same moment one has the entry, and the other is refused`()
         async throws
     {
         let scene = try await Scene(owner: ["*"])
         let tokens = [
-            ("me", try await scene.token("m", "write", person: "me")), ("ben", try await scene.token("b", "write", person: "ben")),
+            ("me", try await scene.token("m", "write", person: "me")),
+            ("ben", try await scene.token("b", "write", person: "ben")),
         ]
         for round in 1...20 {
             let key = "2026-03-15T06:30:05Z \(round)"

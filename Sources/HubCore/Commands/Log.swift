@@ -31,7 +31,9 @@ struct Log: OwnCommand {
                     help: "The same key again is the same entry: at most 56 bytes, time first; made up if not given."),
                 SettingDeclaration(
                     "of", .string(),
-                    help: "The person whose an entry of this key must be, if there is one: another's stays as it is (forbidden)."),
+                    help:
+                        "The person whose an entry of this key must be, if there is one: another's stays as it is (forbidden)."
+                ),
             ], canDryRun: true)
 
     var type: String

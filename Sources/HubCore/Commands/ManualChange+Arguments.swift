@@ -91,12 +91,15 @@ extension ManualChange {
 
     static let ownerArgument = SettingDeclaration(
         "of", .string(),
-        help: "The person whose the records must be when the turn of the command comes: others stay as they are (unknown).")
+        help:
+            "The person whose the records must be when the turn of the command comes: others stay as they are (unknown)."
+    )
 
     /// The same for the records of one person alone, as they are when its turn comes.
     ///
     /// - Throws: `person` for a name that `hub.conf` does not have.
-    func concerning(_ person: String?, _ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> ManualChange {
+    func concerning(_ person: String?, _ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> ManualChange
+    {
         guard let person else { return self }
         guard let known = facts.rules.person(named: person, allowed: scope?.persons) else {
             throw CommandFailure("person", "of: hub.conf has no person \"\(person.prefix(64))\"")

@@ -110,7 +110,8 @@ extension WriteTransaction {
     /// correction of it would be refused for good and lost.
     func mayChange(_ known: SampleRow) throws -> Bool {
         if scope.allows(known.sample.type, of: known.assignment) { return true }
-        guard !scope.isByHand, known.isAssignedByHand, let before = try find(SampleRow.beforeAssignment, known.number) else {
+        guard !scope.isByHand, known.isAssignedByHand, let before = try find(SampleRow.beforeAssignment, known.number)
+        else {
             return false
         }
         return scope.allows(known.sample.type, of: before.assignment)

@@ -217,10 +217,13 @@ extension HealthAutoExportSteps.Entry {
         switch self {
         case .workouts:
             [
-                "id", "name", "start", "end", "duration", "location", "isIndoor", "strokeStyle", "swolfScore", "salinity",
-                "metadata", "activeEnergyBurned", "totalEnergy", "intensity", "intesity", "distance", "speed", "avgSpeed",
+                "id", "name", "start", "end", "duration", "location", "isIndoor", "strokeStyle", "swolfScore",
+                "salinity",
+                "metadata", "activeEnergyBurned", "totalEnergy", "intensity", "intesity", "distance", "speed",
+                "avgSpeed",
                 "maxSpeed", "elevationUp", "elevationDown", "elevation", "temperature", "humidity", "lapLength",
-                "minHeartRate", "avgHeartRate", "maxHeartRate", "heartRate", "stepCadence", "swimCadence", "flightsClimbed",
+                "minHeartRate", "avgHeartRate", "maxHeartRate", "heartRate", "stepCadence", "swimCadence",
+                "flightsClimbed",
                 "stepCount", "activeEnergy", "basalEnergy", "totalSwimmingStrokeCount", "walkingAndRunningDistance",
                 "cyclingDistance", "swimDistance", "swimStroke", "heartRateData", "heartRateRecovery", "route",
             ]

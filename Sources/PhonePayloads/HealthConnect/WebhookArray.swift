@@ -220,7 +220,8 @@ extension WebhookArray.Kind {
         case .sleep: ["session_end_time", "duration_seconds", "sleep_updated_at", "stages"]
         case .exercise:
             [
-                "type", "title", "notes", "duration_seconds", "distance_meters", "steps", "avg_cadence_spm", "max_cadence_spm",
+                "type", "title", "notes", "duration_seconds", "distance_meters", "steps", "avg_cadence_spm",
+                "max_cadence_spm",
                 "stride_length_m",
             ]
         case .pressure: ["systolic", "diastolic"]

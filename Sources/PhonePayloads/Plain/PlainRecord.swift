@@ -18,7 +18,8 @@ struct PlainRecord {
             return Self.isShared(member.name) && self[member.name] == nil
         }
         unread = members.filter { $0.value != .null }.map(\.name).filter { name in
-            !Self.names.contains(name) && !Self.further.contains(name) && !UnitStatement.isName(name) && !PersonStatement.names.contains(name)
+            !Self.names.contains(name) && !Self.further.contains(name) && !UnitStatement.isName(name)
+                && !PersonStatement.names.contains(name)
                 && !(self["type"] == nil && PhoneTypes.registry.resolve(name) != nil)
         }
     }
@@ -121,7 +122,9 @@ struct PlainRecord {
         "group", "metadata", "note",
     ]
     /// Further members of the protocol's samples (Protocol §6.1).
-    private static let further = ["raw", "provenance", "sourceVersion", "origin", "extra", "reason", "workout", "route", "summary"]
+    private static let further = [
+        "raw", "provenance", "sourceVersion", "origin", "extra", "reason", "workout", "route", "summary",
+    ]
 
     /// The first member that is neither a record's nor a type, and what it was meant to be where that is near.
     private var unknownMember: String? {
@@ -139,14 +142,17 @@ struct PlainRecord {
         throw ItemFault(
             code: "type",
             reason: "type: there is no type \"\(name.prefix(64))\""
-                + (PhoneTypes.suggestion(for: name).map { "; did you mean \($0)?" } ?? "; Docs/Samples.md has those that there are"))
+                + (PhoneTypes.suggestion(for: name).map { "; did you mean \($0)?" }
+                    ?? "; Docs/Samples.md has those that there are"))
     }
 
     private var type: HealthType? { self["type"]?.text.flatMap { PhoneTypes.registry.resolve($0) } }
 
     // MARK: - Persons
 
-    /// Of a person's token it is theirs, whatever it says: what names someone else was refused before. Others may name a person.
+    /// Gives it the person of the token; a household's token may name one.
+    ///
+    /// A post that names another person than the token's was refused before.
     private mutating func namePerson(_ context: PhoneContext) throws(ItemFault) {
         let said = PersonStatement.names.first { $0 != "subject" && self[$0] != nil }
         if let person = context.person {

@@ -21,13 +21,16 @@ struct BLEReading {
         ("physiqueRating", "computed"),
     ]
 
-    private static let names: [StaticString] = [
-        "weight", "timestamp", "user", "user_name", "user_slug",
-    ] + optional.map(\.0) + computed.map(\.0)
+    private static let names: [StaticString] =
+        [
+            "weight", "timestamp", "user", "user_name", "user_slug",
+        ] + optional.map(\.0) + computed.map(\.0)
 
     /// Refuses the reading of a person's token that says that it is someone else's.
     func checkPerson(_ user: String?, _ at: String) throws(PhoneError) {
-        guard let person = context.person, let user, !user.isEmpty, user.lowercased() != person.lowercased() else { return }
+        guard let person = context.person, let user, !user.isEmpty, user.lowercased() != person.lowercased() else {
+            return
+        }
         throw PersonStatement.otherPerson(at, person, context)
     }
 
@@ -63,7 +66,8 @@ struct BLEReading {
         if !context.takesComputed {
             for (name, _, _) in Self.optional where members[name] != nil {
                 batch.unread.note(
-                    "\(name)", in: "", "may be computed from a profile: computed = true takes it, if impedance was measured",
+                    "\(name)", in: "",
+                    "may be computed from a profile: computed = true takes it, if impedance was measured",
                     at: "\(at)/\(name)")
             }
         }
@@ -155,7 +159,9 @@ struct BLEScaleLines: PayloadSteps {
     private static func object(_ text: UnsafeRawBufferPointer) -> JSONValue? {
         guard text.count <= mostOfLine, var scanner = try? JSONScanner(text) else { return nil }
         scanner.skipSpace()
-        guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.kind == .object else { return nil }
+        guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.kind == .object else {
+            return nil
+        }
         return value
     }
 

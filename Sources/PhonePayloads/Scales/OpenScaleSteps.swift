@@ -168,7 +168,8 @@ struct OpenScaleReader {
                 let place = "\(at)/values/\(cursor.count - 1)"
                 let value = Members(element, in: bytes)
                 batch.noteUnread(
-                    value, but: ["key", "name", "unit", "isDerived", "value", "text", "typeId"], in: "/values", at: place)
+                    value, but: ["key", "name", "unit", "isDerived", "value", "text", "typeId"], in: "/values",
+                    at: place)
                 values.append(OpenScaleValue(value, place))
             }
         } else {
