@@ -1,7 +1,7 @@
 package import Foundation
 package import Samples
 
-/// A moment as people type it: `7:30`, `yesterday 7:30`, `2024-03-15 07:30`, `2024-03-15T07:30:00+01:00`, `90min`, `now`.
+/// A moment as people type it: `7:30`, `yesterday 7:30`, `last monday 7:30`, `15.3.2024 7:30`, `2024-03-15T07:30:00+01:00`, `90min`, `now`.
 package struct MomentArgument: Hashable, Sendable {
     /// As it was typed.
     package let text: String
@@ -12,35 +12,37 @@ package struct MomentArgument: Hashable, Sendable {
         case instant(Timestamp)
         case secondsAgo(Int64)
         /// By the wall clock of a zone, seconds after midnight.
-        case wall(Day, Int64)
-    }
-
-    private enum Day: Hashable {
-        case date(LocalDate)
-        case daysAgo(Int)
-        /// The day was not said.
-        case unsaid
+        ///
+        /// Without a day the last time that the clock showed it.
+        case wall(SpokenDay?, Int64)
+        /// A day without a time.
+        case day(SpokenDay)
     }
 
     package static let forms = """
-        a time of day (7:30), a day and a time ("yesterday 7:30", "2024-03-15 07:30"), the same with an offset \
-        (2024-03-15T07:30:00+01:00), a span back from now (90min, 2h), or now
+        a time of day (7:30), a day and a time ("yesterday 7:30", "last monday 7:30", "2024-03-15 07:30"), the same \
+        with an offset (2024-03-15T07:30:00+01:00), a span back from now (90min, 2h, "2 hours ago"), or now
         """
+
+    /// Whether a day was typed and no time of it.
+    package var isDay: Bool { if case .day = meaning { true } else { false } }
 
     /// `nil` for any other text.
     package init?(_ text: String) {
         self.text = text
-        let words = text.split(separator: " ").map(String.init)
-        if text == "now" {
+        let words = text.lowercased().split(separator: " ").map(String.init)
+        if words == ["now"] {
             meaning = .now
         } else if let time = try? Timestamp(parsing: text) {
             meaning = .instant(time)
         } else if let seconds = MomentArgument.span(text) {
             meaning = .secondsAgo(seconds)
+        } else if let day = SpokenDay(text) {
+            meaning = .day(day)
         } else if words.count == 1, let seconds = MomentArgument.clock(words[0]) {
-            meaning = .wall(.unsaid, seconds)
+            meaning = .wall(nil, seconds)
         } else if let (day, clock) = MomentArgument.parts(words) {
-            if let seconds = MomentArgument.clock(clock), let day = MomentArgument.day(day) {
+            if let seconds = MomentArgument.clock(clock), let day = SpokenDay(day) {
                 meaning = .wall(day, seconds)
             } else if let time = MomentArgument.withOffset(day, clock) {
                 meaning = .instant(time)
@@ -52,18 +54,14 @@ package struct MomentArgument: Hashable, Sendable {
         }
     }
 
+    /// A day and a time: `2024-03-15T07:30`, `2024-03-15 07:30`, `15.3.2024, 7:30`, `yesterday at 7:30`.
     private static func parts(_ words: [String]) -> (day: String, clock: String)? {
-        if words.count == 2 { return (words[0], words[1]) }
-        let parts = words.count == 1 ? words[0].split(separator: "T", maxSplits: 1).map(String.init) : []
-        return parts.count == 2 ? (parts[0], parts[1]) : nil
-    }
-
-    private static func day(_ text: String) -> Day? {
-        switch text {
-        case "today": .daysAgo(0)
-        case "yesterday": .daysAgo(1)
-        default: LocalDate(text).map(Day.date)
+        guard words.count > 1, let clock = words.last else {
+            let parts = words.first?.split(separator: "t", maxSplits: 1).map(String.init) ?? []
+            return parts.count == 2 ? (parts[0], parts[1]) : nil
         }
+        let day = words.dropLast().filter { $0 != "at" }.joined(separator: " ")
+        return (day.hasSuffix(",") ? String(day.dropLast()) : day, clock)
     }
 
     /// `7:30` or `07:30:05`.
@@ -80,14 +78,22 @@ package struct MomentArgument: Hashable, Sendable {
 
     /// A day and `7:30+01:00`: the hour that comes twice is told apart so.
     private static func withOffset(_ day: String, _ clock: String) -> Timestamp? {
-        guard let sign = clock.lastIndex(where: { "+-Z".contains($0) }),
+        guard let sign = clock.lastIndex(where: { "+-z".contains($0) }), let date = LocalDate(typed: day),
             let seconds = self.clock(String(clock[..<sign]))
         else { return nil }
         let time = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        return try? Timestamp(parsing: "\(day)T\(time.joined(separator: ":"))\(clock[sign...])")
+        return try? Timestamp(parsing: "\(date.text)T\(time.joined(separator: ":"))\(clock[sign...])")
     }
 
-    private static func span(_ text: String) -> Int64? {
+    /// `90min`, `2h`, `3d`, `2 hours ago`, in seconds.
+    package static func span(_ text: String) -> Int64? {
+        let words = text.lowercased().split(separator: " ")
+        if words.count == 3, words[2] == "ago" {
+            let units = ["minute": "min", "min": "min", "hour": "h"]
+            let number = ["a", "an", "one"].contains(words[0]) ? "1" : words[0]
+            return units[words[1].hasSuffix("s") ? String(words[1].dropLast()) : String(words[1])]
+                .flatMap { span(number + $0) }
+        }
         for (suffix, seconds) in [("min", 60), ("h", 3_600), ("d", 86_400)] as [(String, Int64)]
         where text.hasSuffix(suffix) {
             let digits = text.dropLast(suffix.count)
@@ -109,6 +115,13 @@ package struct MomentArgument: Hashable, Sendable {
         case two(Timestamp, Timestamp)
     }
 
+    /// Refuses a day without a time: for the ends of an interval, and in an edit, its noon would be a guess.
+    package func refuseDay() throws(HandFault) {
+        if isDay { throw HandFault("\(text): add the time of day, such as \"\(text) 7:30\"") }
+    }
+
+    /// Reads it; a day without a time is its noon, or now if that is still to come.
+    ///
     /// - Parameters:
     ///   - now: microseconds since 1970, by the hub's clock.
     ///   - zone: whose wall clock is meant.
@@ -133,14 +146,15 @@ package struct MomentArgument: Hashable, Sendable {
         case .now: return .one(MomentArgument.local(now / 1_000_000, zone), isLocal: true)
         case .secondsAgo(let seconds):
             return .one(MomentArgument.local(now / 1_000_000 - seconds, zone), isLocal: true)
+        case .day(let day):
+            let today = MomentArgument.local(now / 1_000_000, zone).localDate
+            // The middle of the day, which is hardly ever on another date; today, that it be no time to come.
+            let noon = LocalDay.instant(at: Int64(day.date(today: today).daysSinceEpoch) * 86_400 + 43_200, in: zone)
+            let isToday = day.date(today: today) == today
+            return .one(MomentArgument.local(isToday ? min(noon, now / 1_000_000) : noon, zone), isLocal: true)
         case .wall(let day, let seconds):
             let today = MomentArgument.local(now / 1_000_000, zone).localDate
-            let date =
-                switch day {
-                case .date(let date): date
-                case .daysAgo(let days): today.adding(days: -days)
-                case .unsaid: today
-                }
+            let date = day?.date(today: today) ?? today
             let wall = Int64(date.daysSinceEpoch) * 86_400 + seconds
             // Clocks are changed by less than a day: an offset of the days around holds.
             let offsets = Set([wall - 86_400, wall + 86_400].map { MomentArgument.offset(of: zone, at: $0) })
@@ -150,7 +164,7 @@ package struct MomentArgument: Hashable, Sendable {
                 throw HandFault(
                     "\(text): that day the clocks of \(zone.identifier) skipped this hour; say which time you mean")
             }
-            if day == .unsaid, first > now / 1_000_000 {
+            if day == nil, first > now / 1_000_000 {
                 throw HandFault("\(text) today is still to come; say \"yesterday \(text)\", or the date")
             }
             let times = instants.map { MomentArgument.local($0, zone) }
@@ -158,11 +172,8 @@ package struct MomentArgument: Hashable, Sendable {
         }
     }
 
-    fileprivate static func local(_ seconds: Int64, _ zone: TimeZone) -> Timestamp {
-        let offset = offset(of: zone, at: seconds)
-        // Before zones were agreed on, clocks differed by seconds, which RFC 3339 cannot say.
-        return Timestamp(
-            microseconds: seconds * 1_000_000, offsetMinutes: offset % 60 == 0 ? Int16(exactly: offset / 60) : nil)
+    private static func local(_ seconds: Int64, _ zone: TimeZone) -> Timestamp {
+        Timestamp(microseconds: seconds * 1_000_000).local(in: zone)
     }
 
     private static func offset(of zone: TimeZone, at seconds: Int64) -> Int64 {
@@ -179,15 +190,21 @@ package struct PersonClock: Sendable {
     /// - Throws: ``HandFault`` when this machine does not know the zone.
     package init(zone identifier: String?, now: Int64) throws(HandFault) {
         guard let zone = identifier.map({ TimeZone(identifier: $0) }) ?? .current else {
-            throw HandFault("this machine knows no zone \(identifier ?? ""); give the time with its offset")
+            throw HandFault("this machine does not know the zone \(identifier ?? ""): install tzdata, or correct it")
         }
         (self.zone, self.now) = (zone, now)
     }
 
     /// An instant by the clock of the zone.
-    package func local(_ microseconds: Int64) -> Timestamp {
-        var time = MomentArgument.local(microseconds / 1_000_000, zone)
-        time.microseconds = microseconds
-        return time
+    package func local(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: microseconds).local(in: zone) }
+
+    /// The day that it is.
+    package var today: LocalDate { local(now).localDate }
+}
+
+extension Sample {
+    /// A moment by the clock at the place of measurement, as far as the sample names its zone.
+    package func there(_ time: Timestamp) -> Timestamp {
+        zone.flatMap { TimeZone(identifier: $0) }.map { time.local(in: $0) } ?? time
     }
 }

@@ -77,12 +77,7 @@ public struct Intervals: Sendable {
 
     /// When the clocks of the zone show a time on a day, in seconds since 1970.
     private func instant(_ day: LocalDate, at secondOfDay: Int64) -> Int64 {
-        let local = Int64(day.daysSinceEpoch) * 86_400 + secondOfDay
-        let before = local - Intervals.offset(zone, at: local - 86_400)
-        let after = local - Intervals.offset(zone, at: local + 86_400)
-        let isAfter =
-            before + Intervals.offset(zone, at: before) != local && after + Intervals.offset(zone, at: after) == local
-        return isAfter ? after : before
+        LocalDay.instant(at: Int64(day.daysSinceEpoch) * 86_400 + secondOfDay, in: zone)
     }
 
     private static func offset(_ zone: TimeZone, at second: Int64) -> Int64 {

@@ -1,10 +1,10 @@
 package import Samples
 
-/// When something was measured, by the wall clock of the place.
+/// Times of measurements, by the clocks of their reader.
 package enum MomentText {
     /// `2026-03-15 07:30:05 +01:00`; the offset is `Z` where only the instant is known.
     ///
-    /// - Parameter reader: in whose words the date is.
+    /// - Parameter reader: by whose clocks and in whose words it is.
     package static func moment(_ time: Timestamp, for reader: Reader = Reader()) -> String {
         let (date, clock, offset) = parts(time, reader)
         return "\(date) \(clock) \(offset)"
@@ -18,6 +18,7 @@ package enum MomentText {
 
     /// `2026-03-15 07:00:00–07:30:00 +01:00`, with a second date or offset where it differs.
     package static func interval(_ start: Timestamp, _ end: Timestamp, for reader: Reader = Reader()) -> String {
+        let (start, end) = (reader.local(start), reader.local(end))
         if start == end { return moment(start, for: reader) }
         let (from, to) = (parts(start, reader), parts(end, reader))
         guard from.offset == to.offset else { return "\(moment(start, for: reader)) – \(moment(end, for: reader))" }
@@ -28,7 +29,7 @@ package enum MomentText {
     private static func parts(
         _ time: Timestamp, _ reader: Reader
     ) -> (date: String, clock: Substring, offset: Substring) {
-        let text = time.text
+        let text = reader.local(time).text
         let date = text.prefix { $0 != "T" }
         let rest = text[date.endIndex...].dropFirst()
         let clock = rest.prefix { $0.isNumber || $0 == ":" || $0 == "." }

@@ -1,7 +1,7 @@
 public import Foundation
 public import Samples
 
-/// How a person reads values: in the numbers and dates of which locale, and which types in which units.
+/// How a person reads values: in the numbers and dates of which locale, which types in which units, and by which clocks.
 public struct Reader: Hashable, Sendable {
     /// `nil` where it is not known: then numbers are English, and dates `yyyy-MM-dd`.
     public var locale: Locale?
@@ -11,9 +11,13 @@ public struct Reader: Hashable, Sendable {
     public var weightUnit: String?
     /// How units are written: `70 in`, or `70 inches`.
     public var unitWidth = TextWidth.medium
+    /// By whose clocks moments are; `nil` if it is not known: then they are as they were measured.
+    public var zone: TimeZone?
 
-    public init(locale: Locale? = nil, units: [TypeID: String] = [:], weightUnit: String? = nil) {
-        (self.locale, self.units, self.weightUnit) = (locale, units, weightUnit)
+    public init(
+        locale: Locale? = nil, units: [TypeID: String] = [:], weightUnit: String? = nil, zone: TimeZone? = nil
+    ) {
+        (self.locale, self.units, self.weightUnit, self.zone) = (locale, units, weightUnit, zone)
     }
 
     /// The unit in which values of a type that come in `own` are read: the person's, else the locale's, else the usual one.
@@ -76,6 +80,9 @@ public struct Reader: Hashable, Sendable {
         guard let locale else { return date.text }
         return HealthFormatter(locale).date(date)
     }
+
+    /// A moment by the person's clocks; as it is if their zone is not known.
+    package func local(_ time: Timestamp) -> Timestamp { zone.map { time.local(in: $0) } ?? time }
 
     // MARK: - Weeks
 

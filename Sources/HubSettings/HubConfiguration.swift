@@ -1,5 +1,6 @@
 public import HealthText
 public import Samples
+import Foundation
 
 /// What `hub.conf` says, checked and with every default filled in.
 public struct HubConfiguration: Sendable, Hashable {
@@ -126,7 +127,9 @@ public struct PersonSection: Sendable, Hashable {
 
     /// How this person reads values, as far as `hub.conf` says.
     public var reader: Reader {
-        Reader(locale: locale.flatMap(Reader.locale), units: units, weightUnit: unit?.rawValue)
+        Reader(
+            locale: locale.flatMap(Reader.locale), units: units, weightUnit: unit?.rawValue,
+            zone: zone.flatMap { TimeZone(identifier: $0) })
     }
 }
 

@@ -4,7 +4,7 @@ package import Samples
 
 /// A record as people read it.
 package struct RecordText: Sendable {
-    /// When it was measured, by the wall clock of the place; of a day, the date.
+    /// When it was measured, by the clocks of its person; of a day, the date.
     package let time: String
     /// The person's name; `-` where there is none.
     package let person: String

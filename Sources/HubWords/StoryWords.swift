@@ -1,3 +1,4 @@
+import Foundation
 package import HealthText
 import HubWire
 import Samples
@@ -35,11 +36,15 @@ package enum StoryWords {
 
 extension RecordStory.Delivery {
     /// Why it is as it is, and what the sink has said.
-    package var details: String {
+    ///
+    /// - Parameter reader: by whose clocks moments are.
+    package func details(_ reader: Reader) -> String {
         var details: [String] = []
         if let reason { details.append(reason) }
         if let attempts { details.append("tried \(NumberText.count(attempts, "time"))") }
-        if let due = due.flatMap({ LocalTime.text($0) }) { details.append("again at \(due)") }
+        if let due = due.flatMap({ LocalTime.text($0, zone: reader.zone ?? .current) }) {
+            details.append("again at \(due)")
+        }
         if let confirmed {
             if confirmed.seq != seq { details.append("it has version \(confirmed.seq)") }
             if let receipt = confirmed.receipt { details.append("receipt \(receipt)") }
@@ -48,12 +53,16 @@ extension RecordStory.Delivery {
     }
 
     /// When it came to this; `nil` where only the sink's cursor says so.
-    package var since: String? { at.flatMap { LocalTime.text($0) } }
+    package func since(_ reader: Reader) -> String? {
+        at.flatMap { LocalTime.text($0, zone: reader.zone ?? .current) }
+    }
 }
 
 extension RecordStory.Version {
     /// When the hub stored it.
-    package var stored: String? { recordedAt.flatMap { LocalTime.text($0) } }
+    package func stored(_ reader: Reader) -> String? {
+        recordedAt.flatMap { LocalTime.text($0, zone: reader.zone ?? .current) }
+    }
 }
 
 extension RecordStory.Day {
@@ -76,6 +85,9 @@ extension RecordStory {
         facts.append(("source", RecordText.source(current.record.source)))
         if case .sample(let sample) = shown.record {
             facts.append(("key", sample.key.text))
+            if let place = Self.place(of: sample, readers(current.assignment.person?.name)) {
+                facts.append(("local time", place))
+            }
             if let group = sample.group { facts.append(("group", "\(group)")) }
             // The one place where every digit stands: the values of the versions are rounded, and in the person's unit.
             if shown.canonical != nil { facts.append(("given as", ValueText.word(sample.value))) }
@@ -88,6 +100,16 @@ extension RecordStory {
         if case .retraction = current.record { facts.append(("state", RecordText(current, readers).value)) }
         if let topic { facts.append(("published", topic)) }
         return facts
+    }
+
+    /// The local time at the place of measurement, if its offset is not the reader's.
+    private static func place(of sample: Sample, _ reader: Reader) -> String? {
+        let zone = sample.zone.flatMap { TimeZone(identifier: $0) }
+        let there = zone.map { sample.start.local(in: $0) } ?? sample.start
+        guard there.offsetMinutes != nil, there.offsetMinutes != reader.local(sample.start).offsetMinutes else {
+            return nil
+        }
+        return MomentText.moment(there, for: Reader(locale: reader.locale)) + (sample.zone.map { " (\($0))" } ?? "")
     }
 
     private static func basis(of day: DayValue) -> String? {

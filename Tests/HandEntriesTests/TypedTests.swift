@@ -71,9 +71,26 @@ import Testing
         ("yesterday 07:30:05", "2026-11-20T07:30:05+01:00"), ("2024-07-15 07:30", "2024-07-15T07:30:00+02:00"),
         ("2024-07-15T07:30", "2024-07-15T07:30:00+02:00"), ("90min", "2026-11-21T10:30:00+01:00"),
         ("2h", "2026-11-21T10:00:00+01:00"), ("now", "2026-11-21T12:00:00+01:00"),
+        ("2 hours ago", "2026-11-21T10:00:00+01:00"), ("2 days ago 7:30", "2026-11-19T07:30:00+01:00"),
+        ("last monday 7:30", "2026-11-16T07:30:00+01:00"), ("last Saturday 7:30", "2026-11-14T07:30:00+01:00"),
+        ("18.10.1974 7:30", "1974-10-18T07:30:00+01:00"), ("15.7.2024, 7:30", "2024-07-15T07:30:00+02:00"),
+        ("yesterday at 7:30", "2026-11-20T07:30:00+01:00"),
     ])
     func `a time is that of the person's zone`(_ text: String, _ expected: String) throws {
         #expect(try reading(text) == .one(try Timestamp(parsing: expected), isLocal: true))
+    }
+
+    @Test(arguments: [
+        ("18.10.1974", "1974-10-18T12:00:00+01:00"), ("2024-07-15", "2024-07-15T12:00:00+02:00"),
+        ("last monday", "2026-11-16T12:00:00+01:00"), ("today", "2026-11-21T12:00:00+01:00"),
+    ])
+    func `a day alone is its noon, and can be refused`(_ text: String, _ expected: String) throws {
+        #expect(try reading(text) == .one(try Timestamp(parsing: expected), isLocal: true))
+        let morning = noon - 6 * 3_600_000_000
+        let early = try #require(MomentArgument("today")).reading(now: morning, in: berlin)
+        #expect(early == .one(try Timestamp(parsing: "2026-11-21T06:00:00+01:00"), isLocal: true))
+        #expect(throws: HandFault.self) { try #require(MomentArgument(text)).refuseDay() }
+        #expect(throws: Never.self) { try #require(MomentArgument("7:30")).refuseDay() }
     }
 
     @Test func `an hour that was skipped is refused, one that came twice is told apart by its offset`() throws {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DaySeries
 import Foundation
+import HandEntries
 import HubClient
 import HubSettings
 import HubWire
@@ -102,11 +103,11 @@ import Testing
         #expect(json[0].hasSuffix("\"trend\":80}") && json[1].hasSuffix("\"trend\":79.9}"))
     }
 
-    @Test func `without dates the last thirty days are meant, by the wall clock of this machine`() throws {
+    @Test func `without dates the last thirty days are meant, by the clocks of the person`() throws {
         let now = try Timestamp(parsing: "2026-03-31T23:30:00Z").microseconds
         func range(_ arguments: String...) throws -> String {
-            let zone = try #require(TimeZone(identifier: "Europe/Berlin"))
-            let range = try DaysCommand.parse(["weight"] + arguments).range(now: now, zone: zone)
+            let clock = try PersonClock(zone: "Europe/Berlin", now: now)
+            let range = try DaysCommand.parse(["weight"] + arguments).range(by: clock)
             return "\(range.lowerBound.text) \(range.upperBound.text)"
         }
         // It is the 1st there; a person's zone may be a day ahead.

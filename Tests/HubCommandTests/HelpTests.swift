@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HandEntries
 import HubClient
 import HubWire
 import Samples
@@ -83,7 +84,8 @@ import Testing
         }
         #expect(RootCommand.exitCode(for: error).rawValue == HubExit.usage.rawValue)
         #expect(
-            RootCommand.fullMessage(for: error).contains("'monday' is none of: a date (2026-03-01), today, yesterday"))
+            RootCommand.fullMessage(for: error).contains(
+                "'monday' is none of: a date (2026-03-01 or 1.3.2026), today, yesterday"))
     }
 
     @Test func `the question holds what was asked for, with one name for each type`() throws {
@@ -92,7 +94,7 @@ import Testing
             "--from", "2026-03-01T00:00:00Z",
         ])
         let command = try #require(parsed as? SamplesCommand)
-        let query = try command.query(try TypeArgument.resolved(command.types), now: 0, zone: .gmt)
+        let query = try command.query(try TypeArgument.resolved(command.types), by: PersonClock(zone: "GMT", now: 0))
         #expect(query.filter.types == ["weight", "x.acme.thing"])
         #expect(query.filter.persons == ["anna"])
         #expect(query.filter.sources == ["ihealth-hs3"])
@@ -107,7 +109,7 @@ import Testing
         let parsed = try RootCommand.parseAsRoot(["samples", "--from", "2026-03-02", "--to", "2026-03-01"])
         let command = try #require(parsed as? SamplesCommand)
         let failure = try #require(throws: Failure.self) {
-            try command.query(try TypeArgument.resolved(command.types), now: 0, zone: .gmt)
+            try command.query(try TypeArgument.resolved(command.types), by: PersonClock(zone: "GMT", now: 0))
         }
         #expect(failure == Failure(.usage, "--from 2026-03-02 is not before --to 2026-03-01"))
     }

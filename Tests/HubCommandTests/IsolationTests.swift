@@ -64,6 +64,8 @@ struct IsolationTests {
             """, to: "plugin")
         try mode(0o755, of: program)
         try configure("open", program, "confine = false", in: folder)
+        let settings = try String(contentsOfFile: folder.configuration, encoding: .utf8)
+        try folder.write(settings.replacing("[hub]\n", with: "[hub]\nzone = \"Asia/Kolkata\"\n", maxReplacements: 1))
         func hub(_ words: String...) async throws -> ChildProcess.Result {
             try await ChildProcess("hub", words + ["--config", folder.configuration]).result()
         }
@@ -78,6 +80,8 @@ struct IsolationTests {
         }
         let variables = try String(contentsOfFile: folder.path + "/environment", encoding: .utf8)
         #expect(!variables.contains("OTHER_TOKEN") && variables.contains("HUB_INSTANCE=open"))
+        // Plugins have the clocks of the household, too.
+        #expect(variables.contains("TZ=Asia/Kolkata\n"), "\(variables)")
         #expect(variables.contains("HOME=\(folder.path)/data/plugins/open"))
         #expect(try await hub("plugins", "--all").output.contains("confined no: it may do all that the hub's user may"))
         #expect(try await hub("doctor").output.contains("plugin open may do all that the hub's user may"))

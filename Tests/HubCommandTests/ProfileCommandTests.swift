@@ -110,7 +110,7 @@ import Testing
         async throws
     {
         let hub = try await TestHub(
-            "[person.anna]\nlocale = \"de_DE\"\nunits = [\"height=ft\", \"bloodGlucose=mmol/L\"]\n[person.ben]\nunits = [\"weight=st\"]\n"
+            "zone = \"Europe/Berlin\"\n[person.anna]\nlocale = \"de_DE\"\nunits = [\"height=ft\", \"bloodGlucose=mmol/L\"]\n[person.ben]\nunits = [\"weight=st\"]\n"
         )
         for (words, person) in [
             (["weight", "80.28584949kg"], "anna"), (["height", "1.778m"], "anna"),

@@ -14,7 +14,7 @@ import ZeroMQ
     }
 
     @Test func `what a person enters, corrects and assigns is told by every command`() async throws {
-        let hub = try await TestHub()
+        let hub = try await TestHub("[person.me]\nzone = \"Europe/Berlin\"\n")
         let logged = try await hub.run(["log", "weight", "12st", "8lb", "--at", "2026-03-01T07:30:00+01:00"])
         #expect(logged.code == 0, "\(logged.errors)")
         #expect(logged.output.contains("me      weight  79.8 kg  hand         1\n"))
@@ -42,7 +42,7 @@ import ZeroMQ
     }
 
     @Test func `a meal and a swim are entered in one line, told as groups, and taken back in another`() async throws {
-        let hub = try await TestHub()
+        let hub = try await TestHub("[person.me]\nzone = \"Europe/Berlin\"\n")
         func numbers() async throws -> [String] {
             try await hub.run(["samples", "--json"]).output.split(separator: "\n").map(String.init)
         }
@@ -172,7 +172,7 @@ import ZeroMQ
     }
 
     @Test func `status, samples, tap, trace and retract tell one story`() async throws {
-        let hub = try await TestHub()
+        let hub = try await TestHub("[person.me]\nzone = \"Europe/Berlin\"\n")
         let listener = try hub.start(["tap", "sample/weight/", "--count", "5", "--json", "--since", "0"])
         try hub.give(ProgramTests.weights)
         let live = await listener.result()

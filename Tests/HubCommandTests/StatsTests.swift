@@ -30,7 +30,7 @@ import Testing
         """
 
     @Test func `a line for each interval, an empty one without a number, and bars where it is a terminal`() throws {
-        let text = StatsText(try statistics(Self.days), by: .day, units: ReadingUnits([]))
+        let text = StatsText(try statistics(Self.days), by: .day, units: ReadingUnits([]), zone: .gmt)
         #expect(
             text.lines(hasChart: false, colours: false) == [
                 "DAY           SUM  SAMPLES", "2026-03-28  8,000       31", "2026-03-29               0",

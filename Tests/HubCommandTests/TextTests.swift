@@ -210,32 +210,43 @@ import Testing
 }
 
 @Suite struct DateArgumentTests {
-    private let berlin = TimeZone(identifier: "Europe/Berlin") ?? .gmt
-    /// 2026-03-15 12:00 in Berlin.
+    /// 2026-03-15 12:00 in Berlin, a Sunday.
     private let now: Int64 = 1_773_572_400_000_000
 
     private func span(_ text: String) throws -> (String, String) {
         let date = try #require(DateArgument(text))
-        return (date.start(now: now, zone: berlin).text, date.end(now: now, zone: berlin).text)
+        let clock = try PersonClock(zone: "Europe/Berlin", now: now)
+        return (date.start(by: clock).text, date.end(by: clock).text)
     }
 
     @Test func `a date is a whole day of the zone`() throws {
-        #expect(try span("2026-03-01") == ("2026-02-28T23:00:00Z", "2026-03-01T23:00:00Z"))
+        #expect(try span("2026-03-01") == ("2026-03-01T00:00:00+01:00", "2026-03-02T00:00:00+01:00"))
     }
 
     @Test func `a day on which clocks change has its own length`() throws {
-        #expect(try span("2026-03-29") == ("2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"))
+        #expect(try span("2026-03-29") == ("2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"))
     }
 
     @Test func `today and yesterday are days of the zone, by the hub's clock`() throws {
-        #expect(try span("today") == ("2026-03-14T23:00:00Z", "2026-03-15T23:00:00Z"))
-        #expect(try span("yesterday") == ("2026-03-13T23:00:00Z", "2026-03-14T23:00:00Z"))
+        #expect(try span("today") == ("2026-03-15T00:00:00+01:00", "2026-03-16T00:00:00+01:00"))
+        #expect(try span("yesterday") == ("2026-03-14T00:00:00+01:00", "2026-03-15T00:00:00+01:00"))
+    }
+
+    @Test(arguments: [
+        ("18.10.1974", "1974-10-18"), ("1.3.2026", "2026-03-01"), ("2026/3/1", "2026-03-01"),
+        ("2 days ago", "2026-03-13"), ("a week ago", "2026-03-08"), ("1 month ago", "2026-02-15"),
+        ("last monday", "2026-03-09"), ("Last Sunday", "2026-03-08"), ("last saturday", "2026-03-14"),
+        ("Yesterday", "2026-03-14"),
+    ]) func `days are read as people say them`(_ text: String, _ day: String) throws {
+        #expect(try span(text).0.hasPrefix("\(day)T00:00:00"))
+        #expect(try span(text).1 == span(day).1)
     }
 
     @Test func `a span is counted back from now, an instant is itself`() throws {
-        #expect(try span("7d").0 == "2026-03-08T11:00:00Z")
-        #expect(try span("90min").0 == "2026-03-15T09:30:00Z")
-        #expect(try span("2w").0 == "2026-03-01T11:00:00Z")
+        #expect(try span("7d").0 == "2026-03-08T12:00:00+01:00")
+        #expect(try span("90min").0 == "2026-03-15T10:30:00+01:00")
+        #expect(try span("2w").0 == "2026-03-01T12:00:00+01:00")
+        #expect(try span("2 hours ago").0 == "2026-03-15T10:00:00+01:00")
         #expect(try span("2026-03-01T07:30:00+01:00").0 == "2026-03-01T07:30:00+01:00")
     }
 
@@ -243,7 +254,7 @@ import Testing
         let (first, last) = ("0001-01-02T00:00:00Z", "9999-12-30T23:59:59.999999Z")
         #expect(try span("0001-01-01") == (first, first))
         #expect(try span("1000000w").0 == first)
-        #expect(try span("9999-12-31") == ("9999-12-30T23:00:00Z", last))
+        #expect(try span("9999-12-31") == ("9999-12-31T00:00:00+01:00", last))
     }
 
     @Test(arguments: ["", "d", "7", "-7d", "7 d", "2026-02-30", "tomorrow", "2026-03-01T07:30:00", "99999999999999d"])
@@ -252,7 +263,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("2026-02-30", "the calendar has no such day"), ("31.10.2026", "write 2026-10-31"), ("5years", "write 5y"),
+        ("2026-02-30", "the calendar has no such day"), ("31.11.2026", "the calendar has no such day"),
+        ("3/1/2026", "it is read in two ways: write 2026-MM-DD"), ("5years", "write 5y"),
         ("90 minutes", "write 90min"),
     ]) func `what is nearly a date is told how it is written`(_ text: String, _ hint: String) {
         let error = #expect(throws: (any Error).self) { try DateArgument.parsed(text) }

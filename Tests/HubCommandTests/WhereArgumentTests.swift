@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HandEntries
 import HubClient
 import HubWire
 import Samples
@@ -75,7 +76,7 @@ import Testing
     @Test func `the question of hub samples holds where, order and latest`() throws {
         func query(_ words: String...) throws -> QueryRequest {
             let command = try #require(try RootCommand.parseAsRoot(["samples", "weight"] + words) as? SamplesCommand)
-            return try command.query(["weight"], now: 0, zone: .gmt)
+            return try command.query(["weight"], by: PersonClock(zone: "GMT", now: 0))
         }
         #expect(try query("--where", "value > 80kg").filter.condition == .quantity(over: 80, "kg"))
         #expect(try query("--order", "-end").order == .by([.latestEnd]))
@@ -108,7 +109,7 @@ import Testing
         #expect(found.next == nil && found.sources.count == 3)
         let ordered = SourcesCommand.ordered(found.sources)
         #expect(
-            SourcesCommand.lines(ordered, SourceStanding([]), zone: .gmt) == [
+            SourcesCommand.lines(ordered, SourceStanding([]), ReadingUnits([], household: .gmt)) == [
                 "TYPE    PERSON  ORDER  SOURCE   RECORDS  FIRST       LAST        ORDER BY",
                 "weight  -              scale/c        1  2026-03-02  2026-03-02",
                 "weight  anna        1  scale/b        3  2026-03-02  2026-03-02  first record",

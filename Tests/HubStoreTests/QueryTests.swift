@@ -58,6 +58,23 @@ import Testing
         #expect(try await keys(query).count == spans.count)
     }
 
+    @Test(arguments: ["+02:00", "-05:00", "+14:00"])
+    func `a day lasts from midnight to midnight by the offset of the span`(offset: String) async throws {
+        _ = try await store.put([
+            .day(try day("2026-06-30", 70)), .day(try day("2026-07-01", 71)), .day(try day("2026-07-02", 69)),
+        ])
+        var query = RecordQuery()
+        query.order = .time
+        query.setSpan(
+            from: try Timestamp(parsing: "2026-07-01T00:00:00\(offset)"),
+            to: try Timestamp(parsing: "2026-07-02T00:00:00\(offset)"))
+        #expect(try await keys(query) == ["2026-07-01"])
+        query.order = .sequence
+        #expect(try await keys(query) == ["2026-07-01"])
+        query.setSpan(from: try Timestamp(parsing: "2026-07-01T23:59:59\(offset)"), to: nil)
+        #expect(try await keys(query) == ["2026-07-01", "2026-07-02"])
+    }
+
     @Test func `a day lasts from midnight to midnight UTC`() async throws {
         _ = try await store.put([
             .day(try day("1970-01-01", 70)), .day(try day("1970-01-02", 71)), .day(try day("1969-12-31", 69)),

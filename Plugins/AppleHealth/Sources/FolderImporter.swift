@@ -152,8 +152,7 @@ actor FolderImporter {
     private func read(
         _ entry: ExportFolder.Entry, from offset: Int64, epoch: String, _ call: CommandCall? = nil
     ) async throws -> ImportReport {
-        let person = hub.persons.first
-        var options = settings.options(dayZone: person?.zone ?? TimeZone.current.identifier)
+        var options = settings.options(personZone: hub.persons.first?.zone)
         options.account = try await account()
         var work = ExportImport(entry.path, options: options, scratch: hub.state.directory)
         work.isDryRun = call?.isDryRun ?? false
@@ -228,8 +227,9 @@ actor FolderImporter {
 
     /// With other settings the same file says other things.
     private func state(_ entry: ExportFolder.Entry) -> String {
-        "\(entry.state) \(settings.account ?? "") \(settings.zone ?? "") \(settings.filter.summary)".replacing(
-            "|", with: " ")
+        "\(entry.state) \(settings.account ?? "") \(settings.zone ?? "") \(settings.options(personZone: hub.persons.first?.zone).filter.summary)"
+            .replacing(
+                "|", with: " ")
     }
 
     private func epoch() async throws -> String {

@@ -1,4 +1,5 @@
 import AppleExport
+import Foundation
 import PluginKit
 import Samples
 
@@ -7,7 +8,9 @@ struct ImportSettings: Sendable {
     var folder: String
     var account: String?
     var zone: String?
-    var filter: ExportFilter
+    /// Without the days, which are cut by the person's clocks.
+    private var filter: ExportFilter
+    private var since, until: LocalDate?
     var interval: Duration
 
     static let declarations: [SettingDeclaration] = [
@@ -27,8 +30,8 @@ struct ImportSettings: Sendable {
         SettingDeclaration(
             "sources", .list(of: .string(TextRule(example: "Anna's iPhone"))),
             help: "Only what these sources have given, by the names that the Health app shows; all if it is not set."),
-        SettingDeclaration("since", .date, help: "Only what ended on this day or later, in UTC."),
-        SettingDeclaration("until", .date, help: "Only what began on this day or before, in UTC."),
+        SettingDeclaration("since", .date, help: "Only what ended on this day or later, where the person lives."),
+        SettingDeclaration("until", .date, help: "Only what began on this day or before, where the person lives."),
         SettingDeclaration(
             "look_every", .duration(Bounds(.init(microseconds: 1_000_000), .init(microseconds: 86_400_000_000))),
             help: "How often the folder is looked at.", default: .string("10s")),
@@ -41,15 +44,16 @@ struct ImportSettings: Sendable {
         zone = settings["zone"]?.string
         interval = .microseconds(try settings.duration("look_every").microseconds)
         let name = account
-        let (types, from, to, _) = try PluginSettings.all(
+        let types: Set<TypeID>?
+        (types, since, until, _) = try PluginSettings.all(
             { try settings["types"]?.strings.map { Set(try PluginSettings.each($0, ImportSettings.type)) } },
-            { try ImportSettings.day("since", settings) }, { try ImportSettings.day("until", settings, adding: 1) },
+            { try ImportSettings.day("since", settings) }, { try ImportSettings.day("until", settings) },
             {
                 if let name, name.utf8.count > 256 || name.unicodeScalars.contains(where: { $0.value < 0x20 }) {
                     throw PluginFailure(.settings, "setting account: expected a name of at most 256 bytes")
                 }
             })
-        filter = ExportFilter(types: types, sources: settings["sources"]?.strings.map(Set.init), from: from, to: to)
+        filter = ExportFilter(types: types, sources: settings["sources"]?.strings.map(Set.init))
     }
 
     private static func type(_ name: String) throws -> TypeID {
@@ -59,15 +63,24 @@ struct ImportSettings: Sendable {
         throw PluginFailure(.settings, "setting types: \"\(name)\" is not a type of record\(near)")
     }
 
-    private static func day(_ name: String, _ settings: PluginSettings, adding days: Int = 0) throws -> Int64? {
+    private static func day(_ name: String, _ settings: PluginSettings) throws -> LocalDate? {
         guard let text = settings[name]?.string else { return nil }
         guard let date = LocalDate(text) else {
             throw PluginFailure(.settings, "setting \(name): expected a day, such as 2024-03-15")
         }
-        return Int64(date.adding(days: days).daysSinceEpoch) * 86_400
+        return date
     }
 
-    func options(dayZone: String) -> ExportOptions {
-        ExportOptions(account: account, zone: zone, dayZone: zone ?? dayZone, filter: filter)
+    /// - Parameter personZone: the zone of the person; the household's if it is not known.
+    func options(personZone: String?) -> ExportOptions {
+        let dayZone = zone ?? personZone ?? TimeZone.current.identifier
+        var filter = filter
+        let clocks = TimeZone(identifier: dayZone) ?? .current
+        func second(_ date: LocalDate) -> Int64 {
+            LocalDay.start(of: date, in: clocks).microseconds.flooredDivision(by: 1_000_000)
+        }
+        filter.from = since.map(second)
+        filter.to = until.map { second($0.adding(days: 1)) }
+        return ExportOptions(account: account, zone: zone, dayZone: dayZone, filter: filter)
     }
 }

@@ -82,6 +82,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [("until = \"2025-12-31\"", 1), ("since = \"2026-01-01\"", 0)])
+    func `since and until are days where the person lives`(setting: String, count: Int) async throws {
+        // The weighing of 1 January at 07:00 in Berlin was on 31 December in Los Angeles.
+        let scene = try Scene(plugin: "types = [\"weight\"]\nzone = \"America/Los_Angeles\"\n\(setting)")
+        try await scene.start()
+        try await scene.untilPluginIsThere()
+        try scene.write(steps(0..<10), as: "export.xml")
+        let look = try await scene.json(["do", "apple-health", "import", "--dry-run"])
+        let file = try #require((look["files"] as? [[String: Any]])?.first)
+        #expect(file["records"] as? Int == count, "\(file)")
+    }
+
     @Test func `Killed with its hub wherever it is, the plugin goes on, and everything is there once`() async throws {
         let scene = try Scene(plugin: "zone = \"Europe/Berlin\"")
         try scene.write(steps(0..<8_000), as: "export.xml")

@@ -30,7 +30,7 @@ struct Backfill: Sendable {
 
     func run() async throws -> Report {
         let since = try call.arguments["since"]?.string.map {
-            try Timestamp(parsing: "\($0)T00:00:00Z").microseconds / 1_000
+            try parts.importer.settings.start(of: $0) / 1_000
         }
         let wanted = call.arguments["device"]?.string
         let devices = try await parts.importer.devices().filter {

@@ -119,12 +119,23 @@ struct SAMISettings: Sendable {
         redirect = try settings.text("redirect")
         devices = settings["devices"] == nil ? [] : try settings.texts("devices")
         zone = try settings["zone"] == nil ? nil : settings.text("zone")
-        since = try settings["since"]?.string.map { try Timestamp(parsing: "\($0)T00:00:00Z").microseconds }
+        let place = zone
+        since = try settings["since"]?.string.map { try Self.start(of: $0, place) }
         pollEvery = .microseconds(try settings.duration("poll_every").microseconds)
         overlap = try settings.duration("overlap").microseconds / 1_000
         fullEvery = try settings.duration("full_every").microseconds / 1_000
         postsBySocket = try settings.text("post_by") == PostWay.websocket.rawValue
         posts = try settings.texts("post").compactMap { name in Post.all.first { $0.name == name } }
+    }
+
+    /// When a day began where the devices are, in microseconds since 1970.
+    func start(of day: String) throws -> Int64 { try Self.start(of: day, zone) }
+
+    private static func start(of day: String, _ zone: String?) throws -> Int64 {
+        guard let date = LocalDate(day) else {
+            throw PluginFailure(.settings, "setting since: expected a day, such as 2015-01-01")
+        }
+        return LocalDay.start(of: date, in: zone.flatMap { TimeZone(identifier: $0) } ?? .current).microseconds
     }
 
     /// The base without its last part.

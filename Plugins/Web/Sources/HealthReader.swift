@@ -127,6 +127,8 @@ extension Welcome.PersonEntry {
     var reader: Reader {
         var types: [TypeID: String] = [:]
         for (name, unit) in units { if let type = try? TypeID(name) { types[type] = unit } }
-        return Reader(locale: locale.flatMap(Reader.locale), units: types)
+        return Reader(
+            locale: locale.flatMap(Reader.locale), units: types,
+            zone: zone.flatMap { TimeZone(identifier: $0) } ?? .current)
     }
 }

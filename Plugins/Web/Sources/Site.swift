@@ -1,3 +1,4 @@
+import Foundation
 import HTMLText
 import HTTPTypes
 import HealthText
@@ -117,7 +118,9 @@ struct Choice: Sendable {
     var reader: Reader {
         if let person { return person.reader }
         let readers = persons.map(\.reader)
-        guard let first = readers.first, readers.allSatisfy({ $0 == first }) else { return Reader() }
+        guard let first = readers.first, readers.allSatisfy({ $0 == first }) else {
+            return Reader(zone: .current)
+        }
         return first
     }
 }

@@ -165,6 +165,23 @@ struct WritingTests {
         #expect(try await samples(scene, "weight").count == 2)
     }
 
+    @Test func `moments are by the person's clocks on every page, and are typed so again`() async throws {
+        let scene = try await Scene(owner: ["*"], persons: "[person.mei]\nzone = \"Asia/Tokyo\"\n")
+        let browser = try await Browser(scene)
+        _ = try await scene.command(
+            "log", "weight", "61kg", "--person", "mei", "--at", "2026-06-30T16:30:00-04:00", "--yes")
+        let list = try await browser.get("/types/weight?person=mei&from=2026-07-01&to=2026-07-01")
+        #expect(list.body.contains("2026-07-01 05:30:00 +09:00"), "\(list.body)")
+        #expect(try await browser.get("/records/1").body.contains("2026-07-01 05:30:00 +09:00"))
+        let edit = try await browser.form("/records/1/edit")
+        #expect(edit["at"] == "2026-07-01 05:30:00+09:00")
+        _ = try await browser.press(edit, ["at": "2026-07-01 06:00"])
+        let start = try #require(try await samples(scene, "weight").first?["start"] as? String)
+        #expect(start == "2026-07-01T06:00:00+09:00")
+        let day = try await browser.send(try await browser.form("/records/1/edit"), ["at": "2026-07-02"])
+        #expect(day.status == 422 && day.body.contains("add the time of day"))
+    }
+
     @Test func `a record that has changed since its form was opened is shown as it is, and nothing is overwritten`()
         async throws
     {

@@ -180,7 +180,8 @@ extension ExportReader {
     func giveSummaries() {
         let kind = ExportBatch.Mark(type: index(of: .activitySummary), source: noSource.index)
         for (start, summary) in summaries.sorted(by: { $0.key < $1.key }) {
-            tally(kind.type, kind.source, start, summary.end)
+            // The day is over when the next begins, which is another date.
+            tally(kind.type, kind.source, start, summary.end - 1)
             batch.append(summary.record, kind)
         }
         summaries = [:]

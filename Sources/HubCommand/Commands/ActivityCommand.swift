@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import Foundation
+import HandEntries
 import HubClient
 import HubWire
 import Samples
@@ -60,9 +62,11 @@ struct ActivityCommand: ParsableCommand {
                     ? "hub.conf has no person: add a table [person.NAME]"
                     : "whose? Name one with --person: \(names.joined(separator: ", "))")
         }
-        let zone = try zone(welcome.persons.first { $0.name == name }?.zone)
-        let range = try range(now: welcome.time.microseconds, zone: zone)
-        let (days, advice) = try ActivityAsker(person: name, range: range, zone: zone.identifier, door: door).days()
+        let clock = try welcome.clock(of: [name])
+        let range = try range(by: clock)
+        let (days, advice) = try ActivityAsker(
+            person: name, range: range, zone: clock.zone.identifier, door: door
+        ).days()
         for line in advice { Terminal.say(line) }
         var output = Output()
         if json {
@@ -83,27 +87,10 @@ struct ActivityCommand: ParsableCommand {
         try output.flush()
     }
 
-    private func zone(_ name: String?) throws(Failure) -> TimeZone {
-        guard let name else { return .current }
-        guard let zone = TimeZone(identifier: name) else {
-            throw Failure(.usage, "this machine does not know the zone \(name): install tzdata, or correct it")
-        }
-        return zone
-    }
-
     /// The days that are meant, by the person's clock.
-    func range(now: Int64, zone: TimeZone) throws(Failure) -> ClosedRange<LocalDate> {
-        func day(_ microseconds: Int64) throws(Failure) -> LocalDate {
-            let time = Timestamp(microseconds: microseconds)
-            guard let day = LocalDay.of(time, sampleZone: nil, personZone: zone.identifier, policy: .fixed) else {
-                throw Failure(.system, "this machine does not know the zone \(zone.identifier)")
-            }
-            return day
-        }
-        let last = try day(to.map { $0.end(now: now, zone: zone).microseconds - 1 } ?? now)
-        let first =
-            try from.map { from throws(Failure) in try day(from.start(now: now, zone: zone).microseconds) }
-            ?? last.adding(days: 1 - Self.usualDays)
+    func range(by clock: PersonClock) throws(Failure) -> ClosedRange<LocalDate> {
+        let last = to?.lastDay(by: clock) ?? clock.today
+        let first = from?.day(by: clock) ?? last.adding(days: 1 - Self.usualDays)
         guard first <= last else {
             throw Failure(.usage, "--from \(from?.text ?? "") is after --to \(to?.text ?? "today")")
         }

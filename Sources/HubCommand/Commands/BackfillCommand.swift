@@ -1,6 +1,9 @@
 import ArgumentParser
+import HandEntries
+import HubClient
 import HubSettings
 import HubWire
+import Samples
 
 struct BackfillCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,17 +28,27 @@ struct BackfillCommand: AsyncParsableCommand {
     var name: String
     @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
     var arguments: [String] = []
-    @Option(help: ArgumentHelp("From this day on; all of it if not given.", valueName: "yyyy-mm-dd"))
-    var since: String?
+    @Option(
+        help: ArgumentHelp("From this day on; all of it if not given.", valueName: "when"),
+        transform: DateArgument.parsed)
+    var since: DateArgument?
     @Flag(help: "Change nothing; show what would be read.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var call: CallOptions
 
     func run() async throws {
+        let endpoint = try call.door
+        var words = arguments
+        if let since {
+            let day = try await blocking {
+                since.day(by: try DoorClient(endpoint: endpoint, command: "backfill").open().clock(of: []))
+            }
+            words.append("since=\(day.text)")
+        }
         try await call.run(
             PluginCall(
-                instance: name, command: "backfill", words: arguments + (since.map { ["since=\($0)"] } ?? []),
+                instance: name, command: "backfill", words: words,
                 isDryRun: dryRun, deadline: call.deadline),
             as: "backfill")
     }

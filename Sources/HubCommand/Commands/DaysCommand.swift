@@ -1,6 +1,6 @@
 import ArgumentParser
 import DaySeries
-import Foundation
+import HandEntries
 import HubClient
 import HubCore
 import HubSettings
@@ -62,7 +62,7 @@ struct DaysCommand: ParsableCommand {
         _ = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "days")
         let welcome = try door.open()
-        let range = try range(now: welcome.time.microseconds, zone: .current)
+        let range = try range(by: welcome.clock(of: person))
         var lines = DayLines(try days(door, range))
         if let trend { lines.add(trend, trend.usesFirstReadings ? try readings(door) : [:]) }
         lines.keep(range)
@@ -81,20 +81,11 @@ struct DaysCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// The days that are meant, by the clock on this machine's wall.
-    func range(now: Int64, zone: TimeZone) throws(Failure) -> ClosedRange<LocalDate> {
-        func day(_ time: Timestamp) throws(Failure) -> LocalDate {
-            guard let day = LocalDay.of(time, sampleZone: nil, personZone: zone.identifier, policy: .fixed) else {
-                throw Failure(.system, "this machine does not know its own zone \(zone.identifier)")
-            }
-            return day
-        }
-        var end = to?.end(now: now, zone: zone) ?? Timestamp(microseconds: now)
-        if to != nil { end.microseconds -= 1 }
-        // A person may be a day ahead of this machine.
-        let last = try day(end).adding(days: to == nil ? 1 : 0)
-        let first = try from.map { from throws(Failure) in try day(from.start(now: now, zone: zone)) }
-        let start = first ?? last.adding(days: to == nil ? -30 : -29)
+    /// The days that are meant, by the clock of the person whom they are of.
+    func range(by clock: PersonClock) throws(Failure) -> ClosedRange<LocalDate> {
+        // Of several persons one may be a day ahead of the household.
+        let last = to?.lastDay(by: clock) ?? clock.today.adding(days: 1)
+        let start = from?.day(by: clock) ?? last.adding(days: to == nil ? -30 : -29)
         guard start <= last else {
             throw Failure(.usage, "--from \(from?.text ?? "") is after --to \(to?.text ?? "today")")
         }

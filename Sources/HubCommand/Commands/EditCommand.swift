@@ -28,8 +28,8 @@ struct EditCommand: ParsableCommand {
             The times of a meal, a blood pressure and a workout are those of its members
             too, and move them along; so does --undo.
 
-            Values and times are typed as for hub log; times are by the zone where the
-            sample was measured, else by the person's.
+            Values and times are typed as for hub log, times by the person's zone; a day
+            needs its time.
 
             Exit codes: 0 edited, or it is so already; 1 there is no such sample, nothing
             was changed, or the answer was no; 64 what was typed is not a value or time, or
@@ -108,13 +108,10 @@ struct EditCommand: ParsableCommand {
             }
             typed.add(to: &arguments)
         }
-        let zone = welcome.persons.first { $0.name == before.assignment.person?.name }?.zone
-        let clock = try Failure.ofHand { () throws(HandFault) in
-            try PersonClock(zone: sample.zone ?? zone, now: welcome.time.microseconds)
-        }
+        let clock = try welcome.clock(of: [before.assignment.person?.name ?? Topic.nobody])
         for (name, argument) in [("start", at), ("end", to)] {
             arguments[name] = try argument.map { argument throws(Failure) in
-                SettingValue.string(try clock.moment(argument).time.text)
+                SettingValue.string(sample.there(try clock.moment(argument, takesDay: false).time).text)
             }
         }
         return arguments

@@ -102,7 +102,7 @@ struct EraseCommand: ParsableCommand {
     func run() throws {
         _ = try TypeArgument.resolved(selection.types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "erase")
-        let filter = try selection.filter(now: try door.open().hubClock().now())
+        let filter = try selection.filter(try door.open())
         let arguments = arguments(filter)
         if allow { return try letAgain(door, arguments) }
         let expected = try ask(door, arguments, isDryRun: true)

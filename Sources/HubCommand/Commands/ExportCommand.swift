@@ -5,6 +5,7 @@ import HealthExports
 import HubClient
 import HubWire
 import Samples
+import HandEntries
 
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -110,23 +111,23 @@ struct ExportCommand: ParsableCommand {
         guard let format = format ?? path.flatMap(ExportFormat.init(nameOf:)) else { return }
         let asked = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "export")
-        let now = try door.open().time
+        let welcome = try door.open()
         var run = ExportRun(
-            format: format, door: door, filter: try filter(asked, now: now.microseconds, zone: .current),
+            format: format, door: door, filter: try filter(asked, by: welcome.clock(of: only.person)),
             withDays: days, title: path ?? "export")
         run.asked = asked.isEmpty ? nil : asked
         run.keepsNumbers = numbers
         run.columns = columns ?? CSVColumn.exported
-        let account = try run.write(to: try ExportTarget(path, replacing: replace), at: now)
+        let account = try run.write(to: try ExportTarget(path, replacing: replace), at: welcome.time)
         try tell(account, format)
     }
 
-    func filter(_ types: [String], now: Int64, zone: TimeZone) throws(Failure) -> QueryRequest.Filter {
+    func filter(_ types: [String], by clock: PersonClock) throws(Failure) -> QueryRequest.Filter {
         var filter = QueryRequest.Filter()
         if !types.isEmpty { filter.types = types }
         if !only.person.isEmpty { filter.persons = only.person }
         if !only.source.isEmpty { filter.sources = only.source }
-        (filter.from, filter.to) = try only.span(now: now, zone: zone)
+        (filter.from, filter.to) = try only.span(by: clock)
         if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }
         return filter
     }

@@ -160,9 +160,14 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func tell(_ survey: LineImport.Survey) throws {
         if json { return try Output.json(try JSON.line(survey)) }
+        // Of one person by that person's clocks.
+        let reader = options.readingUnits()[survey.persons.count == 1 ? survey.persons.keys.first : nil]
+        func day(_ text: String?) -> String {
+            text.flatMap { try? Timestamp(parsing: $0) }.map { reader.local($0).localDate.text } ?? ""
+        }
         try Output.print(
             "\(file): \(NumberText.count(survey.records, "record")), \(NumberText.count(survey.days, "day"))"
-                + (survey.first.map { ", from \($0.prefix(10)) to \((survey.last ?? "").prefix(10))" } ?? ""))
+                + (survey.first.map { ", from \(day($0)) to \(day(survey.last))" } ?? ""))
         if survey.retractions > 0 {
             let count = NumberText.count(survey.retractions, "line")
             try Output.print("\(count) of what was taken back: lines before them of the same records are not given")

@@ -3,6 +3,7 @@ import HealthText
 import HubClient
 import HubWire
 import PhonePayloads
+import Foundation
 
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -117,11 +118,13 @@ struct IngestListCommand: AsyncParsableCommand {
         let entries = try JSON.answer([IngestToken].self, result)
         guard !entries.isEmpty else { return Terminal.say("there are no tokens; hub ingest new NAME makes one") }
         var table = Table([("NAME", .left), ("PERSON", .left), ("SENDS", .left), ("MADE", .left), ("LAST SEEN", .left)])
+        let units = ingest.options.readingUnits()
         for entry in entries {
+            let zone = units[entry.person].zone ?? .current
             table.add([
                 entry.name, entry.person ?? "-", entry.formats.isEmpty ? "all" : entry.formats.joined(separator: ","),
-                entry.made.map { LocalTime.text($0) ?? $0 } ?? "in hub.conf",
-                entry.lastSeen.map { LocalTime.text($0) ?? $0 } ?? "not since the plugin's start",
+                entry.made.map { LocalTime.text($0, zone: zone) ?? $0 } ?? "in hub.conf",
+                entry.lastSeen.map { LocalTime.text($0, zone: zone) ?? $0 } ?? "not since the plugin's start",
             ])
         }
         for line in table.takeLines() { try Output.print(line) }

@@ -40,9 +40,10 @@ struct LogCommand: ParsableCommand {
 
             A unit stands after its number, with a space or without. A comma is a decimal
             comma where it cannot part thousands: 80,4kg is read, 1,250 is not. Times are
-            by the person's zone (hub.conf): a time of day, a day and a time, one with an
-            offset, a span back from now (90min, 2h), or now, which is what is meant
-            without --at. An hour that the clocks skipped is refused; one that came twice
+            by the person's zone (hub.conf): a time of day, a day and a time ("last monday
+            7:30", "15.3.2024 7:30"), one with an offset, a span back from now (90min, 2h,
+            "2 hours ago"), or now, which is what is meant without --at. A day alone means
+            its noon. An hour that the clocks skipped is refused; one that came twice
             is asked about.
 
             Exit codes: 0; 1 it was refused, or the answer was no; 64 what was typed is no
@@ -141,8 +142,8 @@ struct LogCommand: ParsableCommand {
     private func arguments(
         _ entry: HandEntry, _ person: String, _ clock: PersonClock
     ) throws(Failure) -> [String: SettingValue] {
-        let (start, zone) = try clock.moment(from ?? at ?? LogCommand.now)
-        let end = try to.map { argument throws(Failure) in try clock.moment(argument).time }
+        let (start, zone) = try clock.moment(from ?? at ?? LogCommand.now, takesDay: from == nil)
+        let end = try to.map { argument throws(Failure) in try clock.moment(argument, takesDay: false).time }
         let times = EntryTimes(start, zone: zone, end: end, isStart: at != nil, isInterval: from != nil)
         return try Failure.ofHand { () throws(HandFault) in
             try entry.arguments(times, of: person, by: clock, note: note, key: key)
@@ -168,6 +169,7 @@ struct LogCommand: ParsableCommand {
         if answer.entries.contains(where: { $0.record != nil }) {
             for line in table.takeLines() { try Output.print(line) }
         }
+        if let at, at.isDay { Terminal.say("\(at.text) has no time of day: it counts as noon, or as now") }
         if dryRun { return Terminal.say("nothing was stored") }
         let stored = answer.entries.filter { $0.record != nil }
         guard let first = stored.first else { return }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HandEntries
 import HubClient
 import HubCore
 import HubSettings
@@ -47,8 +48,11 @@ struct LogsCommand: ParsableCommand {
     func run() throws {
         let files = PluginLogFiles(data: try options.hub().data)
         var reader = LogReader(files: files, instance: name)
+        let clock = try Failure.ofHand { () throws(HandFault) in
+            try PersonClock(zone: nil, now: HubClock.system.now())
+        }
         let start = since.map {
-            LogLine.time($0.start(now: HubClock.system.now(), zone: .current).microseconds)
+            LogLine.time($0.start(by: clock).microseconds)
         }
         var lines = reader.read().filter { line in start.map { line.time >= $0 } ?? true }
         guard reader.exists || follow else { throw Failure(.notWell, absent(files)) }
@@ -72,7 +76,7 @@ struct LogsCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// A line for people, its time in their zone.
+    /// A line for people, its time by the clocks of the household.
     static func text(_ line: LogLine, colours: Bool, zone: TimeZone = .current) -> String {
         let shade: Shade? =
             switch line.level {

@@ -4,6 +4,7 @@ import FoundationEssentials
 import HubClient
 import HubWire
 import Samples
+import HandEntries
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -72,7 +73,7 @@ struct ReplayCommand: ParsableCommand {
             if Cursor(since) != nil {
                 arguments.since = since
             } else if let date = DateArgument(since) {
-                arguments.from = date.start(now: try now(door), zone: TimeZone.current).text
+                arguments.from = date.start(by: try door.open().clock(of: [])).text
             }
         }
         let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
@@ -111,6 +112,4 @@ struct ReplayCommand: ParsableCommand {
             for line in ResultText.lines(result) { try Output.print("  \(line)") }
         }
     }
-
-    private func now(_ door: DoorClient) throws -> Int64 { try door.open().hubClock().now() }
 }

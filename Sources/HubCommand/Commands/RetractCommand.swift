@@ -135,7 +135,7 @@ struct RetractCommand: ParsableCommand {
             )
         }
         var query = QueryRequest(id: 0)
-        query.filter = try selection.filter(now: try door.open().hubClock().now())
+        query.filter = try selection.filter(try door.open())
         if undo { query.filter.kinds = [.retraction] }
         var (found, first): ([Found], [StoredRecord]) = ([], [])
         var reader = RecordReader()

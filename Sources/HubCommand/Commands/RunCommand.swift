@@ -47,6 +47,7 @@ struct RunCommand: AsyncParsableCommand {
         guard let configuration = checked.loaded.configuration else {
             throw Failure(.badConfiguration, "\(path) cannot be used; nothing was started")
         }
+        configuration.hub.liveInZone()
         let (hangups, hangup) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let interruption = Interruption(hangup: { hangup.yield() })
         if untilEof { RunCommand.end(interruption) }

@@ -5,6 +5,7 @@ import HubClient
 import HubWire
 import HubWords
 import Samples
+import HandEntries
 
 struct SamplesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,10 +13,10 @@ struct SamplesCommand: ParsableCommand {
         abstract: "What has been measured.",
         discussion: """
             Types are named as in HealthKit, without its prefixes: weight (also bodyMass),
-            bodyFatPercentage, heartRate, stepCount. Without a type, all are shown. Times
-            are those of the place of measurement, values and dates as their person reads
-            them (units and locale in hub.conf); --json has every digit. A workout stands
-            with the time without pauses, energy and distance.
+            bodyFatPercentage, heartRate, stepCount. Without a type, all are shown. Times,
+            dates and values are as their person reads them (zone, units and locale in
+            hub.conf); --json has every digit, and the times as they were measured. A
+            workout stands with the time without pauses, energy and distance.
 
             Examples:
               hub samples weight --last 10
@@ -29,9 +30,11 @@ struct SamplesCommand: ParsableCommand {
               hub samples weight --json --since 0 > all.jsonl
               hub samples weight --json --since "$(tail -1 all.jsonl | jq -r .cursor)"
 
-            --from and --to take a date (2026-03-01), today, yesterday, a span back from
-            now (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time (2026-03-01T07:30:00+01:00).
-            A date in --to is meant whole. Dates are by this machine's zone.
+            --from and --to take a date (2026-03-01, 1.3.2026), today, yesterday, "2 days
+            ago", "last monday", a span back from now (90min, 12h, 7d, 4w, 5y) or an
+            RFC 3339 time (2026-03-01T07:30:00+01:00). A date in --to is meant whole. Days
+            are by the zone of the person with --person, or of the only one there is; of
+            several persons by that of [hub] in hub.conf, else this machine's.
 
             --where takes conditions with and, or, not and parentheses:
               value > 80kg             any unit that fits; >= = != <= < likewise
@@ -136,7 +139,7 @@ struct SamplesCommand: ParsableCommand {
         let types = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
-        var query = try query(types, now: welcome.time.microseconds, zone: .current)
+        var query = try query(types, by: welcome.clock(of: nobody ? [Topic.nobody] : only.person))
         let count = last ?? (isScreenful ? SamplesCommand.screenful : nil)
         if let count { (query.order, query.limit) = (.newestFirst, Int64(count) + (last == nil ? 1 : 0)) }
         var units = options.readingUnits()
@@ -207,15 +210,15 @@ struct SamplesCommand: ParsableCommand {
             && only.to == nil
     }
 
-    /// The question; dates as they are at `now`, microseconds since 1970.
-    func query(_ types: [String], now: Int64, zone: TimeZone) throws(Failure) -> QueryRequest {
+    /// The question; days by those clocks.
+    func query(_ types: [String], by clock: PersonClock) throws(Failure) -> QueryRequest {
         var filter = QueryRequest.Filter()
         if !types.isEmpty { filter.types = types }
         if !only.person.isEmpty { filter.persons = only.person }
         if !only.source.isEmpty { filter.sources = only.source }
         filter.isOfNobody = nobody
         if retracted { filter.kinds = [.retraction] }
-        (filter.from, filter.to) = try only.span(now: now, zone: zone)
+        (filter.from, filter.to) = try only.span(by: clock)
         if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }
         var query = QueryRequest(id: 0, filter: filter, limit: last.map(Int64.init))
         query.isLatest = latest

@@ -1,6 +1,5 @@
-import HealthText
 import ArgumentParser
-import Foundation
+import HealthText
 import HubClient
 import HubWire
 import Samples
@@ -11,7 +10,7 @@ struct SourcesCommand: ParsableCommand {
         abstract: "Which sources have measured what: how much of each type and person, from when to when.",
         discussion: """
             A source is a plugin, and the device and account that it reads from. What was
-            taken back does not count. Times are those of this machine's zone.
+            taken back does not count. Dates are by each person's zone.
 
             Of a type and person the best source comes first: where several have counted
             the same steps at the same time, that one counts (hub stats, hub days). A
@@ -51,7 +50,7 @@ struct SourcesCommand: ParsableCommand {
         if !types.isEmpty { query.filter.types = types }
         if !only.person.isEmpty { query.filter.persons = only.person }
         if !only.source.isEmpty { query.filter.sources = only.source }
-        (query.filter.from, query.filter.to) = try only.span(now: welcome.time.microseconds, zone: .current)
+        (query.filter.from, query.filter.to) = try only.span(by: welcome.clock(of: only.person))
         var found = SourcesPage(sources: [], next: nil)
         repeat {
             query.next = found.next
@@ -68,7 +67,7 @@ struct SourcesCommand: ParsableCommand {
         if json { return try Output.json(try JSON.line(sources)) }
         if sources.isEmpty { return Terminal.say("no records") }
         let standing = SourceStanding(welcome.persons)
-        for line in SourcesCommand.lines(sources, standing, zone: .current) { try Output.print(line) }
+        for line in SourcesCommand.lines(sources, standing, options.readingUnits()) { try Output.print(line) }
         if let advice = SourcesCommand.advice(sources) { Terminal.say(advice) }
     }
 
@@ -82,7 +81,8 @@ struct SourcesCommand: ParsableCommand {
     }
 
     /// A table; sources that have a place among others of the type and person say which.
-    static func lines(_ sources: [SourceTally], _ standing: SourceStanding, zone: TimeZone) -> [String] {
+    static func lines(_ sources: [SourceTally], _ standing: SourceStanding, _ units: ReadingUnits) -> [String] {
+        let hasZones = Set(sources.map { units[$0.person].zone }).count > 1
         var table = Table([
             ("TYPE", .left), ("PERSON", .left), ("ORDER", .right), ("SOURCE", .left), ("RECORDS", .right),
             ("FIRST", .left), ("LAST", .left), ("ORDER BY", .left),
@@ -93,7 +93,8 @@ struct SourcesCommand: ParsableCommand {
             let place = tally.rank == nil ? "" : String(places[[tally.type, tally.personId]] ?? 1)
             table.add([
                 tally.type, tally.person ?? Topic.nobody, place, SourceStanding.name(tally), String(tally.count),
-                date(tally.first, zone), date(tally.last, zone), tally.rank == nil ? "" : standing.reason(tally),
+                date(tally.first, units[tally.person], hasZones), date(tally.last, units[tally.person], hasZones),
+                tally.rank == nil ? "" : standing.reason(tally),
             ])
         }
         return table.takeLines()
@@ -112,11 +113,10 @@ struct SourcesCommand: ParsableCommand {
         return nil
     }
 
-    private static func date(_ text: String, _ zone: TimeZone) -> String {
-        guard let time = try? Timestamp(parsing: text) else { return text }
-        let seconds = Double(time.microseconds) / 1_000_000
-        let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: seconds))
-        let local = time.microseconds + Int64(offset) * 1_000_000
-        return LocalDate(daysSinceEpoch: Int((Double(local) / 86_400_000_000).rounded(.down))).text
+    /// - Parameter hasZones: whether the dates of the table are by several zones.
+    private static func date(_ text: String, _ reader: Reader, _ hasZones: Bool) -> String {
+        guard let time = (try? Timestamp(parsing: text)).map(reader.local) else { return text }
+        let offset = time.offsetMinutes == nil ? "Z" : time.text.suffix(6)
+        return time.localDate.text + (hasZones ? " \(offset)" : "")
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HandEntries
 import HealthStatistics
 import HealthText
 import HubClient
@@ -130,12 +131,13 @@ struct StatsCommand: ParsableCommand {
             throw Failure(.usage, "whose? Name one with --person: \(persons.joined(separator: ", "))")
         }
         let units = options.readingUnits()
-        var query = try query(type, now: welcome.time.microseconds, zone: .current)
+        let clock = try clock(welcome)
+        var query = try query(type, by: clock)
         if by == .week {
             let whose = welcome.persons.first { $0.name == person ?? persons.first }
             query.interval?.anchor = try anchor(
                 whose?.locale.flatMap(Reader.locale).map { Reader(locale: $0) } ?? units[whose?.name],
-                zone: zone ?? whose?.zone)
+                zone: clock.zone.identifier)
         }
         let answer = try StatsAnswer(query, door)
         if !json, let advice = try answer.statistics().thinnedAdvice { Terminal.say(advice) }
@@ -145,7 +147,7 @@ struct StatsCommand: ParsableCommand {
         } else if csv {
             for line in try answer.statistics().csv() { try output.json(Array(line.utf8)[...]) }
         } else {
-            let text = StatsText(try answer.statistics(), by: by, units: units)
+            let text = StatsText(try answer.statistics(), by: by, units: units, zone: clock.zone)
             if text.isEmpty { Terminal.say("no samples") }
             for line in text.lines(hasChart: Terminal.hasColours, colours: Terminal.hasColours) {
                 try output.line(line)
@@ -154,17 +156,21 @@ struct StatsCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// The question; dates as they are at `now`, microseconds since 1970.
-    func query(_ type: String, now: Int64, zone machine: TimeZone) throws(Failure) -> QueryRequest {
+    /// By whose clocks days are: of `--zone`, else of the person.
+    private func clock(_ welcome: Welcome) throws(Failure) -> PersonClock {
+        guard let zone else { return try welcome.clock(of: person.map { [$0] } ?? []) }
+        return try Failure.ofHand { () throws(HandFault) in
+            try PersonClock(zone: zone, now: welcome.time.microseconds)
+        }
+    }
+
+    /// The question; days by those clocks.
+    func query(_ type: String, by clock: PersonClock) throws(Failure) -> QueryRequest {
         var filter = QueryRequest.Filter()
         filter.types = [type]
         if let person { filter.persons = [person] }
         if !source.isEmpty { filter.sources = source }
-        filter.from = (on ?? from)?.start(now: now, zone: machine)
-        filter.to = (on ?? to)?.end(now: now, zone: machine)
-        if let start = filter.from, let end = filter.to, start.microseconds >= end.microseconds {
-            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
-        }
+        (filter.from, filter.to) = try DateArgument.span(from: on ?? from, to: on ?? to, by: clock)
         var query = QueryRequest(id: 0, want: .statistics, filter: filter)
         if let by { query.interval = StatisticsInterval(every: every, by.onTheWire, zone: zone) }
         var figures = figure.isEmpty ? nil : figure.map(\.rawValue)
@@ -177,9 +183,9 @@ struct StatsCommand: ParsableCommand {
     }
 
     /// Where weeks begin for a reader; `nil`, which the hub takes for a Monday, where this machine does not know the zone.
-    func anchor(_ reader: Reader, zone: String?) throws(Failure) -> Timestamp? {
+    func anchor(_ reader: Reader, zone: String) throws(Failure) -> Timestamp? {
         let day = weekFrom ?? Weekday(reader.firstWeekday) ?? .monday
-        guard let zone, day != .monday else { return nil }
+        guard day != .monday else { return nil }
         guard let anchor = day.anchor(zone: zone) else {
             throw Failure(.usage, "this machine does not know the zone \(zone): install tzdata, or correct it")
         }

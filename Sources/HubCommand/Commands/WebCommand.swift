@@ -41,6 +41,9 @@ struct WebOptions: ParsableArguments {
     @Flag(help: "One JSON document.")
     var json = false
 
+    /// The zone in which a person's moments are shown.
+    func zone(of person: String?) -> TimeZone { options.readingUnits()[person].zone ?? .current }
+
     /// Asks the plugin, and gives its answer.
     func ask(_ command: String, _ words: [String] = []) async throws -> RawJSON {
         try await options.ask(plugin, command, words, of: "web")
@@ -69,7 +72,7 @@ struct WebLinkCommand: AsyncParsableCommand {
         if web.json { return try Output.json(answer.text) }
         let link = try JSON.answer(Link.self, answer)
         try Output.print(link.url)
-        let until = LocalTime.text(link.until) ?? link.until
+        let until = LocalTime.text(link.until, zone: web.zone(of: person)) ?? link.until
         Terminal.say("good for one log-in until \(until)\(person.map { ", to see what is \($0)'s" } ?? "")")
         if let plain = link.plain { Terminal.say("for Safari, which does not find such a name: \(plain)") }
         guard open else { return }
@@ -104,9 +107,10 @@ struct WebSessionsCommand: AsyncParsableCommand {
         guard !sessions.isEmpty else { return Terminal.say("no browser is logged in; hub web makes a link") }
         var table = Table([("SESSION", .left), ("SEES", .left), ("SINCE", .left), ("UNTIL", .left)])
         for session in sessions {
+            let zone = web.zone(of: session.person)
             table.add([
-                session.session, session.person ?? "all", LocalTime.text(session.since) ?? session.since,
-                LocalTime.text(session.until) ?? session.until,
+                session.session, session.person ?? "all", LocalTime.text(session.since, zone: zone) ?? session.since,
+                LocalTime.text(session.until, zone: zone) ?? session.until,
             ])
         }
         for line in table.takeLines() { try Output.print(line) }

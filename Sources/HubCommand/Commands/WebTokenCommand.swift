@@ -2,6 +2,7 @@ import ArgumentParser
 import HealthText
 import HubClient
 import HubWire
+import Foundation
 
 struct WebTokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -71,7 +72,8 @@ struct WebTokenListCommand: AsyncParsableCommand {
         var table = Table([("NAME", .left), ("MAY", .left), ("SEES", .left), ("SINCE", .left)])
         for token in tokens {
             table.add([
-                token.name, token.scope, token.person ?? "all", LocalTime.text(token.since) ?? token.since,
+                token.name, token.scope, token.person ?? "all",
+                LocalTime.text(token.since, zone: web.zone(of: token.person)) ?? token.since,
             ])
         }
         for line in table.takeLines() { try Output.print(line) }

@@ -31,14 +31,16 @@ struct ConfigurationOptions: ParsableArguments {
     func readingUnits() -> ReadingUnits {
         ReadingUnits(
             (try? configuration())?.persons ?? [],
-            machine: Reader.machineLocale(ProcessInfo.processInfo.environment))
+            machine: Reader.machineLocale(ProcessInfo.processInfo.environment), household: .current)
     }
 
     private func loaded(declarations: [String: [SettingDeclaration]] = [:]) throws(Failure) -> LoadedConfiguration {
         let path = try path()
-        return HubConfiguration.load(
+        let loaded = HubConfiguration.load(
             text: try ConfigurationFile.text(path), file: path, environment: .process()
         ) { instance, _ in declarations[instance] }
+        loaded.hub?.liveInZone()
+        return loaded
     }
 
     private static func failure(_ loaded: LoadedConfiguration, _ path: String) -> Failure {
@@ -57,6 +59,15 @@ struct ConfigurationOptions: ParsableArguments {
         let loaded = try loaded()
         guard let hub = loaded.hub else { throw ConfigurationOptions.failure(loaded, try path()) }
         return hub
+    }
+}
+
+extension HubSection {
+    /// Makes its zone the one of this process: whatever has no person is then by the clocks of the household.
+    func liveInZone() {
+        guard let zone, zone != ProcessInfo.processInfo.environment["TZ"] else { return }
+        setenv("TZ", zone, 1)
+        NSTimeZone.resetSystemTimeZone()
     }
 }
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import HandEntries
 import HubClient
 import HubWire
 import Samples
@@ -20,15 +20,9 @@ struct RecordFilterOptions: ParsableArguments {
     var isEmpty: Bool { person.isEmpty && from == nil && to == nil && source.isEmpty }
 
     /// The span that is meant, from its first instant to the first after it.
-    /// - Parameters:
-    ///   - now: microseconds since 1970, by the hub's clock.
-    ///   - zone: whose midnights count.
-    func span(now: Int64, zone: TimeZone) throws(Failure) -> (from: Timestamp?, to: Timestamp?) {
-        let (start, end) = (from?.start(now: now, zone: zone), to?.end(now: now, zone: zone))
-        if let start, let end, start.microseconds >= end.microseconds {
-            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
-        }
-        return (start, end)
+    /// - Parameter clock: by whose clocks days are cut.
+    func span(by clock: PersonClock) throws(Failure) -> (from: Timestamp?, to: Timestamp?) {
+        try DateArgument.span(from: from, to: to, by: clock)
     }
 }
 
@@ -41,19 +35,40 @@ struct RecordSelectionOptions: ParsableArguments {
 
     var isEmpty: Bool { types.isEmpty && only.isEmpty }
 
-    /// - Parameter now: microseconds since 1970, by the hub's clock.
     /// - Throws: ``HubExit/usage`` for what is not a type, and for a span that ends before it begins.
-    func filter(now: Int64, zone: TimeZone = .current) throws(Failure) -> QueryRequest.Filter {
+    func filter(_ welcome: Welcome) throws(Failure) -> QueryRequest.Filter {
         var filter = QueryRequest.Filter()
         func some<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
         filter.types = some(try TypeArgument.resolved(types))
         (filter.persons, filter.sources) = (some(only.person), some(only.source))
-        (filter.from, filter.to) = try only.span(now: now, zone: zone)
+        (filter.from, filter.to) = try only.span(by: welcome.clock(of: only.person))
         return filter
     }
 }
 
+extension Welcome {
+    /// By whose clocks the days and moments of a command are meant: the person's whom it is about, else those of `[hub]`.
+    ///
+    /// - Parameter names: the persons whom the command names; none stands for all of them.
+    func clock(of names: [String]) throws(Failure) -> PersonClock {
+        let meant = names.isEmpty ? persons : persons.filter { names.contains($0.name) }
+        let zone = meant.count == 1 && names.count < 2 ? meant[0].zone : nil
+        return try Failure.ofHand { () throws(HandFault) in try PersonClock(zone: zone, now: time.microseconds) }
+    }
+}
+
 extension DateArgument {
+    /// From the first instant that is meant to the first after it.
+    static func span(
+        from: DateArgument?, to: DateArgument?, by clock: PersonClock
+    ) throws(Failure) -> (from: Timestamp?, to: Timestamp?) {
+        let (start, end) = (from?.start(by: clock), to?.end(by: clock))
+        if let start, let end, start.microseconds >= end.microseconds {
+            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
+        }
+        return (start, end)
+    }
+
     /// As ArgumentParser takes it, with what may stand there in the error.
     static func parsed(_ text: String) throws -> DateArgument {
         guard let date = DateArgument(text) else {
@@ -67,14 +82,11 @@ extension DateArgument {
         if text.wholeMatch(of: /\d{4}-\d\d?-\d\d?/) != nil {
             return "the calendar has no such day, or digits are missing"
         }
-        if let parts = text.wholeMatch(of: /(\d\d?)\.(\d\d?)\.(\d{4})/),
-            let date = LocalDate("\(parts.3)-\(two(parts.2))-\(two(parts.1))")
-        {
-            return "write \(date.text)"
+        if text.wholeMatch(of: /\d\d?\.\d\d?\.\d{4}/) != nil { return "the calendar has no such day" }
+        if let parts = text.wholeMatch(of: /\d\d?\/\d\d?\/(\d{4})/) {
+            return "it is read in two ways: write \(parts.1)-MM-DD"
         }
         guard let parts = text.wholeMatch(of: /(\d+) ?(minute|min|hour|day|week|year)s?/) else { return nil }
         return "write \(parts.1)\(parts.2.hasPrefix("min") ? "min" : String(parts.2.prefix(1)))"
     }
-
-    private static func two(_ digits: Substring) -> String { digits.count == 1 ? "0\(digits)" : String(digits) }
 }

@@ -6,8 +6,15 @@ import Samples
 
 extension PersonClock {
     /// The one instant that is meant, and the zone's name where it was needed; asks where the hour came twice.
-    func moment(_ argument: MomentArgument) throws(Failure) -> (time: Timestamp, zone: String?) {
-        let reading = try Failure.ofHand { () throws(HandFault) in try argument.reading(now: now, in: zone) }
+    ///
+    /// - Parameter takesDay: whether a day may stand there without a time.
+    func moment(
+        _ argument: MomentArgument, takesDay: Bool
+    ) throws(Failure) -> (time: Timestamp, zone: String?) {
+        let reading = try Failure.ofHand { () throws(HandFault) in
+            if !takesDay { try argument.refuseDay() }
+            return try argument.reading(now: now, in: zone)
+        }
         switch reading {
         case .one(let time, let isLocal): return (time, isLocal ? zone.identifier : nil)
         case .two(let first, let second):

@@ -4,6 +4,7 @@ import Foundation
 import HubClient
 import HubWire
 import Samples
+import HandEntries
 
 /// What of an export of Apple Health is wanted, and whose it is.
 struct AppleExportOptions: ParsableArguments {
@@ -49,12 +50,9 @@ struct AppleExportOptions: ParsableArguments {
         types.isEmpty && source.isEmpty && from == nil && to == nil && person == nil && account == nil && zone == nil
     }
 
-    /// - Parameter now: microseconds since 1970, by the hub's clock.
-    func filter(now: Int64, zone: TimeZone) throws(Failure) -> ExportFilter {
-        let (start, end) = (from?.start(now: now, zone: zone), to?.end(now: now, zone: zone))
-        if let start, let end, start.microseconds >= end.microseconds {
-            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
-        }
+    /// - Parameter clock: by whose clocks days are cut.
+    func filter(by clock: PersonClock) throws(Failure) -> ExportFilter {
+        let (start, end) = try DateArgument.span(from: from, to: to, by: clock)
         let types = try types.isEmpty ? nil : Set(TypeArgument.resolved(types).compactMap { try? TypeID($0) })
         return ExportFilter(
             types: types, sources: source.isEmpty ? nil : Set(source),

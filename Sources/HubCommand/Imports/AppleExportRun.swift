@@ -8,6 +8,7 @@ import Logging
 import PluginKit
 import Synchronization
 import ZeroMQ
+import HandEntries
 
 /// `hub import` of an export of Apple Health.
 struct AppleExportRun {
@@ -24,12 +25,13 @@ struct AppleExportRun {
         let owner = try DoorClient(endpoint: door, command: "import")
         let welcome = try owner.open()
         let person = try person(welcome)
-        let zone = options.zone ?? person?.zone ?? TimeZone.current.identifier
+        let clock = try Failure.ofHand { () throws(HandFault) in
+            try PersonClock(zone: options.zone ?? person?.zone, now: welcome.time.microseconds)
+        }
         var exportOptions = ExportOptions(
             account: try options.account ?? account(of: person, owner), person: options.person, zone: options.zone,
-            dayZone: zone)
-        exportOptions.filter = try options.filter(
-            now: try welcome.hubClock().now(), zone: TimeZone(identifier: zone) ?? .current)
+            dayZone: clock.zone.identifier)
+        exportOptions.filter = try options.filter(by: clock)
         var work = ExportImport(file, options: exportOptions, scratch: NSTemporaryDirectory())
         work.isDryRun = isDryRun
         let bar = Mutex(ProgressBox(ProgressBar(isDryRun ? "looking" : "importing")))
@@ -53,7 +55,7 @@ struct AppleExportRun {
             }
         }
         bar.withLock { $0.bar.end() }
-        BridgeEnd.leave(context, try end(exit, outcome.withLock { $0 }))
+        BridgeEnd.leave(context, try end(exit, outcome.withLock { $0 }, clock))
     }
 
     /// Whose export it is.
@@ -109,10 +111,12 @@ struct AppleExportRun {
 
     // MARK: - The end
 
-    private func end(_ exit: PluginExit, _ outcome: Result<ImportReport, any Error>?) throws -> Failure? {
+    private func end(
+        _ exit: PluginExit, _ outcome: Result<ImportReport, any Error>?, _ clock: PersonClock
+    ) throws -> Failure? {
         switch outcome {
         case .success(let report):
-            try tell(report)
+            try tell(report, clock)
             if !report.finished {
                 return Failure(
                     .tryAgain,
@@ -151,12 +155,12 @@ struct AppleExportRun {
         }
     }
 
-    private func tell(_ report: ImportReport) throws {
+    private func tell(_ report: ImportReport, _ clock: PersonClock) throws {
         guard !json else {
             try Output.json(try JSON.line(report))
             return
         }
-        for line in AppleImportText.lines(report) { try Output.print(line) }
+        for line in AppleImportText(zone: clock.zone).lines(report) { try Output.print(line) }
     }
 }
 

@@ -87,6 +87,7 @@ final class LineImport {
         var known: Int64?
         var plugins: [String: Int64] = [:]
         var persons: [String: Int64] = [:]
+        /// The earliest and the latest start, as the file has them.
         var first: String?
         var last: String?
     }
@@ -98,6 +99,7 @@ final class LineImport {
         var survey = Survey(known: looksUp ? 0 : nil)
         var keys: [String: Set<String>] = [:]
         var foreign: [String: TypeDeclaration] = [:]
+        var (earliest, latest) = (Int64.max, Int64.min)
         var lines = try FileLines(path)
         while let line = try lines.next() {
             try progress(lines.position, lines.size)
@@ -119,9 +121,9 @@ final class LineImport {
             if record.isDay { survey.days += 1 } else { survey.records += 1 }
             survey.plugins[record.plugin, default: 0] += 1
             if let person = record.person { survey.persons[person, default: 0] += 1 }
-            if let start = record.start {
-                survey.first = min(survey.first ?? start, start)
-                survey.last = max(survey.last ?? start, start)
+            if let start = record.start, let time = try? Timestamp(parsing: start) {
+                if time.microseconds < earliest { (earliest, survey.first) = (time.microseconds, start) }
+                if time.microseconds > latest { (latest, survey.last) = (time.microseconds, start) }
             }
             if looksUp, let key = record.key {
                 keys[record.plugin, default: []].insert(key)

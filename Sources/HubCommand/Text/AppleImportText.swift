@@ -1,10 +1,15 @@
-import HealthText
 import AppleImport
+import Foundation
+import HealthText
 import HubClient
+import Samples
 
 /// What came of an export, for people.
-enum AppleImportText {
-    static func lines(_ report: ImportReport) -> [String] {
+struct AppleImportText {
+    /// By whose clocks its days are.
+    let zone: TimeZone
+
+    func lines(_ report: ImportReport) -> [String] {
         var lines = [head(report)]
         lines += table("type", report.types)
         lines += table("source", report.sources)
@@ -30,18 +35,18 @@ enum AppleImportText {
     /// Maximum number of places printed for each kind.
     private static let most = 5
 
-    private static func places(_ places: [ImportReport.Place], of count: Int, in report: ImportReport) -> [String] {
-        var lines = places.prefix(most).compactMap { text($0) }.map { "  \($0)" }
-        let rest = count - places.prefix(most).reduce(0) { $0 + ($1.count ?? 1) }
+    private func places(_ places: [ImportReport.Place], of count: Int, in report: ImportReport) -> [String] {
+        var lines = places.prefix(AppleImportText.most).compactMap { text($0) }.map { "  \($0)" }
+        let rest = count - places.prefix(AppleImportText.most).reduce(0) { $0 + ($1.count ?? 1) }
         if rest > 0, !lines.isEmpty {
             lines.append(
-                "  and \(NumberText.grouped(rest)) more" + (places.count > most ? "; --json has their places" : ""))
+                "  and \(NumberText.grouped(rest)) more" + (places.count > AppleImportText.most ? "; --json has their places" : ""))
         }
         return lines
     }
 
     /// `weight of Scale, 2026-11-02T06:00:00Z, at byte 1,234: the value is not a number`.
-    private static func text(_ place: ImportReport.Place) -> String? {
+    private func text(_ place: ImportReport.Place) -> String? {
         var parts: [String] = []
         let name = [place.type, place.source.map { $0.isEmpty ? "" : "of \($0)" }].compactMap { $0 }
             .filter { !$0.isEmpty }.joined(separator: " ")
@@ -54,15 +59,20 @@ enum AppleImportText {
         return line.isEmpty ? nil : line
     }
 
-    private static func list(_ names: [String]) -> String {
+    private func list(_ names: [String]) -> String {
         names.prefix(20).map { Terminal.cut($0) }.joined(separator: ", ")
             + (names.count > 20 ? " and \(names.count - 20) more" : "")
     }
 
-    private static func head(_ report: ImportReport) -> String {
+    /// The day in which a moment of the report lies.
+    private func day(_ text: String?) -> String {
+        text.map { (try? Timestamp(parsing: $0))?.local(in: zone).localDate.text ?? String($0.prefix(10)) } ?? ""
+    }
+
+    private func head(_ report: ImportReport) -> String {
         var line = "\(report.file): \(NumberText.count(report.records, "record"))"
-        if let from = report.from, let to = report.to { line += " from \(from.prefix(10)) to \(to.prefix(10))" }
-        if let date = report.exportDate { line += ", exported \(date.prefix(10))" }
+        if let from = report.from, let to = report.to { line += " from \(day(from)) to \(day(to))" }
+        if let date = report.exportDate { line += ", exported \(day(date))" }
         if let new = report.new {
             line += "; \(NumberText.grouped(new)) \(report.dryRun ? "would be new" : "new")"
             if let changed = report.changed, changed > 0 { line += ", \(NumberText.grouped(changed)) changed" }
@@ -72,7 +82,7 @@ enum AppleImportText {
         return line
     }
 
-    private static func table(_ name: String, _ parts: [ImportReport.Part]) -> [String] {
+    private func table(_ name: String, _ parts: [ImportReport.Part]) -> [String] {
         guard !parts.isEmpty else { return [] }
         let shown = parts.prefix(40)
         var table = Table([
@@ -81,8 +91,7 @@ enum AppleImportText {
         for part in shown {
             table.add([
                 Terminal.cut(part.name.isEmpty ? "(none)" : part.name), NumberText.grouped(part.records),
-                part.new.map { NumberText.grouped($0) } ?? "", String((part.from ?? "").prefix(10)),
-                String((part.to ?? "").prefix(10)),
+                part.new.map { NumberText.grouped($0) } ?? "", day(part.from), day(part.to),
             ])
         }
         let rest = parts.count - shown.count

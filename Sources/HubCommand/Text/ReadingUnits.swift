@@ -5,7 +5,7 @@ import HubSettings
 import HubWire
 import Samples
 
-/// How each person reads values, as `hub.conf` says, and where it does not, this machine's locale.
+/// How each person reads values and moments, as `hub.conf` says, and if it does not, by this machine's locale and zone.
 struct ReadingUnits {
     private let readers: [String: Reader]
     /// Of what has no person: what all persons have in common.
@@ -13,12 +13,15 @@ struct ReadingUnits {
     private let machine: Locale?
     /// How units are written.
     var width = TextWidth.medium
+    private let household: TimeZone?
 
-    init(_ persons: [PersonSection], machine: Locale? = nil) {
-        self.machine = machine
+    /// - Parameter household: by whose clocks moments are that have no person, or one without a zone; `nil`: as they were measured.
+    init(_ persons: [PersonSection], machine: Locale? = nil, household: TimeZone? = nil) {
+        (self.machine, self.household) = (machine, household)
         let all = persons.map { person in
             var reader = person.reader
             if reader.locale == nil { reader.locale = machine }
+            if reader.zone == nil { reader.zone = household }
             return (person.name, reader)
         }
         readers = Dictionary(all) { first, _ in first }
@@ -26,12 +29,14 @@ struct ReadingUnits {
             let first = all.first.map { value($0.1) }
             return all.allSatisfy { value($0.1) == first } ? first : nil
         }
-        shared = common(\.self) ?? Reader(locale: common(\.locale) ?? machine)
+        var shared = common(\.self) ?? Reader(locale: common(\.locale) ?? machine)
+        if persons.count != 1 { shared.zone = household }
+        self.shared = shared
     }
 
     /// - Parameter person: a name; `nil` where there is none.
     subscript(person: String?) -> Reader {
-        var reader = person.map { readers[$0] ?? Reader(locale: machine) } ?? shared
+        var reader = person.map { readers[$0] ?? Reader(locale: machine, zone: household) } ?? shared
         reader.unitWidth = width
         return reader
     }

@@ -1,3 +1,4 @@
+import Foundation
 import HealthText
 import HubClient
 import HubWire
@@ -9,13 +10,26 @@ struct StatsText {
     private let unit: StatsCommand.Unit?
     private let values: ValueFormat
     private let reader: Reader
+    /// Whether the clocks were changed within the table, so that its times say by which offset they are.
+    private let hasOffsets: Bool
 
-    /// - Parameter unit: what the intervals are; `nil` for one of all there is.
-    init(_ statistics: StatisticsPage, by unit: StatsCommand.Unit?, units: ReadingUnits) {
+    /// - Parameters:
+    ///   - unit: what the intervals are; `nil` for one of all there is.
+    ///   - zone: by whose clocks the times are.
+    init(_ statistics: StatisticsPage, by unit: StatsCommand.Unit?, units: ReadingUnits, zone: TimeZone) {
         (self.statistics, self.unit) = (statistics, unit)
         let person = statistics.person
         values = units.format(statistics.unit, of: try? TypeID(statistics.type), for: person)
-        reader = units[person]
+        var reader = units[person]
+        reader.zone = zone
+        self.reader = reader
+        let shown = statistics.intervals.flatMap { unit == nil ? [$0.from, $0.to] : [$0.from] }
+        hasOffsets = Set(shown.map { StatsText.local($0, zone)?.offsetMinutes }).count > 1
+    }
+
+    private static func local(_ text: String, _ zone: TimeZone?) -> Timestamp? {
+        let time = try? Timestamp(parsing: text)
+        return zone.flatMap { zone in time.map { $0.local(in: zone) } } ?? time
     }
 
     var isEmpty: Bool { statistics.intervals.isEmpty }
@@ -50,7 +64,11 @@ struct StatsText {
         func day(_ text: String) -> String {
             LocalDate(text.prefix(10)).map { reader.date($0) } ?? String(text.prefix(10))
         }
-        func minute(_ text: String) -> String { "\(day(text)) \(text.dropFirst(11).prefix(5))" }
+        func minute(_ text: String) -> String {
+            let text = StatsText.local(text, reader.zone)?.text ?? text
+            let offset = text.hasSuffix("Z") ? "Z" : text.suffix(6)
+            return "\(day(text)) \(text.dropFirst(11).prefix(5))" + (hasOffsets ? " \(offset)" : "")
+        }
         return switch unit {
         case .hour: [minute(interval.from)]
         case .day, .week: [day(interval.from)]

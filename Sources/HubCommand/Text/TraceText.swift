@@ -45,7 +45,7 @@ struct TraceText {
         if !story.versions.isEmpty {
             lines += (isFirst ? [""] : ["", "older versions"]) + Self.versions(story.versions, units)
         }
-        if isFirst { lines += Self.deliveries(story.deliveries) }
+        if isFirst { lines += Self.deliveries(story.deliveries, units[story.current?.assignment.person?.name]) }
         lines += Self.days(story.days, units)
         if !showsRest, let rest = story.rest { lines += ["", "\(rest): hub trace --all"] }
         self.lines = lines
@@ -59,21 +59,23 @@ struct TraceText {
         for version in versions {
             let text = RecordText(version.record, units)
             table.add([
-                version.stored ?? "-", String(version.record.sequence), text.time, text.value, text.person, version.how,
+                version.stored(units[version.record.assignment.person?.name]) ?? "-", String(version.record.sequence),
+                text.time, text.value, text.person, version.how,
             ])
         }
         return table.takeLines()
     }
 
     /// A line for each sink that the record concerns.
-    private static func deliveries(_ deliveries: [RecordStory.Delivery]) -> [String] {
+    private static func deliveries(_ deliveries: [RecordStory.Delivery], _ reader: Reader) -> [String] {
         guard !deliveries.isEmpty else { return [] }
         var table = Table([
             ("SINK", .left), ("STATE", .left), ("VERSION", .right), ("SINCE", .left), ("", .left),
         ])
         for delivery in deliveries {
             table.add([
-                delivery.sink, delivery.state, String(delivery.seq), delivery.since ?? "-", delivery.details,
+                delivery.sink, delivery.state, String(delivery.seq), delivery.since(reader) ?? "-",
+                delivery.details(reader),
             ])
         }
         return [""] + table.takeLines()
@@ -95,7 +97,7 @@ struct TraceText {
             if day.deliveries.isEmpty { table.add(cells) }
             for (index, delivery) in day.deliveries.enumerated() {
                 let begin = index == 0 ? cells : cells.map { _ in "" }
-                table.add(begin + [delivery.sink, delivery.state, delivery.details])
+                table.add(begin + [delivery.sink, delivery.state, delivery.details(reader)])
             }
         }
         return ["", "days made of it"] + table.takeLines()

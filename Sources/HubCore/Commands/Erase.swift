@@ -161,8 +161,8 @@ struct Erase: OwnCommand {
         query.types = try types.map { try RecordQuery.types($0) }
         query.persons = try persons.map { try known($0, "persons", hub) }
         query.sources = sources.map(Set.init)
-        query.from = try from.map { try RecordQuery.time($0, "from") }
-        query.to = try to.map { try RecordQuery.time($0, "to") }
+        query.setSpan(
+            from: try from.map { try RecordQuery.time($0, "from") }, to: try to.map { try RecordQuery.time($0, "to") })
         return .matching(query)
     }
 
@@ -191,13 +191,13 @@ extension RecordQuery {
             })
     }
 
-    /// A time of a command's arguments, in microseconds since 1970.
-    static func time(_ text: String, _ argument: String) throws -> Int64 {
+    /// A time of a command's arguments.
+    static func time(_ text: String, _ argument: String) throws -> Timestamp {
         guard let time = try? Timestamp(parsing: text) else {
             throw CommandFailure(problems: [
                 "\(argument): expected a time with an offset, such as 2024-03-15T07:30:05+01:00"
             ])
         }
-        return time.microseconds
+        return time
     }
 }

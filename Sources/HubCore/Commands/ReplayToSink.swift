@@ -53,7 +53,7 @@ struct ReplayToSink: OwnCommand {
 
     private func query() throws -> RecordQuery {
         var query = RecordQuery()
-        query.from = try from.map { try RecordQuery.time($0, "from") }
+        query.setSpan(from: try from.map { try RecordQuery.time($0, "from") }, to: nil)
         if let since {
             guard let cursor = Cursor(since) else {
                 throw CommandFailure(problems: ["since: expected a cursor, such as k7qz2m5a-1042"])

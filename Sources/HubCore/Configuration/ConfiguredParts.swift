@@ -65,7 +65,8 @@ struct ConfiguredParts: Sendable {
                     stateDirectory: try directories.state(of: instance.name),
                     memoryLimit: instance.memoryLimit.bytes, secrets: instance.secrets,
                     temporaryDirectory: try directories.temporary(of: instance.name),
-                    reach: try reach(of: instance, checked, configuration), run: instance.run)
+                    reach: try reach(of: instance, checked, configuration), run: instance.run,
+                    zone: configuration.hub.zone)
             } catch {
                 logger.error(
                     "plugin cannot start", metadata: ["plugin": "\(instance.name)", "reason": "\(error.message)"])

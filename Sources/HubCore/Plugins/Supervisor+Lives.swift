@@ -85,7 +85,8 @@ extension Supervisor {
                 [
                     "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": feed, "HUB_INSTANCE": program.instance,
                     "HUB_STATE": program.stateDirectory,
-                ].merging(program.run == .always ? [:] : ["HUB_RUN": program.run.rawValue]) { first, _ in first }),
+                ].merging(program.run == .always ? [:] : ["HUB_RUN": program.run.rawValue]) { first, _ in first }
+                    .merging(program.zone.map { ["TZ": $0] } ?? [:]) { first, _ in first }),
             isConfined: program.reach.launcher != nil,
             hint: ReachHint(executable: program.executable, reach: program.reach, instance: program.instance),
             group: group, token: launch.token, secrets: secrets, log: launch.log, logger: logger)

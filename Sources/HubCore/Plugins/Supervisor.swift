@@ -22,6 +22,8 @@ actor Supervisor {
         var temporaryDirectory: String
         var reach = ProgramReach.unconfined
         var run = PluginInstance.Run.always
+        /// The zone of `[hub]`, which becomes `TZ` of the program; `nil`: the machine's.
+        var zone: String?
     }
 
     struct Launch: Sendable {

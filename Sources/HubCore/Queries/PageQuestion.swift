@@ -19,7 +19,7 @@ struct PageQuestion {
             : try names.persons(filter.persons).map { Set($0.map(RecordQuery.Owner.person)) }
         query.sources = filter.sources.map(Set.init)
         query.kinds = request.selection
-        (query.from, query.to) = (filter.from?.microseconds, filter.to?.microseconds)
+        query.setSpan(from: filter.from, to: filter.to)
         (query.strictStart, query.strictEnd) = (filter.strict.contains(.start), filter.strict.contains(.end))
         query.condition = try filter.condition.map { condition throws(WireError) in
             let asked = try names.types(filter.types)

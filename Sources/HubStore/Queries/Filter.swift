@@ -178,7 +178,7 @@ struct Filter {
         return conditions
     }
 
-    /// The same for a day, which ends a microsecond before the next midnight UTC.
+    /// The same for a day, which ends a microsecond before the next midnight by the clocks that the span is meant by.
     var dayTimes: [String] {
         let (low, high) = dates
         return (low > .min ? ["date >= \(low)"] : []) + (high < .max ? ["date <= \(high)"] : [])
@@ -187,12 +187,12 @@ struct Filter {
     /// The first and the last day.
     var dates: (low: Int64, high: Int64) {
         var (low, high) = (Int64.min, Int64.max)
-        if let from = query.from {
+        if let from = query.from.map({ $0 + Int64(query.fromOffset) * 60_000_000 }) {
             let floor = Filter.floor(from)
             low = floor + (query.strictStart && from != floor * Filter.dayLength ? 1 : 0)
         }
         if let since = query.allowance?.since { low = max(low, Filter.floor(since)) }
-        if let to = query.to {
+        if let to = query.to.map({ $0 + Int64(query.toOffset) * 60_000_000 }) {
             let floor = Filter.floor(to)
             high = (query.strictEnd || to == floor * Filter.dayLength ? floor : floor + 1) - 1
         }

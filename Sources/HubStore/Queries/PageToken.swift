@@ -62,8 +62,8 @@ struct PageToken: Hashable {
         add(query.kinds?.standing.map(\.rawValue))
         add(query.kinds?.takenBack.map(\.rawValue))
         add(["\(query.order)", "\(query.strictStart)", "\(query.strictEnd)"])
-        add(query.from.map { [String($0)] })
-        add(query.to.map { [String($0)] })
+        add(query.from.map { ["\($0) \(query.fromOffset)"] })
+        add(query.to.map { ["\($0) \(query.toOffset)"] })
         if query.isImplausible { add(["implausible"]) }
         add(query.group.map { [$0] })
         add(query.numbers?.map(String.init))

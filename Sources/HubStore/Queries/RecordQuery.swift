@@ -42,10 +42,14 @@ public struct RecordQuery: Hashable, Sendable {
     public var kinds: KindSelection?
     /// Microseconds since 1970: records that end at or after it.
     ///
-    /// A day lasts from midnight to midnight UTC.
+    /// A day lasts from midnight to midnight by ``fromOffset``.
     public var from: Int64?
     /// Microseconds since 1970: records that start before it.
     public var to: Int64?
+    /// How many minutes the clocks that ``from`` is meant by are ahead of UTC: their date bounds the days.
+    public var fromOffset: Int16 = 0
+    /// The same of ``to``.
+    public var toOffset: Int16 = 0
     /// With it a record must also start at or after `from`.
     public var strictStart = false
     /// With it a record must also end before `to`.
@@ -82,6 +86,12 @@ public struct RecordQuery: Hashable, Sendable {
     /// Whether a record of the asked types, persons and sources can cease to meet it when it changes.
     var canBeCeased: Bool { condition != nil || from != nil || to != nil || group != nil || isImplausible }
 
+    /// Sets the span; a side that is `nil` stays open.
+    public mutating func setSpan(from: Timestamp?, to: Timestamp?) {
+        (self.from, fromOffset) = (from?.microseconds, from?.offsetMinutes ?? 0)
+        (self.to, toOffset) = (to?.microseconds, to?.offsetMinutes ?? 0)
+    }
+
     /// Beyond all that RFC 3339 can write there is nothing, and sums of times cannot overflow.
     var bounded: RecordQuery {
         let times = (Timestamp.range.lowerBound - 1)...(Timestamp.range.upperBound + 1)
@@ -90,6 +100,7 @@ public struct RecordQuery: Hashable, Sendable {
         query.allowance?.since = allowance?.since.map(bounded)
         // What must itself begin at or after `from` may have begun before what may be read does.
         query.from = [from, strictStart ? nil : allowance?.since].compactMap(\.self).max().map(bounded)
+        if query.from != from.map(bounded) { query.fromOffset = 0 }
         query.to = to.map(bounded)
         return query
     }

@@ -94,6 +94,23 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         }
     }
 
+    /// A date as people type it: `2026-03-01`, `2026/3/1`, `1.3.2026`; `nil` for any other text, `3/1/2026` too, which is read in two ways.
+    package init?(typed text: some StringProtocol) {
+        if let date = LocalDate(text) {
+            self = date
+            return
+        }
+        let separator: Character = text.contains("/") ? "/" : text.contains(".") ? "." : "-"
+        let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.allSatisfy({ $0.allSatisfy { $0.isASCII && $0.isNumber } }) else { return nil }
+        let ordered = separator == "." ? parts.reversed() : parts
+        guard ordered[0].count == 4, ordered[1...].allSatisfy({ (1...2).contains($0.count) }),
+            let year = Int(ordered[0]),
+            let month = Int(ordered[1]), let day = Int(ordered[2])
+        else { return nil }
+        self.init(year, month, day)
+    }
+
     /// `yyyy-MM-dd`, as ``init(_:)`` reads it where the year is 0001…9999.
     public var text: String {
         func padded(_ number: Int, _ width: Int) -> String {

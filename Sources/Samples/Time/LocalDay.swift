@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 // Without it `TimeZone` knows no zone but GMT.
 import FoundationInternationalization
 
@@ -59,6 +59,35 @@ public enum LocalDay {
         }
     }
 
+    /// The first instant of a day by the clocks of a zone, written as the midnight of that day.
+    ///
+    /// Of a midnight that the clocks show twice it is the first; a day whose midnight they skip begins when they do.
+    package static func start(of date: LocalDate, in zone: TimeZone) -> Timestamp {
+        let local = Int64(date.daysSinceEpoch) * 86_400
+        let instant = instant(at: local, in: zone)
+        let minutes = (local - instant).quotientAndRemainder(dividingBy: 60)
+        return Timestamp(
+            microseconds: instant * 1_000_000,
+            offsetMinutes: minutes.remainder == 0 ? Int16(exactly: minutes.quotient) : nil)
+    }
+
+    /// When the clocks of a zone show a time, in seconds since 1970.
+    ///
+    /// A time that they show twice is the first of the two; one that they skip is as much later as they are put forward.
+    ///
+    /// - Parameter local: seconds since 1970 as the clock shows them.
+    package static func instant(at local: Int64, in zone: TimeZone) -> Int64 {
+        let before = local - offsetSeconds(of: zone, at: local - 86_400)
+        let after = local - offsetSeconds(of: zone, at: local + 86_400)
+        let isAfter =
+            before + offsetSeconds(of: zone, at: before) != local && after + offsetSeconds(of: zone, at: after) == local
+        return isAfter ? after : before
+    }
+
+    private static func offsetSeconds(of zone: TimeZone, at seconds: Int64) -> Int64 {
+        Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))))
+    }
+
     /// Seconds since 1970 as the clock shows them.
     private static func localSeconds(
         of time: Timestamp, _ sampleZone: String?, _ personZone: String, _ policy: ZonePolicy
@@ -76,5 +105,16 @@ public enum LocalDay {
     /// Zones change at whole seconds, and only those a `Date`, which is a double, names exactly.
     private static func offsetSeconds(of zone: String, at seconds: Int64) -> Int? {
         TimeZone(identifier: zone)?.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
+    }
+}
+
+extension Timestamp {
+    /// The same instant with the offset that the clocks of a zone have at it.
+    ///
+    /// Before zones were agreed on, clocks differed by seconds, which RFC 3339 cannot write: then the offset is unknown.
+    package func local(in zone: TimeZone) -> Timestamp {
+        let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(wholeSeconds)))
+        return Timestamp(
+            microseconds: microseconds, offsetMinutes: offset % 60 == 0 ? Int16(exactly: offset / 60) : nil)
     }
 }

@@ -34,7 +34,7 @@ import Testing
         _ = try await first.export("all.jsonl")
         let second = try await ExportScene(isFilled: false)
         let asked = try await second.hub.run(["import", first.path("all.jsonl"), "--dry-run"])
-        #expect(asked.output.contains("99 records, 0 days, from 2026-02-01 to 2026-02-20\n0 of them the hub has\n"))
+        #expect(asked.output.contains("99 records, 0 days, from 2026-01-31 to 2026-02-20\n0 of them the hub has\n"))
         #expect(asked.output.contains("  of hand: 1\n") && asked.output.contains("  whose: ben, 1\n"))
         #expect(asked.errors == "nothing was stored\n")
         let again = try await first.hub.run(["import", first.path("all.jsonl"), "--dry-run"])

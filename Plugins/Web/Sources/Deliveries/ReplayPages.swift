@@ -23,13 +23,14 @@ struct ReplayPages: Sendable {
         var type: String?
         let arguments: [String: SettingValue]
 
-        init(_ field: (String) -> String?) throws {
+        /// - Parameter zone: by whose clocks the day is.
+        init(in zone: TimeZone, _ field: (String) -> String?) throws {
             guard let sink = field("sink") else {
                 throw Refusal(.badRequest, "The form lacks sink", "Open the page of a sink, and fill it in there.")
             }
             (self.sink, from, type) = (sink, field("from"), field("type"))
             var arguments: [String: SettingValue] = ["to": .string(sink)]
-            if let from { arguments["from"] = .string(try Self.start(of: from)) }
+            if let from { arguments["from"] = .string(try Self.start(of: from, in: zone)) }
             if let type {
                 guard
                     let known = TypeRegistry.standard.resolve(type)?.id.rawValue ?? (type.hasPrefix("x.") ? type : nil)
@@ -43,18 +44,13 @@ struct ReplayPages: Sendable {
             self.arguments = arguments
         }
 
-        /// When a day began, here.
-        private static func start(of day: String) throws -> String {
+        private static func start(of day: String, in zone: TimeZone) throws -> String {
             guard let date = LocalDate(day), (1970...9999).contains(date.year) else {
                 throw Refusal(
                     .badRequest, "\(day.prefix(32)) is not a day",
                     "from takes a day such as 2026-03-15; leave it empty for all.")
             }
-            var calendar = Calendar(identifier: .gregorian)
-            calendar.timeZone = .current
-            let parts = DateComponents(year: date.year, month: date.month, day: date.day)
-            let begin = calendar.date(from: parts) ?? Date(timeIntervalSince1970: Double(date.daysSinceEpoch) * 86_400)
-            return Timestamp(microseconds: Int64(begin.timeIntervalSince1970 * 1_000_000)).text
+            return LocalDay.start(of: date, in: zone).text
         }
     }
 
@@ -74,7 +70,7 @@ struct ReplayPages: Sendable {
 
     /// What it would do; nothing is changed.
     func plan(_ request: Request, _ choice: Choice) async throws -> Response {
-        let order = try Order { name in
+        let order = try Order(in: zone) { name in
             request.uri.queryParameters[Substring(name)].map(String.init).flatMap(Self.filled)
         }
         let entries = try await replay(order, isDryRun: true)
@@ -102,13 +98,18 @@ struct ReplayPages: Sendable {
 
     func run(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        let order = try Order { form[$0] }
+        let order = try Order(in: zone) { form[$0] }
         let entries = try await replay(order, isDryRun: false)
         let words = entries.map { "\($0.sink): \(NumberText.count($0.records, "record")) to be delivered again" }
         let name = entries.count == 1 ? entries[0].sink : nil
         return parts.told(
             "\(words.joined(separator: "; "))", viewer,
             on: name.map { "/deliveries/sink?" + FormText.write([(name: "name", value: $0)]) } ?? "/deliveries")
+    }
+
+    /// A sink may have records of everybody: days are those of the only person there is, else of the household.
+    private var zone: TimeZone {
+        parts.persons.count == 1 ? parts.persons[0].reader.zone ?? .current : .current
     }
 
     private static func filled(_ text: String) -> String? {

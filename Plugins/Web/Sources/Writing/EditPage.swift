@@ -31,8 +31,8 @@ struct EditPage: Sendable {
         /// The fields as the record fills them.
         var values: [String: String] {
             var values = [
-                "at": TimeFields.typed(sample.start), "note": RecordLine.note(sample) ?? "",
-                "to": sample.end == sample.start ? "" : TimeFields.typed(sample.end), "reason": "",
+                "at": TimeFields.typed(sample.start, choice.reader), "note": RecordLine.note(sample) ?? "",
+                "to": sample.end == sample.start ? "" : TimeFields.typed(sample.end, choice.reader), "reason": "",
             ]
             guard let form else { return values }
             for name in form.names { values[name] = "" }
@@ -161,17 +161,18 @@ struct EditPage: Sendable {
         }
         let clock: PersonClock
         do throws(HandFault) {
-            clock = try PersonClock(
-                zone: subject.sample.zone ?? subject.choice.person?.zone, now: parts.hub.clock.now())
+            clock = try PersonClock(zone: subject.choice.person?.zone, now: parts.hub.clock.now())
         } catch { throw EntryFault("at", error.message) }
         if isChanged("at") {
             guard let text = sent["at"] else { throw EntryFault("at", "when was it?") }
-            arguments["start"] = .string(try TimeFields.moment(text, "at", clock).time.text)
+            arguments["start"] = .string(subject.sample.there(try TimeFields.moment(text, "at", clock).time).text)
         }
         if isChanged("to") {
             // Without an end it is one moment.
             arguments["end"] =
-                try sent["to"].map { SettingValue.string(try TimeFields.moment($0, "to", clock).time.text) }
+                try sent["to"].map {
+                    SettingValue.string(subject.sample.there(try TimeFields.moment($0, "to", clock).time).text)
+                }
                 ?? arguments["start"] ?? .string(subject.sample.start.text)
         }
         if lines(fields.values["note"]) != lines(was["note"]) { arguments["note"] = .string(lines(sent["note"])) }

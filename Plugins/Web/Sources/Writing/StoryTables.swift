@@ -1,3 +1,4 @@
+import Foundation
 import HTMLText
 import HTTPTypes
 import HealthText
@@ -37,7 +38,7 @@ struct StoryTables: Sendable {
         (self.viewer, number, isFirst) = (viewer, record.number, next == nil)
     }
 
-    private func readers(_ person: String?) -> Reader { person.flatMap { persons[$0] } ?? Reader() }
+    private func readers(_ person: String?) -> Reader { person.flatMap { persons[$0] } ?? Reader(zone: .current) }
 
     /// What the page of a record does not say otherwise.
     var facts: [(String, HTML)] {
@@ -59,7 +60,8 @@ struct StoryTables: Sendable {
         for version in story.versions {
             let text = RecordText(version.record, readers)
             table.rows.append([
-                "\(version.record.sequence)", "\(version.stored ?? "–")", "\(text.time)",
+                "\(version.record.sequence)",
+                "\(version.stored(readers(version.record.assignment.person?.name)) ?? "–")", "\(text.time)",
                 "\(text.value)", "\(text.person)", "\(version.how)",
             ])
         }
@@ -69,10 +71,11 @@ struct StoryTables: Sendable {
     private var deliveries: HTML {
         guard !story.deliveries.isEmpty else { return "<p>No sink wants it.</p>" }
         var table = HTMLTable(caption: "Where it went", columns: ["Sink", "State", "Version", "Since", "Details"])
+        let reader = readers(story.current?.assignment.person?.name)
         for delivery in story.deliveries {
             table.rows.append([
                 viewer.isOwner ? DeliveriesPage.link(delivery.sink) : "\(delivery.sink)", state(delivery.state),
-                "\(delivery.seq)", "\(delivery.since ?? "–")", "\(delivery.details)",
+                "\(delivery.seq)", "\(delivery.since(reader) ?? "–")", "\(delivery.details(reader))",
             ])
         }
         return table.html

@@ -22,23 +22,27 @@ struct TimeFields: Sendable {
     /// - Parameter isWorkout: whether the moment of an entry without an end may be its end.
     /// - Throws: ``EntryFault`` that names the field.
     static func read(_ form: WebForm, by clock: PersonClock) throws(EntryFault) -> EntryTimes {
-        let start = try moment(form["at"] ?? "now", "at", clock)
+        let start = try moment(form["at"] ?? "now", "at", clock, takesDay: form["to"] == nil)
         let end = try form["to"].map { text throws(EntryFault) in try moment(text, "to", clock).time }
         guard end == nil || form["at"] != nil else { throw EntryFault("at", "an interval has a beginning, too") }
         return EntryTimes(
             start.time, zone: start.zone, end: end, isStart: form["at"] != nil, isInterval: end != nil)
     }
 
+    /// - Parameter takesDay: whether a day may be typed without a time.
     /// - Throws: ``EntryFault`` that names the field.
     static func moment(
-        _ text: String, _ field: String, _ clock: PersonClock
+        _ text: String, _ field: String, _ clock: PersonClock, takesDay: Bool = false
     ) throws(EntryFault) -> (time: Timestamp, zone: String?) {
         let text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         guard let moment = MomentArgument(text) else {
             throw EntryFault(field, "\"\(HandFault.cut(text))\" is none of: \(MomentArgument.forms)")
         }
         let reading: MomentArgument.Reading
-        do throws(HandFault) { reading = try moment.reading(now: clock.now, in: clock.zone) } catch {
+        do throws(HandFault) {
+            if !takesDay { try moment.refuseDay() }
+            reading = try moment.reading(now: clock.now, in: clock.zone)
+        } catch {
             throw EntryFault(field, error.message)
         }
         switch reading {
@@ -48,6 +52,8 @@ struct TimeFields: Sendable {
         }
     }
 
-    /// A moment as it can be typed again.
-    static func typed(_ time: Timestamp) -> String { time.text.replacing("T", with: " ") }
+    /// A moment by the clocks of who edits it, as it can be typed again.
+    static func typed(_ time: Timestamp, _ reader: Reader) -> String {
+        reader.local(time).text.replacing("T", with: " ")
+    }
 }

@@ -1,0 +1,59 @@
+package import Samples
+
+/// A day as people type it: `today`, `yesterday`, `2 days ago`, `last monday`, `2026-03-01`, `18.10.1974`.
+package enum SpokenDay: Hashable, Sendable {
+    case date(LocalDate)
+    case daysAgo(Int)
+    case monthsAgo(Int)
+    /// The last one before today, 0 for Monday.
+    case weekday(Int)
+
+    package static let forms = "a date (2026-03-01 or 1.3.2026), today, yesterday, \"2 days ago\", \"last monday\""
+
+    private static let weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+
+    /// `nil` for any other text.
+    package init?(_ text: String) {
+        let words = text.lowercased().split(separator: " ").map(String.init)
+        switch words {
+        case ["today"]: self = .daysAgo(0)
+        case ["yesterday"]: self = .daysAgo(1)
+        case let words where words.count == 3 && words[2] == "ago":
+            guard let count = ["a", "an", "one"].contains(words[0]) ? 1 : SpokenDay.count(words[0]) else { return nil }
+            switch words[1] {
+            case "day", "days": self = .daysAgo(count)
+            case "week", "weeks": self = .daysAgo(7 * count)
+            case "month", "months": self = .monthsAgo(count)
+            case "year", "years": self = .monthsAgo(12 * count)
+            default: return nil
+            }
+        case let words where words.first == "last" && words.count == 2:
+            guard let place = SpokenDay.weekdays.firstIndex(of: words[1]) else { return nil }
+            self = .weekday(place)
+        case let words where words.count == 1:
+            guard let date = LocalDate(typed: words[0]) else { return nil }
+            self = .date(date)
+        default: return nil
+        }
+    }
+
+    private static func count(_ text: String) -> Int? {
+        guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int(text), count <= 100_000 else {
+            return nil
+        }
+        return count
+    }
+
+    /// The day of the calendar that is meant.
+    package func date(today: LocalDate) -> LocalDate {
+        switch self {
+        case .date(let date): return date
+        case .daysAgo(let days): return today.adding(days: -days)
+        case .monthsAgo(let months): return today.adding(months: -months)
+        case .weekday(let place):
+            // 1 January 1970 was a Thursday.
+            let since = (today.daysSinceEpoch + 3 - place) % 7
+            return today.adding(days: since > 0 ? -since : -since - 7)
+        }
+    }
+}
