@@ -1,4 +1,4 @@
-import HealthText
+package import HealthText
 import HubWire
 import Samples
 
@@ -18,6 +18,9 @@ package struct EntryDetails: Sendable {
     package var others: [String] = []
     /// More about the record: `insulinDeliveryReason=bolus`.
     package var facts: [String] = []
+
+    /// In whose units plain numbers are; `nil`: then each needs its own.
+    package var reader: Reader?
 
     package init() {}
 
@@ -56,7 +59,7 @@ package struct EntryDetails: Sendable {
         var all = words
         for text in others {
             let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
-            guard let type = TypeRegistry.standard.resolve(parts.first ?? ""), type.kind == .quantity,
+            guard let type = EverydayNames.type(parts.first ?? ""), type.kind == .quantity,
                 parts.count == 2
             else {
                 throw HandFault(
@@ -66,7 +69,7 @@ package struct EntryDetails: Sendable {
             all.append((type.id, "with", parts[1]))
         }
         return try all.map { type, field, text throws(HandFault) in
-            do throws(HandFault) { return try HandEntry.Member(type, text) } catch {
+            do throws(HandFault) { return try HandEntry.Member(type, text, for: reader) } catch {
                 throw HandFault(error.message, field: field)
             }
         }

@@ -1,3 +1,4 @@
+package import HealthText
 package import HubSettings
 import HubWire
 package import Samples
@@ -10,9 +11,11 @@ package struct HandEntry: Sendable {
         package let value: Double
         package let unit: String
 
-        package init(_ type: TypeID, _ text: String) throws(HandFault) {
+        package init(_ type: TypeID, _ text: String, for reader: Reader? = nil) throws(HandFault) {
             let words = text.split(separator: " ").map(String.init)
-            guard case .quantity(let value, let unit) = try ValueArgument(words, of: TypeRegistry.standard.type(type))
+            guard
+                case .quantity(let value, let unit) = try ValueArgument(
+                    words, of: TypeRegistry.standard.type(type), for: reader)
             else { throw HandFault("\"\(HandFault.cut(text))\" is not a number with a unit") }
             (self.type, self.value, self.unit) = (type, value, unit)
         }
@@ -36,13 +39,14 @@ package struct HandEntry: Sendable {
     package init(_ name: String, _ words: [String], _ details: EntryDetails) throws(HandFault) {
         (type, self.details) = (name, details)
         try details.refuseMembers(of: type)
-        value = try ValueArgument(words, of: TypeRegistry.standard.resolve(name))
+        value = try ValueArgument(words, of: TypeRegistry.standard.resolve(name), for: details.reader)
     }
 
     /// A food, of which the energy alone is enough.
     package init(food: String, energy: String, _ details: EntryDetails) throws(HandFault) {
         (foodType, self.details) = (food, details)
-        members = try (energy.isEmpty ? [] : [Member(.dietaryEnergyConsumed, energy)]) + details.food()
+        members =
+            try (energy.isEmpty ? [] : [Member(.dietaryEnergyConsumed, energy, for: details.reader)]) + details.food()
         guard let first = members.first else {
             throw HandFault("how much of what? Such as '\(HandFault.cut(food))' 350kcal, or with its protein")
         }

@@ -1,4 +1,5 @@
 import Foundation
+package import HealthText
 package import Samples
 
 /// A value as people type it, read for its type: `80.4kg`, `12st 8lb`, `120/80`, `5000`, `asleepCore`.
@@ -12,16 +13,17 @@ package enum ValueArgument: Hashable, Sendable {
     /// - Parameters:
     ///   - words: as the shell has split them.
     ///   - type: `nil` for a type that only plugins know; then a number needs its unit, and all else is a name.
+    ///   - reader: in whose unit a number without one is; `nil`: then it needs one, unless the type is counted.
     /// - Throws: ``HandFault`` that says what to type instead.
-    package init(_ words: [String], of type: HealthType?) throws(HandFault) {
+    package init(_ words: [String], of type: HealthType?, for reader: Reader? = nil) throws(HandFault) {
         let text = words.joined(separator: " ").trimmingCharacters(in: .whitespaces)
         switch type?.kind {
-        case .quantity: self = try .sum(of: text, type)
-        case .correlation: self = try .pair(text, type)
+        case .quantity: self = try .sum(of: text, type, reader)
+        case .correlation: self = try .pair(text, type, reader)
         case .category:
             guard !text.isEmpty, let type else { throw HandFault("a value is missing") }
             self = .name(try ValueArgument.category(text, of: type))
-        case nil where text.first?.isNumber == true: self = try .sum(of: text, nil)
+        case nil where text.first?.isNumber == true: self = try .sum(of: text, nil, reader)
         default:
             guard !text.isEmpty else { throw HandFault("a value is missing") }
             self = .name(text)
@@ -56,8 +58,10 @@ package enum ValueArgument: Hashable, Sendable {
     // MARK: - Quantities
 
     /// `12st 8lb` is one value in the last unit, exactly converted.
-    private static func sum(of text: String, _ type: HealthType?) throws(HandFault) -> ValueArgument {
-        let parts = try parts(of: text, type)
+    private static func sum(
+        of text: String, _ type: HealthType?, _ reader: Reader?
+    ) throws(HandFault) -> ValueArgument {
+        let parts = try parts(of: text, type, reader)
         guard let last = parts.last else {
             throw HandFault("a value is missing, such as \(example(of: type))")
         }
@@ -83,7 +87,9 @@ package enum ValueArgument: Hashable, Sendable {
     }
 
     /// `120/80`, with a unit or without.
-    private static func pair(_ text: String, _ type: HealthType?) throws(HandFault) -> ValueArgument {
+    private static func pair(
+        _ text: String, _ type: HealthType?, _ reader: Reader?
+    ) throws(HandFault) -> ValueArgument {
         let members = type?.requiredMembers ?? []
         let all = text.split(separator: "/", maxSplits: max(members.count - 1, 0), omittingEmptySubsequences: false)
         guard !members.isEmpty else {
@@ -96,7 +102,7 @@ package enum ValueArgument: Hashable, Sendable {
             throw HandFault("\"\(text)\": expected \(names), such as 120/80")
         }
         let member = TypeRegistry.standard.type(members[members.count - 1])
-        guard case .quantity(let last, let unit) = try sum(of: String(all[all.count - 1]), member) else {
+        guard case .quantity(let last, let unit) = try sum(of: String(all[all.count - 1]), member, reader) else {
             return .several([], unit: "")
         }
         var values: [Double] = []
@@ -108,7 +114,7 @@ package enum ValueArgument: Hashable, Sendable {
     }
 
     private static func parts(
-        of text: String, _ type: HealthType?
+        of text: String, _ type: HealthType?, _ reader: Reader?
     ) throws(HandFault) -> [(value: Double, unit: String)] {
         var (rest, parts): (Substring, [(value: Double, unit: String)]) = (text[...], [])
         while !rest.isEmpty {
@@ -122,7 +128,7 @@ package enum ValueArgument: Hashable, Sendable {
             }
             let word = unitWord(rest)
             rest = rest[word.endIndex...].drop { $0 == " " }
-            let unit = try word.isEmpty ? self.unit(of: type, text) : spelled(String(word), of: type, text)
+            let unit = try word.isEmpty ? self.unit(of: type, reader, text) : spelled(String(word), of: type, text)
             parts.append(
                 unit == "%" ? (try percent(String(digits)), unit) : (try number(String(digits)), unit))
         }
@@ -152,10 +158,24 @@ package enum ValueArgument: Hashable, Sendable {
         }
     }
 
-    /// Where a number needs no unit: counts, beats and the pressure of blood are measured in one.
-    private static func unit(of type: HealthType?, _ text: String) throws(HandFault) -> String {
+    /// The unit of a number without one: counts, beats and the pressure of blood are measured in one, all else as the person reads it.
+    private static func unit(of type: HealthType?, _ reader: Reader?, _ text: String) throws(HandFault) -> String {
         if let unit = type?.unit, ["count", "count/min", "mmHg"].contains(unit) { return unit }
+        if let reader, let own = type?.unit, case let unit = reader.unit(own, of: type), !unit.contains("+") {
+            if let (first, second) = meanings(of: text, type) {
+                throw HandFault("\"\(text)\" can be \(first) or \(second); write the one that you mean")
+            }
+            return unit
+        }
         throw HandFault("\(text) of what? \(hint(of: type))")
+    }
+
+    /// The two shares that a number of at most one may mean: `0.245%` and `24.5%`; `nil` for any other text.
+    package static func meanings(of text: String, _ type: HealthType?) -> (String, String)? {
+        guard type?.unit == "%", let number = try? number(text), 0 < number, number <= 1,
+            let decimal = (try? pointed(text)).flatMap({ Decimal(string: $0) })
+        else { return nil }
+        return ("\(decimal)%", "\(decimal * 100)%")
     }
 
     private static func hint(of type: HealthType?) -> String {

@@ -68,8 +68,9 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Data",
                 subcommands: [
-                    SamplesCommand.self, DaysCommand.self, StatsCommand.self, ActivityCommand.self,
-                    ProfileCommand.self, SourcesCommand.self, TraceCommand.self, TapCommand.self,
+                    SamplesCommand.self, TypesCommand.self, DaysCommand.self, StatsCommand.self,
+                    ActivityCommand.self, ProfileCommand.self, SourcesCommand.self, TraceCommand.self,
+                    TapCommand.self,
                 ]),
             CommandGroup(
                 name: "Entry",

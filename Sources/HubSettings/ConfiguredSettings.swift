@@ -29,4 +29,9 @@ extension HubConfiguration {
         let isTwin = others.contains { $0.lowercased() == name.lowercased() }
         return isTwin ? "\(name) is there twice; upper and lower case count as one" : nil
     }
+
+    /// The unit of a setting of `[person.NAME]` that is a number.
+    package static func unit(ofPersonal name: String) -> String? {
+        ["height": "cm", "expected_weight": "kg", "weight_tolerance": "kg"][name]
+    }
 }

@@ -106,9 +106,13 @@ struct ValueJudge {
             return .good(.string(text))
         case .timeZone:
             if isTimeZone(text) { return .good(.string(text)) }
-            wrong.suggestion = nearestName(to: text, among: TimeZone.knownTimeZoneIdentifiers).map(quoted)
+            wrong.suggestion =
+                (ZoneName.meant(by: text).first ?? nearestName(to: text, among: TimeZone.knownTimeZoneIdentifiers))
+                .map(quoted)
             return .bad(wrong)
-        case .date: return LocalDate(text) == nil ? .bad(wrong) : .good(.string(text))
+        case .date:
+            wrong.suggestion = LocalDate(typed: text).map { quoted($0.text) }
+            return LocalDate(text) == nil ? .bad(wrong) : .good(.string(text))
         case .timeOfDay:
             return text.wholeMatch(of: /([01][0-9]|2[0-3]):[0-5][0-9]/) == nil ? .bad(wrong) : .good(.string(text))
         case .integer, .number, .boolean, .list: return .bad(wrong)

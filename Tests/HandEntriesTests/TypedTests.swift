@@ -1,5 +1,6 @@
 import Foundation
 import HandEntries
+import HealthText
 import Samples
 import Testing
 
@@ -91,6 +92,41 @@ import Testing
         #expect(early == .one(try Timestamp(parsing: "2026-11-21T06:00:00+01:00"), isLocal: true))
         #expect(throws: HandFault.self) { try #require(MomentArgument(text)).refuseDay() }
         #expect(throws: Never.self) { try #require(MomentArgument("7:30")).refuseDay() }
+    }
+
+    @Test func `a number without a unit is in the unit in which the person reads it`() throws {
+        func plain(_ text: String, _ type: String, _ reader: Reader) throws -> ValueArgument {
+            try ValueArgument([text], of: TypeRegistry.standard.resolve(type), for: reader)
+        }
+        #expect(try plain("82", "weight", Reader()) == .quantity(82, unit: "kg"))
+        #expect(try plain("180,5", "weight", Reader(weightUnit: "lb")) == .quantity(180.5, unit: "lb"))
+        let glucose = Reader(units: [.bloodGlucose: "mmol<180.15588000005408>/L"])
+        #expect(
+            try plain("5.4", "bloodGlucose", glucose) == .quantity(5.4, unit: "mmol<180.15588000005408>/L"))
+        #expect(try plain("24.5", "bodyFatPercentage", Reader()) == .quantity(0.245, unit: "%"))
+        #expect(try plain("0.245%", "bodyFatPercentage", Reader()) == .quantity(0.00245, unit: "%"))
+        for (text, meanings) in [("0.245", "0.245% or 24.5%"), ("1", "1% or 100%"), ("0,97", "0.97% or 97%")] {
+            let fault = #expect(throws: HandFault.self) { try plain(text, "oxygenSaturation", Reader()) }
+            #expect(fault?.message == "\"\(text)\" can be \(meanings); write the one that you mean")
+        }
+    }
+
+    @Test(arguments: [
+        ("steps", "stepCount"), ("sleep", "sleepAnalysis"), ("mood", "stateOfMind"), ("Heart Rate", "heartRate"),
+        ("heart-rate", "heartRate"), ("pulse", "heartRate"), ("body fat", "bodyFatPercentage"),
+        ("BMI", "bodyMassIndex"), ("blood pressure", "bloodPressure"), ("caffeine", "dietaryCaffeine"),
+        ("vitamin c", "dietaryVitaminC"), ("weight", "weight"), ("STEPCOUNT", "stepCount"), ("water", "dietaryWater"),
+    ])
+    func `types have everyday names`(_ name: String, _ type: String) {
+        #expect(EverydayNames.type(name)?.id.rawValue == type)
+    }
+
+    @Test func `each everyday name belongs to one type, and a name of several types to none`() {
+        for type in TypeRegistry.standard.all {
+            for name in EverydayNames.names(of: type) { #expect(EverydayNames.type(name)?.id == type.id, "\(name)") }
+        }
+        #expect(EverydayNames.type("calories") == nil && EverydayNames.type("hrv") == nil)
+        #expect(EverydayNames.type("wieght") == nil)
     }
 
     @Test func `an hour that was skipped is refused, one that came twice is told apart by its offset`() throws {

@@ -171,7 +171,7 @@ import Testing
     @Test func `names that are nearly right are answered with the right one, and nothing else`() async throws {
         let type = try await Programs.hub(["samples", "wieght"])
         #expect(type.code == HubExit.usage.rawValue)
-        #expect(type.errors == "hub: there is no type wieght; did you mean weight?\n")
+        #expect(type.errors == "hub: there is no type wieght; did you mean weight?; hub types lists them\n")
         let command = try await Programs.hub(["statuss"])
         #expect(command.code == HubExit.usage.rawValue)
         #expect(command.errors == "hub: there is no command statuss; did you mean hub status?\n")

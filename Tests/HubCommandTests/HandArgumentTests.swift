@@ -10,8 +10,8 @@ import Testing
 @Suite struct HandArgumentTests {
     @Test func `a name that is far too long for a type is shown by its beginning`() {
         let reason = TypeArgument.unknown(String(repeating: "sleep", count: 20_000))
-        #expect(reason == "there is no type \(String(repeating: "sleep", count: 12))…")
-        #expect(TypeArgument.unknown("sleep").contains("sleepAnalysis"))
+        #expect(reason == "there is no type \(String(repeating: "sleep", count: 12))…; hub types lists them")
+        #expect(TypeArgument.resolved("sleep") == "sleepAnalysis")
         #expect(TypeArgument.unknown("steps").contains("did you mean stepCount, "))
     }
 
@@ -60,7 +60,7 @@ import Testing
         ),
         ("swim|30min", ["--with", "sleepAnalysis 1"], "expected a quantity and its value"),
         ("weight|80kg", ["--energy", "300kcal"], "only a food and a workout have it"),
-        ("swiming|30min", [], "or the activity swimming?"),
+        ("swiming|30min", [], "did you mean the activity swimming?"),
     ])
     func `what is not clear of a food or a workout is refused with what to type`(
         _ line: String, _ options: [String], _ hint: String

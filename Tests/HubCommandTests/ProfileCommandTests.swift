@@ -25,7 +25,7 @@ import Testing
         for (type, text, value) in read { #expect(try ProfileWords.value(text, of: type) == value, "\(type) \(text)") }
         for (type, text) in [
             (TypeID.bloodType, "A"), (.bloodType, "C+"), (.biologicalSex, "f"), (.fitzpatrickSkinType, "VII"),
-            (.activityMoveMode, "not-set"), (.dateOfBirth, "1985-02-29"), (.dateOfBirth, "6.5.1984"),
+            (.activityMoveMode, "not-set"), (.dateOfBirth, "1985-02-29"), (.dateOfBirth, "5/6/1984"),
             (.wheelchairUse, ""),
         ] {
             #expect(throws: Failure.self, "\(type) \(text)") { try ProfileWords.value(text, of: type) }

@@ -60,8 +60,8 @@ import Testing
                 self.steps("b", 100, "2026-03-30T08:00:00+02:00", "2026-03-30T08:10:00+02:00"),
             ])
         }
-        let asked = try await hub.run(["stats", "steps", "--by", "day"])
-        #expect(asked.code == 64 && asked.errors.contains("stepCount"))
+        let asked = try await hub.run(["stats", "stepps", "--by", "day"])
+        #expect(asked.code == 64 && asked.errors.contains("hub types lists them"))
         let whose = try await hub.run(["stats", "stepCount", "--by", "day"])
         #expect(whose.code == 64 && whose.errors.contains("--person: anna, ben"), "\(whose.errors)")
         let days = try await hub.run(["stats", "stepCount", "--by", "day", "--person", "anna", "--per-source"])

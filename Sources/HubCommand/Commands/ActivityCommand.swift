@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Foundation
 import HandEntries
 import HubClient
 import HubWire
@@ -54,14 +53,7 @@ struct ActivityCommand: ParsableCommand {
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "activity")
         let welcome = try door.open()
-        let names = welcome.persons.map(\.name)
-        guard let name = person ?? (names.count == 1 ? names.first : nil) else {
-            throw Failure(
-                .usage,
-                names.isEmpty
-                    ? "hub.conf has no person: add a table [person.NAME]"
-                    : "whose? Name one with --person: \(names.joined(separator: ", "))")
-        }
+        let name = try person ?? welcome.onlyPerson().name
         let clock = try welcome.clock(of: [name])
         let range = try range(by: clock)
         let (days, advice) = try ActivityAsker(

@@ -103,8 +103,11 @@ struct EditCommand: ParsableCommand {
         // Without a sample the hub says why it cannot be edited.
         guard let before, case .sample(let sample) = before.record else { return arguments }
         if !value.isEmpty {
+            let words = try ShareQuestion.answered(value, of: TypeRegistry.standard.type(sample.type))
             let typed = try Failure.ofHand { () throws(HandFault) in
-                try ValueArgument(value, of: TypeRegistry.standard.type(sample.type))
+                try ValueArgument(
+                    words, of: TypeRegistry.standard.type(sample.type),
+                    for: options.readingUnits()[before.assignment.person?.name])
             }
             typed.add(to: &arguments)
         }

@@ -23,10 +23,10 @@ struct LogCommand: ParsableCommand {
               hub log weight 80.4kg
               hub log weight 12st 8lb --at 'yesterday 7:30' --person anna
               hub log height 5ft10in
-              hub log bodyFatPercentage 18.2%
+              hub log body-fat 18.2
               hub log bloodPressure 120/80 --note 'after coffee'
-              hub log stepCount 5000 --from 8:00 --to 9:15
-              hub log sleepAnalysis asleepCore --from 'yesterday 23:10' --to 7:05
+              hub log steps 5000 --from 8:00 --to 9:15
+              hub log sleep asleepCore --from 'yesterday 23:10' --to 7:05
               hub log food 'Ham Sandwich' 350kcal --protein 12g
               hub log food Muesli 400kcal --with 'dietaryIron 2mg' --at 7:30
               hub log swim 30min --energy 300kcal --distance 1km
@@ -38,13 +38,15 @@ struct LogCommand: ParsableCommand {
             group of records: stored together, and taken back together by the number of
             the first. A workout without --at or --from ends now.
 
-            A unit stands after its number, with a space or without. A comma is a decimal
-            comma where it cannot part thousands: 80,4kg is read, 1,250 is not. Times are
-            by the person's zone (hub.conf): a time of day, a day and a time ("last monday
-            7:30", "15.3.2024 7:30"), one with an offset, a span back from now (90min, 2h,
-            "2 hours ago"), or now, which is what is meant without --at. A day alone means
-            its noon. An hour that the clocks skipped is refused; one that came twice
-            is asked about.
+            A unit stands after its number, with a space or without; a number without one
+            is in the unit in which the person reads it (hub types has them). A comma is a
+            decimal comma unless it can part thousands: 80,4kg is read, 1,250 is not.
+
+            Times are by the person's zone (hub.conf): a time of day, a day and a time
+            ("last monday 7:30", "15.3.2024 7:30"), one with an offset, a span back from
+            now (90min, 2h, "2 hours ago"), or now, which is what is meant without --at. A
+            day alone means its noon. An hour that the clocks skipped is refused; one that
+            came twice is asked about.
 
             Exit codes: 0; 1 it was refused, or the answer was no; 64 what was typed is no
             value, type, time or person, or --yes is missing without a terminal;
@@ -91,12 +93,14 @@ struct LogCommand: ParsableCommand {
     }
 
     func run() throws {
-        let entry = try HandEntry(type, value, more)
+        let units = options.readingUnits()
+        let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))
+        let entry = try HandEntry(type, words, more, for: units[person])
         // Before the hub is asked: what is wrong with it has nothing to do with a hub.
         _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")
         let welcome = try door.open()
-        let owner = try owner(of: welcome.persons)
+        let owner = try owner(welcome)
         let clock = try Failure.ofHand { () throws(HandFault) in
             try PersonClock(zone: owner.zone, now: welcome.time.microseconds)
         }
@@ -107,7 +111,6 @@ struct LogCommand: ParsableCommand {
         for doubt in doubts { Terminal.complain(doubt) }
         if dryRun { return try tell(expected) }
         if !doubts.isEmpty {
-            let units = options.readingUnits()
             let values = expected.entries.compactMap(\.record).map { ValueText.text($0, units) }
             try Consent.ask("Enter \(values.joined(separator: ", ")) all the same?", about: [], isGiven: yes)
         }
@@ -123,15 +126,10 @@ struct LogCommand: ParsableCommand {
         return doubts + ["record \(number) says the same; hub edit \(number) corrects it"]
     }
 
-    private func owner(of persons: [Welcome.PersonEntry]) throws(Failure) -> Welcome.PersonEntry {
+    private func owner(_ welcome: Welcome) throws(Failure) -> Welcome.PersonEntry {
+        let persons = welcome.persons
+        guard let person else { return try welcome.onlyPerson() }
         let names = persons.map(\.name).joined(separator: ", ")
-        guard let person else {
-            if persons.count == 1 { return persons[0] }
-            throw Failure(
-                .usage,
-                persons.isEmpty
-                    ? "hub.conf has no person to log for; add [person.NAME]" : "whose is it? Say --person: \(names)")
-        }
         guard let found = persons.first(where: { $0.name == person }) else {
             let meant = nearestName(to: person, among: persons.map(\.name)).map { "did you mean \($0)?" }
             throw Failure(.usage, "hub.conf has no person \(person); \(meant ?? "it has \(names)")")

@@ -61,7 +61,9 @@ struct ProfileCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     static func date(_ text: String) throws -> LocalDate {
-        guard let date = LocalDate(text) else { throw ValidationError("'\(text)' is not a date such as 2030-01-01") }
+        guard let date = LocalDate(typed: text) else {
+            throw ValidationError("'\(text)' is not a date such as 2030-01-01 or 1.1.2030")
+        }
         return date
     }
 

@@ -60,7 +60,9 @@ struct StatsCommand: ParsableCommand {
     var figure: [StatisticsFigure] = []
     @Flag(help: "Each source by itself, too.")
     var perSource = false
-    @Option(help: ArgumentHelp("By whose clocks days begin, such as Europe/Berlin.", valueName: "zone"))
+    @Option(
+        help: ArgumentHelp("By whose clocks days begin, such as Europe/Berlin.", valueName: "zone"),
+        transform: ZoneArgument.zone)
     var zone: String?
     @Option(help: ArgumentHelp("With --by week: the day with which weeks begin.", valueName: "day"))
     var weekFrom: Weekday?
@@ -126,15 +128,12 @@ struct StatsCommand: ParsableCommand {
         let type = try TypeArgument.resolved([type])[0]
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "stats")
         let welcome = try door.open()
-        let persons = welcome.persons.map(\.name)
-        if person == nil, persons.count > 1 {
-            throw Failure(.usage, "whose? Name one with --person: \(persons.joined(separator: ", "))")
-        }
+        if person == nil, !welcome.persons.isEmpty { _ = try welcome.onlyPerson() }
         let units = options.readingUnits()
         let clock = try clock(welcome)
         var query = try query(type, by: clock)
         if by == .week {
-            let whose = welcome.persons.first { $0.name == person ?? persons.first }
+            let whose = welcome.persons.first { $0.name == person ?? welcome.persons.first?.name }
             query.interval?.anchor = try anchor(
                 whose?.locale.flatMap(Reader.locale).map { Reader(locale: $0) } ?? units[whose?.name],
                 zone: clock.zone.identifier)

@@ -132,7 +132,7 @@ enum TopicArgument {
 enum TypeArgument {
     /// The id that `text` stands for; `nil` when it is not a type that the registry knows or a plugin could declare.
     static func resolved(_ text: String) -> String? {
-        if let type = TypeRegistry.standard.resolve(text) { return type.id.rawValue }
+        if let type = EverydayNames.type(text) { return type.id.rawValue }
         guard let id = try? TypeID(text) else { return nil }
         return id.rawValue.hasPrefix("hc.") || id.rawValue.hasPrefix("x.")
             || SampleKind(healthKitIdentifier: text) != nil
@@ -156,7 +156,7 @@ enum TypeArgument {
         }
         let registry = TypeRegistry.standard
         let meant = registry.suggestion(for: text).map { [$0.rawValue] } ?? []
-        // `sleep` is not a misspelling of sleepAnalysis, nor `steps` of stepCount, and yet it is clear what is meant.
+        // `energy` is no misspelling, and yet it is clear what may be meant.
         let word = text.lowercased()
         let part = word.hasSuffix("s") && word.utf8.count > 3 ? String(word.dropLast()) : word
         let parts = registry.all.map(\.id.rawValue).filter { $0.lowercased().contains(part) }
@@ -165,6 +165,7 @@ enum TypeArgument {
             ? parts.filter { $0.lowercased().hasPrefix(part) } + parts.filter { !$0.lowercased().hasPrefix(part) } : []
         let names = meant.isEmpty ? longer.prefix(4).joined(separator: ", ") : meant[0]
         return "there is no type \(Terminal.cut(text))" + (names.isEmpty ? "" : "; did you mean \(names)?")
+            + "; hub types lists them"
     }
 }
 

@@ -57,7 +57,8 @@ struct PluginCall: Sendable {
             }
             let (name, text) = (String(word[..<split]), String(word[word.index(after: split)...]))
             let type = declarations.first { $0.name == name }?.type
-            let value = SettingAnswer.value(text, type ?? .string(), directory: directory)
+            let value = SettingAnswer.value(
+                text, type ?? .string(), unit: HubConfiguration.unit(ofPersonal: name), directory: directory)
             if let further = value.list {
                 // One key a value, or all of them with commas between.
                 values[name] = .list((values[name]?.list ?? []) + further)

@@ -47,6 +47,16 @@ struct RecordSelectionOptions: ParsableArguments {
 }
 
 extension Welcome {
+    /// The only person there is, for a command that names none.
+    func onlyPerson() throws(Failure) -> PersonEntry {
+        if persons.count == 1 { return persons[0] }
+        throw Failure(
+            .usage,
+            persons.isEmpty
+                ? "hub.conf has no person; hub configure --person NAME locale=en_GB adds one"
+                : "whose is it? Name one with --person: \(persons.map(\.name).joined(separator: ", "))")
+    }
+
     /// By whose clocks the days and moments of a command are meant: the person's whom it is about, else those of `[hub]`.
     ///
     /// - Parameter names: the persons whom the command names; none stands for all of them.

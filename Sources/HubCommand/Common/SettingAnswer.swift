@@ -2,23 +2,49 @@ import Foundation
 import HandEntries
 import HealthText
 import HubSettings
+import Samples
 
 /// What a person types for a setting or an argument, and how its value is shown to one.
 enum SettingAnswer {
     /// The value that a text means; what it cannot be stays a text, and the rules of the setting judge it.
     ///
-    /// - Parameter directory: where relative paths start: a person means the folder they are in; hub.conf means its own.
+    /// - Parameters:
+    ///   - unit: of a number, which may be typed with another one: `82 kg`, `180lb`.
+    ///   - directory: where relative paths start: a person means the folder they are in; hub.conf means its own.
     static func value(
-        _ text: String, _ type: SettingType, directory: String = FileManager.default.currentDirectoryPath
+        _ text: String, _ type: SettingType, unit: String? = nil,
+        directory: String = FileManager.default.currentDirectoryPath
     ) -> SettingValue {
         switch type {
         case .integer: Int64(text).map(SettingValue.integer) ?? .string(text)
-        case .number: (try? ValueArgument.number(text)).map(SettingValue.number) ?? .string(text)
+        case .number:
+            ((try? ValueArgument.number(text)) ?? quantity(text, in: unit)).map(SettingValue.number) ?? .string(text)
+        case .date: .string(LocalDate(typed: text)?.text ?? text)
+        case .timeZone: .string(ZoneName.one(meantBy: text) ?? text)
+        case .string(let rule): .string(link(text, rule) ?? text)
         case .boolean: truth(text).map(SettingValue.boolean) ?? .string(text)
         case .list(let element): .list(parts(text).map { value($0, element, directory: directory) })
         case .path where isRelative(text): .string("\(directory)/\(text)")
         default: .string(text)
         }
+    }
+
+    /// What `82 kg` or `6ft 1in` is in the unit of a setting.
+    private static func quantity(_ text: String, in unit: String?) -> Double? {
+        guard let unit = unit.flatMap({ try? HealthUnit($0) }),
+            case .quantity(let value, let typed)? = try? ValueArgument([text], of: nil)
+        else { return nil }
+        return try? HealthUnit(typed).convert(value, to: unit)
+    }
+
+    /// The link that a plain Bluetooth address means, if the setting takes such links.
+    private static func link(_ text: String, _ rule: TextRule) -> String? {
+        guard text.wholeMatch(of: /[0-9A-Fa-f]{2}([:\-][0-9A-Fa-f]{2}){5}/) != nil,
+            case let link = "rfcomm://\(text.uppercased().replacing("-", with: ":"))",
+            let pattern = rule.pattern.flatMap({ try? Regex($0) }), (try? pattern.wholeMatch(in: text)) == nil,
+            (try? pattern.wholeMatch(in: link)) != nil
+        else { return nil }
+        return link
     }
 
     /// Whether a path starts at some folder: `~` and `${…}` stand for what is whole already.

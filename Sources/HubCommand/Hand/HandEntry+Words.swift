@@ -1,4 +1,5 @@
 import HandEntries
+import HealthText
 import HubClient
 import HubSettings
 import Samples
@@ -7,9 +8,14 @@ extension HandEntry {
     /// - Parameters:
     ///   - word: a type, or an activity.
     ///   - words: what follows it.
-    init(_ word: String, _ words: [String], _ options: EntryOptions) throws(Failure) {
-        let known = TypeRegistry.standard.resolve(word)
-        let details = options.details
+    ///   - reader: in whose units a plain number is.
+    init(_ word: String, _ words: [String], _ options: EntryOptions, for reader: Reader? = nil) throws(Failure) {
+        // The name of an activity is not taken for a type.
+        let known =
+            TypeRegistry.standard.resolve(word)
+            ?? (WorkoutActivity.meant(by: word) == nil ? EverydayNames.type(word) : nil)
+        var details = options.details
+        details.reader = reader
         if known?.id == .food {
             try self.init(food: words, details)
         } else if known?.kind == .workout {
@@ -51,8 +57,9 @@ extension HandEntry {
     }
 
     private static func known(_ word: String) throws(Failure) -> String {
-        guard TypeArgument.resolved(word) == nil else { return word }
+        if let id = TypeArgument.resolved(word) { return id }
         let activity = nearestName(to: word, among: WorkoutActivity.all.map(\.name))
-        throw Failure(.usage, TypeArgument.unknown(word) + (activity.map { ", or the activity \($0)?" } ?? ""))
+        throw Failure(
+            .usage, TypeArgument.unknown(word) + (activity.map { "; or did you mean the activity \($0)?" } ?? ""))
     }
 }

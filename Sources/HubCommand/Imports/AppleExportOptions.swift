@@ -36,15 +36,8 @@ struct AppleExportOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Where the person lives, such as Europe/Berlin: the zone of what was measured without one.",
-            valueName: "zone"), transform: AppleExportOptions.zone)
+            valueName: "zone"), transform: ZoneArgument.zone)
     var zone: String?
-
-    private static func zone(_ text: String) throws -> String {
-        guard TimeZone(identifier: text) != nil, text.contains("/") || text == "UTC" else {
-            throw ValidationError("'\(text)' is not the name of a time zone, such as Europe/Berlin.")
-        }
-        return text
-    }
 
     var isEmpty: Bool {
         types.isEmpty && source.isEmpty && from == nil && to == nil && person == nil && account == nil && zone == nil

@@ -65,11 +65,7 @@ struct AppleExportRun {
             throw Failure(
                 .usage, "--person \(name): hub.conf has no [person.\(name)]; add it and say hub apply")
         }
-        guard welcome.persons.count < 2 else {
-            let names = welcome.persons.map(\.name).joined(separator: ", ")
-            throw Failure(.usage, "whose export is \(file)? Say --person with one of \(names)")
-        }
-        return welcome.persons.first
+        return try welcome.persons.isEmpty ? nil : welcome.onlyPerson()
     }
 
     /// What the records of this person's exports have been called here before, else the person's name.

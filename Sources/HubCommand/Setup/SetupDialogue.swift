@@ -128,7 +128,11 @@ struct SetupDialogue {
             } else if declaration.isSecret, !answer.hasPrefix("${") {
                 try draft.set(table, declaration.name, secret: answer)
             } else {
-                try draft.set(table, declaration.name, SettingAnswer.value(answer, declaration.type))
+                try draft.set(
+                    table, declaration.name,
+                    SettingAnswer.value(
+                        answer, declaration.type,
+                        unit: table.first == "person" ? HubConfiguration.unit(ofPersonal: declaration.name) : nil))
             }
         } catch {
             draft = before

@@ -101,8 +101,8 @@ enum ProfileWords {
         let values = TypeRegistry.standard.type(type)?.values.map(\.name) ?? []
         if typed == plain(notSet), type == .dateOfBirth || values.contains(notSet) { return notSet }
         if type == .dateOfBirth {
-            guard let date = LocalDate(text) else {
-                throw Failure(.usage, "\"\(Terminal.cut(text))\" is not a date of birth such as 1984-05-06")
+            guard let date = LocalDate(typed: text) else {
+                throw Failure(.usage, "\"\(Terminal.cut(text))\" is not a date of birth such as 1984-05-06 or 6.5.1984")
             }
             return date.text
         }

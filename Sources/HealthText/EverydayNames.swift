@@ -1,0 +1,70 @@
+package import Samples
+
+/// What people call types, besides the names that the registry has: `steps`, `sleep`, `blood pressure`.
+///
+/// For what a person types. A record names its type as the registry does.
+package enum EverydayNames {
+    private static let own: [TypeID: [String]] = [
+        .stepCount: ["steps"], .sleepAnalysis: ["sleep"], .stateOfMind: ["mood"], .heartRate: ["pulse"],
+        .restingHeartRate: ["resting pulse"], .bodyFatPercentage: ["body fat", "fat"], .bodyMassIndex: ["bmi"],
+        .leanBodyMass: ["lean mass"], .bloodPressure: ["bp"], .bloodPressureSystolic: ["systolic"],
+        .bloodPressureDiastolic: ["diastolic"], .bloodGlucose: ["glucose", "blood sugar"],
+        .oxygenSaturation: ["oxygen", "blood oxygen", "spo2"], .bodyTemperature: ["temperature", "temp"],
+        .respiratoryRate: ["breathing rate"], .dietaryWater: ["water"],
+        .dietaryCarbohydrates: ["carbs"], .dietaryFiber: ["fibre"], .numberOfAlcoholicBeverages: ["alcohol", "drinks"],
+        .activeEnergyBurned: ["active energy", "active calories"], .basalEnergyBurned: ["resting energy"],
+        .flightsClimbed: ["flights", "floors", "stairs"], .distanceWalkingRunning: ["walking distance"],
+        .distanceCycling: ["cycling distance"], .distanceSwimming: ["swimming distance"],
+        .appleExerciseTime: ["exercise", "exercise minutes"], .appleStandHour: ["stand hours"],
+        .activitySummary: ["rings"], .mindfulSession: ["meditation", "mindfulness"],
+        .menstrualFlow: ["period", "menstruation"], .vo2Max: ["vo2"], .waistCircumference: ["waist"],
+        .insulinDelivery: ["insulin"], .timeInDaylight: ["daylight"], .food: ["meal", "meals"],
+        .workout: ["workouts"], .weight: ["body weight"],
+    ]
+
+    /// The everyday names of a type, the usual one first.
+    package static func names(of type: HealthType) -> [String] {
+        let nutrient = type.id.rawValue.wholeMatch(of: /dietary([A-Z].*)/).map { [words(String($0.1))] } ?? []
+        let all = (own[type.id] ?? []) + nutrient
+        return all.filter { byName[plain($0)] == type.id }
+    }
+
+    /// The type that a person means: by a name of the registry in any case, or by an everyday name; `nil` if it is none, or several.
+    package static func type(_ text: String) -> HealthType? {
+        TypeRegistry.standard.resolve(text) ?? byName[plain(text)].flatMap(TypeRegistry.standard.type)
+    }
+
+    /// Types by what they are called, without case, spaces and hyphens; what several share is not there.
+    private static let byName: [String: TypeID] = {
+        var (found, shared): ([String: TypeID], Set<String>) = ([:], [])
+        func add(_ name: String, _ id: TypeID) {
+            let name = plain(name)
+            if let other = found[name], other != id { shared.insert(name) } else { found[name] = id }
+        }
+        for type in TypeRegistry.standard.all {
+            for name in [type.id.rawValue, type.displayName] + type.aliases.names { add(name, type.id) }
+        }
+        // An everyday name takes no other type's own name away.
+        let registry = Set(found.keys)
+        for (id, names) in own { for name in names where !registry.contains(plain(name)) { add(name, id) } }
+        for type in TypeRegistry.standard.all {
+            guard let nutrient = type.id.rawValue.wholeMatch(of: /dietary([A-Z].*)/)?.1,
+                found[plain(String(nutrient))] == nil
+            else { continue }
+            add(String(nutrient), type.id)
+        }
+        return found.filter { !shared.contains($0.key) }
+    }()
+
+    private static func plain(_ text: String) -> String {
+        text.lowercased().filter { !$0.isWhitespace && $0 != "-" && $0 != "_" }
+    }
+
+    /// `VitaminC` as `vitamin c`.
+    private static func words(_ name: String) -> String {
+        String(
+            name.enumerated().flatMap { $0.offset > 0 && $0.element.isUppercase ? [" ", $0.element] : [$0.element] }
+        )
+        .lowercased()
+    }
+}
