@@ -20,7 +20,9 @@ struct ValueAxis {
         var numbers = values.map { Self.bounded(format.number($0)) }
         if fromZero { numbers.append(0) }
         let (least, greatest) = (numbers.min() ?? 0, numbers.max() ?? 0)
-        step = Self.step((greatest - least) / 5, least: Self.leastStep(format, greatest.magnitude), parts: format.parts)
+        // Where all are equal the axis has even numbers around them.
+        let wanted = greatest > least ? (greatest - least) / 5 : greatest.magnitude / 50
+        step = Self.step(wanted, least: Self.leastStep(format, greatest.magnitude), parts: format.parts)
         var (low, high) = ((least / step).rounded(.down) * step, (greatest / step).rounded(.up) * step)
         if low >= high { (low, high) = (fromZero && least == 0 ? 0 : low - step, high + step) }
         (self.low, self.high) = (low, high)
@@ -33,7 +35,7 @@ struct ValueAxis {
 
     /// Marks closer than a reader sees decimals say nothing; nor do those that doubles cannot tell apart.
     private static func leastStep(_ format: ValueFormat, _ magnitude: Double) -> Double {
-        let seen = format.parts.map { 1 / $0 } ?? (format.isWhole ? 1 : 0)
+        let seen = format.parts.map { 1 / $0 } ?? (magnitude >= 1 || format.finest == 1 ? format.finest : 0)
         return max(seen, magnitude * 1e-12, 1e-9)
     }
 

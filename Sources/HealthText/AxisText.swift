@@ -11,8 +11,8 @@ extension ValueFormat {
     /// The unit, where marks are numbers alone; empty for counts, and where two units stand at each mark.
     package var symbol: String { isPair ? "" : unit.symbol }
 
-    /// Whether values are read as whole numbers.
-    package var isWhole: Bool { !isPair && decimals.upperBound == 0 }
+    /// The least difference between two values that is seen where they are read.
+    package var finest: Double { pow(10, -Double(decimals.upperBound)) }
 
     /// A mark at `number`, with as many decimals as marks `step` apart need.
     package func mark(_ number: Double, step: Double) -> String {

@@ -30,6 +30,22 @@ import Testing
             format: reader.format(unit, of: type), zone: berlin, reader: reader)
     }
 
+    @Test func `the axis of one value, or of equal ones, has even numbers with no more decimals than the type has`()
+        throws
+    {
+        for (values, expected) in [
+            ([137.568452], ["135", "140"]), ([80], ["78", "80", "82"]), ([80, 80, 80], ["78", "80", "82"]),
+            ([80.000001, 80.000002], ["80.0", "80.1"]),
+        ] {
+            for form in [Chart.Form.points, .line] {
+                let marks = Self.chart(Self.points(values), form).html.text.matches(of: /dy="4">([^<]*)</).map {
+                    String($0.1)
+                }
+                #expect(marks == expected, "\(values)")
+            }
+        }
+    }
+
     // MARK: - Places
 
     @Test func `whatever the figures are, everything that is drawn lies within the frame`() throws {

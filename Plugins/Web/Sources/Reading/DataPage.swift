@@ -25,7 +25,7 @@ struct DataPage: Sendable {
         return PageAnswer.page(
             frame.html(
                 """
-                <p class="faint">\(NumberText.count(latest.count, "type")); the charts are the last year, week by week.</p>
+                <p class="faint">\(NumberText.count(latest.count, "type")); the charts are week by week, of the last year at most.</p>
                 <ul class="cards charts">\(cards)</ul>\(pager(page, pages, subject))
                 """))
     }
@@ -68,9 +68,10 @@ struct DataPage: Sendable {
         let points = rows.compactMap { $0.point(subject) }
         guard points.count > 1 else { return HTML() }
         return Chart(
-            id: "c\(place)", title: "\(TypeName.text(record.type)), the last year",
+            id: "c\(place)", title: "\(TypeName.text(record.type)), week by week",
             form: rows[0].figures.sum == nil ? .line : .bars,
-            points: points, from: subject.midnight(start), to: subject.midnight(subject.today.adding(days: 1)),
+            points: points, from: points.first.map { max(subject.midnight(start), $0.time) },
+            to: subject.midnight(subject.today.adding(days: 1)),
             longestGap: 60 * 86_400_000_000, isSmall: true, format: subject.format(record.type, unit: unit),
             zone: subject.zone, reader: subject.reader
         ).html
