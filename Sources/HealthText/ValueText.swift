@@ -32,6 +32,9 @@ package enum ValueText {
         guard case .sample(let sample) = stored.record else { return marked(stored, for: reader) }
         switch sample.value {
         case .category(let name, _), .workout(let name, _): return NameWords.text(name) + mark(stored)
+        case .characteristic(let name, _)
+        where TypeRegistry.standard.type(stored.type)?.values.contains { $0.name == name } == true:
+            return NameWords.text(name) + mark(stored)
         default: return marked(stored, for: reader)
         }
     }

@@ -119,7 +119,9 @@ extension StoredRecord {
 
 /// A type as people call it.
 enum TypeName {
-    static func text(_ type: TypeID) -> String { TypeRegistry.standard.type(type)?.displayName ?? type.rawValue }
+    static func text(_ type: TypeID) -> String {
+        TypeRegistry.standard.type(type)?.displayName ?? NameWords.type(type.rawValue)
+    }
 }
 
 extension Welcome.PersonEntry {

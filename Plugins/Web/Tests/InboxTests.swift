@@ -121,7 +121,7 @@ struct InboxTests {
         _ = try await scene.command("assign", "1", "--to", "me")
         let browser = try await Browser(scene)
         let page = try await browser.get("/inbox")
-        #expect(page.body.contains("Hardly true") && page.body.contains("410.0 kg"))
+        #expect(page.body.contains("Looks wrong") && page.body.contains("410.0 kg"))
         let confirmed = try await browser.press(try #require(Browser.forms(page.body, to: "/records/1/confirm").first))
         #expect(confirmed.body.contains("The inbox is empty"))
         #expect(try await scene.command("inbox").isEmpty)

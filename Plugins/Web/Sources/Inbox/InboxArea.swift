@@ -34,7 +34,7 @@ struct InboxPage: Sendable {
         guard !waiting.isEmpty || !implausible.isEmpty else {
             return PageAnswer.page(
                 frame.html(
-                    "<p>The inbox is empty: each record has its person, and none is hardly true. What comes without one waits here.</p>"
+                    "<p>The inbox is empty: each record has its person, and no value looks wrong. A record without a person waits here.</p>"
                 ))
         }
         let advice = parts.grants.shown(.assign, to: "Saying whose it is") { HTML() }
@@ -102,6 +102,6 @@ struct InboxPage: Sendable {
                 """,
             ])
         }
-        return "<h2>Hardly true</h2>\(table.html)"
+        return "<h2>Looks wrong</h2>\(table.html)"
     }
 }

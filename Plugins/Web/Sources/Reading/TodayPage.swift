@@ -122,7 +122,7 @@ enum EmptyStates {
 
     static func noValues(_ subject: Subject, _ viewer: Viewer) -> HTML {
         """
-        <section class="empty"><h2>There are no values of \(subject.name) yet</h2>
+        <section class="empty"><h2>No values yet</h2>
         <p>They come from plugins, such as a scale's: \(setup(viewer)) shows those that there are, and sets them up.
         <a href="\(url: EntryPage.path(of: subject.name))">Add</a>, or <code>hub log weight 80.4kg --person \(subject.name)</code>, writes one by hand, and <code>hub import</code> reads a file.</p></section>
         """

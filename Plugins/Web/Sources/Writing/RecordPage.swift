@@ -74,10 +74,13 @@ struct RecordPage: Sendable {
         }
         if !edited.isEmpty { facts.append(("Edited by hand", "\(edited.joined(separator: ", "))")) }
         let doubts = Doubts.of(record)
-        if !doubts.isEmpty { facts.append(("Hardly true", "\(doubts.joined(separator: "; "))")) }
+        if !doubts.isEmpty { facts.append(("Looks wrong", "\(doubts.joined(separator: "; "))")) }
         // What is the hub's own, or names another person, says nothing here.
         let more = RecordLine.facts(sample).filter { !["note", "wasUserEntered", "profileOf"].contains($0.key) }
-        for (name, text) in more.sorted(by: { $0.key < $1.key }) { facts.append(("Fact", "\(name): \(text)")) }
+        for (name, text) in more.sorted(by: { $0.key < $1.key }) {
+            let fact = NameWords.fact(name, text)
+            facts.append(("\(fact.name)", "\(fact.value)"))
+        }
         return Self.list(facts + told)
     }
 
