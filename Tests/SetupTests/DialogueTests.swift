@@ -85,7 +85,7 @@ import Testing
         let setup = try person.start(["setup"], in: scene)
         for question in [
             "Time zone [Asia/Tokyo]:", "Who else?", "anna: language", "anna: unit of weights (kg, lb or st) [lb]:",
-            "[web, json-lines]:", "listen [127.0.0.1:7790]:", "- nothing [none]:", "Try it now",
+            "[web, json-lines]:", "listen [127.0.0.1:7790]:", "May it do what you may do here? [y/N]", "Try it now",
             "path [/tmp/x]:",
         ] {
             try await person.answer(question, "")
@@ -94,6 +94,31 @@ import Testing
         try await person.wait(for: "it is so already; nothing was changed")
         #expect(await setup.result().code == 0, "\(person.screen)")
         #expect(try scene.text() == text)
+    }
+
+    @Test(arguments: [nil, "[person.anna]\n\n[plugin.web]\nenabled = false\nlisten = \"127.0.0.1:7790\"\n"])
+    func `Enter lets the page do what its owner may do, also where its section stood there disabled`(_ before: String?)
+        async throws
+    {
+        let scene = try SetupScene()
+        if let before { try before.write(toFile: scene.path, atomically: true, encoding: .utf8) }
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        try await person.answer("Time zone", "")
+        if before == nil {
+            try await person.answer("Who are the people?", "anna")
+        } else {
+            try await person.answer("Who else?", "")
+        }
+        try await person.answer("anna: language", "")
+        try await person.answer("anna: unit", "kg")
+        try await person.answer("Which of them?", "web")
+        try await person.answer("listen [127.0.0.1:7790]:", "")
+        try await person.answer("May it do what you may do here? [Y/n]", "")
+        try await person.answer("Try it now", "n")
+        try await person.answer("Write ", "y")
+        #expect(await setup.result().code == 0, "\(person.screen)")
+        #expect(try scene.text().contains("owner = [\"*\"]"), "\(try scene.text())")
     }
 
     @Test func `what cannot be written is said with the line to write, and asked again`() async throws {

@@ -41,12 +41,13 @@ struct MetricsTests {
         }
     }
 
-    @Test func `where the hub's figures are not granted, metrics have the line that grants them`() async throws {
+    @Test func `where the hub's figures are not granted, metrics have the command that grants them`() async throws {
         let scene = try await Scene(owner: ["logs"])
         let text = try await scene.get("/metrics", cookie: try await scene.logIn()).body
         #expect(text.contains("hub_up 1\n") && !text.contains("hub_records"))
-        let granted = "grants = { owner = [\"status\", \"logs\"] } in [plugin.web] of hub.conf"
-        #expect(text.hasPrefix("# The hub's figures are not granted to this page: write \(granted)"), "\(text)")
+        let granted = "hub permissions allow web '*' --owner"
+        #expect(
+            text.hasPrefix("# The hub's figures are not granted to this page (status): type \(granted)\n"), "\(text)")
     }
 
     @Test func `each metric that may be served stands in the document, and nothing else does`() throws {

@@ -47,6 +47,9 @@ final class Scene: Sendable {
     /// With what a command ends that may fail.
     func status(of arguments: [String]) async throws -> Int { Int(try await host.command(arguments).status) }
 
+    /// What a command tells people beside its result.
+    func advice(of arguments: [String]) async throws -> String { try await host.command(arguments).errors }
+
     /// The text of `hub.conf`, as it is now.
     var configuration: String { get throws { try String(contentsOfFile: host.configuration, encoding: .utf8) } }
 

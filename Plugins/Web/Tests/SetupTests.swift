@@ -95,7 +95,7 @@ struct SetupTests {
         #expect(try scene.configuration == before)
     }
 
-    @Test func `pages that have nothing to show lead there, and without the grant it says the line to add`()
+    @Test func `pages that have nothing to show lead there, and without the grant it says the command to type`()
         async throws
     {
         let scene = try await Self.scene(["status"])
@@ -104,7 +104,7 @@ struct SetupTests {
             #expect(try await scene.get(path, cookie: owner).body.contains("href=\"/setup\""), "\(path)")
         }
         #expect(try await !scene.get("/", cookie: scene.logIn("ben")).body.contains("href=\"/setup\""))
-        let line = "grants = { owner = [&quot;status&quot;, &quot;configure&quot;] } in [plugin.web]"
+        let line = "hub permissions allow web &#39;*&#39; --owner"
         #expect(try await scene.get("/setup", cookie: owner).body.contains(line))
         for fields in ["name=anna", "person=me&set-zone=UTC"] {
             let refused = try await Self.send(scene, fields, owner)

@@ -140,7 +140,7 @@ import Testing
         #expect(days.code == 0 && days.output.contains("carried from"), "\(days.errors)")
         // The page comes as soon as it is there, on the hub that runs.
         try build("built hub-web\nbuilding 8 of 8: hub-exist, 30 %")
-        try await program.line { $0.hasPrefix("  http://127.0.0.1:") && $0.contains("/login/") }
+        try await program.line { $0.hasPrefix("  http://hub-") && $0.contains("/login/") }
         try build("done")
         let account = try account(await program.result())
         #expect(account.addsUp && account.problems.isEmpty)

@@ -15,7 +15,8 @@ struct ConfigureCommand: ParsableCommand {
             whether it is enabled: grants are hub permissions', and the other keys yours
             to write by hand. What is wrong is said, and then nothing is written; the
             plugin's program is asked, too. A file with changes that the hub does not
-            follow yet is left alone: hub apply first.
+            follow yet is left alone: hub apply first. On a terminal --enable asks whether
+            the plugin may do what you may do here, if it asks for that.
 
             --person NAME writes zone, locale, unit and expected_weight of a person, who is
             added where there is none of that name and taken out again by you alone, in
@@ -120,8 +121,31 @@ struct ConfigureCommand: ParsableCommand {
             let text = ConfigureText(report, declarations)
             for line in text.lines { try Output.print(line) }
             for line in text.advice { Terminal.say(line) }
+            if enable, report.applied, !dryRun, let instance { try grantOwner(to: instance, door) }
         }
         if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
+    }
+
+    /// Asks whether a plugin that was enabled may do what its owner may do, if it asks for that and has none of it.
+    private func grantOwner(to instance: String, _ door: DoorClient) throws {
+        let asked = try PluginText.named(instance, door).owner ?? []
+        let file = try PermissionChange.file(of: try options.path(), door)
+        let text = try ConfigurationFile.text(file)
+        var editor = try PermissionChange.editor(text, of: instance, file)
+        guard !asked.isEmpty, OwnerRight.granted(of: asked, by: editor.list("owner")).isEmpty else { return }
+        let command = "hub permissions allow \(instance) '*' --owner"
+        guard Terminal.canAsk else {
+            return Terminal.say("\(instance) may not do what you may do here; \(command) lets it")
+        }
+        Terminal.progress("May it do what you may do here (\(asked.joined(separator: ", ")))? [Y/n] ")
+        guard let answer = readLine(), answer.isEmpty || SettingAnswer.truth(answer) == true else {
+            return Terminal.say("\(command) lets it later")
+        }
+        do throws(GrantsEditor.Refusal) { try editor.set("owner", to: [OwnerRight.all]) } catch {
+            throw Failure(.badConfiguration, "\(file): \(error)")
+        }
+        _ = try PermissionChange.write(editor.text, over: text, to: file, door)
+        Terminal.say("hub permissions deny \(instance) '*' --owner takes it back")
     }
 
     /// Each `NAME=VALUE`, VALUE in JSON, as its declaration wants it; the hub judges them.

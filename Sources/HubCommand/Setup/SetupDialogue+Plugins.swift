@@ -106,29 +106,19 @@ extension SetupDialogue {
 
     private mutating func owner(_ plugin: String, _ manifest: Manifest) async throws {
         guard !manifest.owner.isEmpty else { return }
-        // Of a section that stood there already, not to grant is an answer too.
-        let proposed = draft.isNew(plugin) ? HubTemplate.owner(draft.kind(plugin)) : []
-        let given =
-            draft.granted(plugin) ?? proposed.filter { $0 == OwnerRight.all || manifest.owner.contains($0) }
-        Terminal.say(
-            "  Some of what only you may ask and do it asks to be granted: \(manifest.owner.joined(separator: ", ")).")
-        while true {
-            let standing = given.isEmpty ? "none" : given.joined(separator: ", ")
-            let answer = try await prompt.ask("  Which? * is all of it, - nothing [\(standing)]:")
-            if answer == "?" {
-                Terminal.say(
-                    "  What each word allows: Docs/Protocol.md, chapter 12.3. hub permissions changes it later.")
-                continue
-            }
-            let words = answer.isEmpty ? given : answer == "-" ? [] : SettingAnswer.parts(answer)
-            if let wrong = words.first(where: { $0 != OwnerRight.all && !manifest.owner.contains($0) }) {
-                let meant = nearestName(to: wrong, among: manifest.owner).map { "; did you mean \($0)?" } ?? ""
-                Terminal.say("  it does not ask for \(wrong)\(meant)")
-                continue
-            }
-            if words != draft.granted(plugin) ?? [] { try draft.grant(plugin, words) }
+        let granted = draft.granted(plugin) ?? []
+        let isAll = OwnerRight.granted(of: manifest.owner, by: granted).count == manifest.owner.count
+        // What was decided for a plugin that runs stays so with Enter.
+        let usually = isAll || !draft.ran(plugin) && !HubTemplate.owner(draft.kind(plugin)).isEmpty && granted.isEmpty
+        if !granted.isEmpty, !isAll {
+            Terminal.say("  Of what you may do here it may: \(granted.joined(separator: ", "))")
+        }
+        guard try await prompt.isYes("  May it do what you may do here?", usually: usually) else {
+            // A part of it is a decision of its own, for hub permissions.
+            if isAll { try draft.grant(plugin, []) }
             return
         }
+        if !isAll { try draft.grant(plugin, [OwnerRight.all]) }
     }
 
     /// Has the program itself judge its settings, and asks again for those that it finds wrong.

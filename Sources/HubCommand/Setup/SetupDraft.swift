@@ -51,6 +51,11 @@ struct SetupDraft: Sendable {
     /// Whether this setup writes the section, and not the person before it.
     func isNew(_ plugin: String) -> Bool { old.map { !names("plugin", in: $0).contains(plugin) } ?? true }
 
+    /// Whether its section was there before, for a plugin that runs.
+    func ran(_ plugin: String) -> Bool {
+        old.flatMap { try? SectionEditor($0, of: plugin) }?.isEnabled == true && !isNew(plugin)
+    }
+
     func value(_ table: [String], _ key: String) -> SettingValue? { (try? SettingEditor(text, of: table))?.value(key) }
 
     func isEnabled(_ plugin: String) -> Bool { (try? SectionEditor(text, of: plugin))?.isEnabled == true }

@@ -151,12 +151,12 @@ extension APICall {
         return facts.name
     }
 
-    /// - Throws: ``Refusal`` with the line of `hub.conf` that would grant it.
+    /// - Throws: ``Refusal`` with the command that grants it.
     fileprivate func demand(_ right: OwnerRight) throws {
         guard !parts.grants.have(right) else { return }
         var refusal = Refusal(
             .forbidden, "hub.conf does not grant this",
-            "Write \(parts.grants.line(with: right)), and type hub apply.")
+            "\(right.rawValue) is not granted to the page: \(parts.grants.command) grants it all that it asks for.")
         refusal.code = "forbidden"
         throw refusal
     }

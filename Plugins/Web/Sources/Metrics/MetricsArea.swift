@@ -45,8 +45,7 @@ struct MetricsArea: Sendable {
         } catch let error as AskError where error.error?.code == .forbidden {
             // It is there; how it is, hub.conf does not let this page ask.
             figures.registry.gauge("hub_up", 1)
-            let line = OwnerGrants(parts.hub).line(with: .status)
-            missing = "# The hub's figures are not granted to this page: write \(line), and type hub apply\n"
+            missing = "# The hub's figures are not granted to this page (status): type \(parts.grants.command)\n"
         } catch {
             figures.registry.gauge("hub_up", 0)
         }

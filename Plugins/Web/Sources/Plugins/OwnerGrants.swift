@@ -1,7 +1,7 @@
 import HTMLText
 import PluginKit
 
-/// What of the owner's `hub.conf` lets this page do, and the line that would let it do more.
+/// What of the owner's `hub.conf` lets this page do, and the command that lets it do everything.
 struct OwnerGrants: Sendable {
     private let rights: Set<OwnerRight>
     private let instance: String
@@ -10,7 +10,7 @@ struct OwnerGrants: Sendable {
 
     func have(_ right: OwnerRight) -> Bool { rights.contains(right) }
 
-    /// What is shown where the page may, and else the line of `hub.conf` that grants it.
+    /// What is shown where the page may, and else the command that grants it.
     func shown(_ right: OwnerRight, to what: HTML, _ content: () -> HTML) -> HTML {
         have(right) ? content() : "<p class=\"faint\">\(advice(right, to: what))</p>"
     }
@@ -18,13 +18,11 @@ struct OwnerGrants: Sendable {
     /// What to write so that it may.
     func advice(_ right: OwnerRight, to what: HTML) -> HTML {
         """
-        \(what) is not granted to this page. Write <code>\(line(with: right))</code>, and type <code>hub apply</code>.
+        \(what) is not granted to this page (<code>\(right.rawValue)</code>). To let it do all that you may do here, type \
+        <code>\(command)</code>.
         """
     }
 
-    /// The line of `hub.conf` that grants what it has, and `right`.
-    func line(with right: OwnerRight) -> String {
-        OwnerRight.line(
-            OwnerRight.allCases.filter { rights.contains($0) || $0 == right }.map(\.rawValue), of: instance)
-    }
+    /// The one command after which nothing of the page is missing.
+    var command: String { "hub permissions allow \(instance) '*' --owner" }
 }
