@@ -46,6 +46,7 @@ extension ProcessEnding {
         switch self {
         case .exited(let code): "ended with exit code \(code)"
         case .killed(let signal): "was killed by signal \(signal)"
+        case .overLimit(let bytes): "was ended by the kernel for wanting more than \(bytes / (1 << 20)) MiB of memory"
         case .notStarted(let reason): "was not started: \(reason)"
         }
     }

@@ -99,6 +99,7 @@ struct ConfigureCommand: ParsableCommand {
             enabled: enable ? true : disable ? false : nil, set: try Self.assignments(words, declarations),
             unset: unset)
         try Self.change(arguments, declarations, door, isDryRun: dryRun, json: json)
+        if enable, !dryRun, !json, let instance { try grantOwner(to: instance, door) }
     }
 
     private static func slots(_ words: [String]) -> [SettingDeclaration] {
@@ -121,7 +122,6 @@ struct ConfigureCommand: ParsableCommand {
             let text = ConfigureText(report, declarations)
             for line in text.lines { try Output.print(line) }
             for line in text.advice { Terminal.say(line) }
-            if enable, report.applied, !dryRun, let instance { try grantOwner(to: instance, door) }
         }
         if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
     }
