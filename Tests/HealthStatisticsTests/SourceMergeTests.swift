@@ -39,7 +39,10 @@ import Testing
                 return Portion(
                     number: Int64(number), start: start, end: try sample.end.map(time) ?? start, value: sample.value,
                     rank: sample.form == "bucket"
-                        ? -1 : vector.ranks.firstIndex(of: sample.source) ?? vector.ranks.count)
+                        // What came by an export is another source of the hub than what was pushed.
+                        ? -1
+                        : 2 * (vector.ranks.firstIndex(of: sample.source) ?? vector.ranks.count)
+                            + (sample.via == "export" ? 0 : 1))
             }
             let merge = SourceMerge(portions)
             let total = merge.totals([try time(vector.from), try time(vector.to)])[0]

@@ -95,8 +95,9 @@ import Testing
         let database = folder.path + "/all.sqlite"
         #expect(try await hub.run(["export", database, "--type", "dietaryWater"]).code == 0)
         let count = try await ChildProcess(
-            "python3",
+            "/usr/bin/env",
             [
+                "python3",
                 "-c",
                 "import sqlite3,sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT sum(mirrored), count(*) FROM records').fetchone())",
                 database,
