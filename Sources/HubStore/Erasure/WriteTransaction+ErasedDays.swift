@@ -10,7 +10,7 @@ struct ErasedDaySweep {
     private var place: (number: Int64, sequence: Int64) = (0, 0)
 
     /// How many records of bases, and how many days, one transaction looks at.
-    private static let (basisAtOnce, daysAtOnce) = (20_000, 2_000)
+    private static let (basisAtOnce, daysAtOnce) = (5_000, 2_000)
 
     /// Whether all days have been looked at.
     var isOver: Bool { table > 1 }
@@ -73,13 +73,20 @@ extension Tombstones {
 
 /// Erases the values of days that are made of erased records; their makers can store these days again.
 extension WriteTransaction {
+    /// How many pieces of days one transaction looks at if it finds nothing.
+    private static let emptyLooks = 4
+
     /// Looks at some days and erases the values that are made of erased records.
     ///
     /// - Returns: the results of these days, and whether all days have been looked at.
     mutating func eraseDays() throws -> (results: [ManualResult], isOver: Bool) {
         var sweep = caches.erasedDays ?? ErasedDaySweep()
         var results: [ManualResult] = []
-        for number in try sweep.look(caches.tombstones, caches.termCache, in: db) {
+        var found: [Int64] = []
+        for _ in 0..<Self.emptyLooks where found.isEmpty && !sweep.isOver {
+            found = try sweep.look(caches.tombstones, caches.termCache, in: db)
+        }
+        for number in found {
             let result = try apart(number) { transaction in try transaction.eraseVersions(ofDay: number) }
             switch result {
             case .some(.some(let result)): results.append(ManualResult(number: number, result: result, isDerived: true))

@@ -5,7 +5,7 @@ extension WriteTransaction {
     /// Records erased in one transaction: it should not take longer than others do.
     static let erasedAtOnce = 50
 
-    /// Erases some of the chosen records, then days made of them; no results if only words, the log and copies are left.
+    /// Erases some of the chosen records, then days made of them; no results if none was found, or if only words, the log and copies are left.
     mutating func eraseNext() throws -> [ManualResult] {
         guard let stage = try Int64.fetchOne(db, sql: "SELECT stage FROM erasure"), stage == 1 else { return [] }
         let numbers = try Int64.fetchAll(
