@@ -134,6 +134,33 @@ import Testing
         #expect(try await marks(store) { $0.allowance = ReadAllowance() } == [1: [2], 2: [1]])
     }
 
+    @Test func `R8.55 kept figures do not leave out what mirrors a sample before the time that may be read`()
+        async throws
+    {
+        let store = try folder.open()
+        let day: Int64 = 86_400
+        // Steps pushed without an end, and the same in an export over two days; others so that hours are kept.
+        _ = try await store.put(
+            try event("1", "stepCount", .quantity(600, unit: "count"), Self.push),
+            try event("2", "stepCount", .quantity(600, unit: "count"), Self.export, lasting: 2 * day))
+        for number in 0..<9 {
+            var other = try event("o\(number)", "stepCount", .quantity(1, unit: "count"), Self.push)
+            other.start = Timestamp(microseconds: Int64(number) * day * 1_000_000 + 1)
+            other.end = other.start
+            _ = try await store.put(other)
+        }
+        let query = StatisticsQuery(of: "me", try type("stepCount"), unit: "count", .cumulative)
+        while try await store.rollUp(query, phase: 0, now: .max / 2, from: RollupPlan.Density(samples: 1, ofDay: 0)) {}
+        for usesRollups in [true, false] {
+            var asked = query
+            (asked.usesRollups, asked.since, asked.from) = (usesRollups, day * 1_000_000, day * 1_000_000)
+            var walk = StatisticsWalk(asked)
+            while !walk.isOver { walk = try await store.advance(walk) }
+            // Half of the export's, and a step on each of eight days.
+            #expect(walk.rows.map(\.total.total) == [308])
+        }
+    }
+
     @Test func `R8.191 in any order of arrival the better source's sample counts in statistics, by source as well`()
         async throws
     {

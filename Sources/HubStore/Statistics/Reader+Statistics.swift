@@ -53,8 +53,7 @@ extension Reader {
     ) throws {
         let (query, intervals) = (walk.query, walk.query.intervals)
         var end = min(course.end, course.place + course.stride)
-        // What is kept of an hour may have in it what ended before `since`, unless the hour begins later.
-        if let rolled = readings.rolled, course.place >= query.since ?? .min {
+        if let rolled = readings.rolled, course.place >= readings.rolledFrom {
             let border = intervals?.border(course.number + 1) ?? .max
             switch try rolled.stretch(from: course.place, to: min(course.end, border)) {
             case .kept(let hour, let until):

@@ -15,6 +15,8 @@ struct StatisticsReadings {
     private let ranks: Ranks
     /// What is kept of whole hours; `nil` where nothing is, or where the question asks for some sources alone.
     let rolled: RolledHours?
+    /// From when on ``rolled`` may answer: an hour before it may have in it what ended before `since`, or may lack what mirrored that.
+    private(set) var rolledFrom = Int64.min
     /// Where some sources alone are asked for: tells on which days they have nothing.
     private let kept: RolledHours?
 
@@ -34,6 +36,10 @@ struct StatisticsReadings {
         ranks = Ranks(query.priority, reader)
         let hours = try RolledHours(query, Rollup.Key(person: range.person, type: range.type), unit: unit, reader.db)
         (rolled, kept) = sources == nil ? (hours, nil) : (nil, hours)
+        guard rolled != nil, let since = query.since else { return }
+        rolledFrom = since
+        guard query.style == .cumulative, let found = try portions(since, since + 1, most: .max) else { return }
+        rolledFrom = max(since, found.portions.map(\.end).max() ?? since)
     }
 
     /// Whose they are; `nil` where they have no person.
