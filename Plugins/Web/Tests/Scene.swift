@@ -48,7 +48,9 @@ final class Scene: Sendable {
     func status(of arguments: [String]) async throws -> Int { Int(try await host.command(arguments).status) }
 
     /// What a command tells people beside its result.
-    func advice(of arguments: [String]) async throws -> String { try await host.command(arguments).errors }
+    func advice(of arguments: [String]) async throws -> String {
+        try await host.command(arguments).errors.joined(separator: "\n")
+    }
 
     /// The text of `hub.conf`, as it is now.
     var configuration: String { get throws { try String(contentsOfFile: host.configuration, encoding: .utf8) } }
