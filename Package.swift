@@ -275,7 +275,8 @@ let package = Package(
         tests(
             "HubCoreTests",
             [
-                "CLinux", "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
+                "CLinux", "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "JSON", "Samples",
+                "ZeroMQ",
                 logging, lifecycle, grdb,
                 "HubProcess", "zoo", "example-source", "hub-confine", "JSONLines",
             ]),

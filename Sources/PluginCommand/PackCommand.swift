@@ -78,7 +78,8 @@ struct PackCommand: AsyncParsableCommand {
             for file in contents.files { try Output.print("  file     \(file.path), \(PackText.size(file.bytes))") }
             if !folder.leftOut.isEmpty {
                 Terminal.say(
-                    "left out: \(folder.leftOut.joined(separator: ", ")); --include PATH takes one of them that is data")
+                    "left out: \(folder.leftOut.joined(separator: ", ")); --include PATH takes one of them that is data"
+                )
             }
             guard !dryRun else { return Terminal.say("nothing was written") }
             let signature = try sign.map { try Self.signature(bytes, contents, key: $0) }

@@ -103,7 +103,8 @@ package struct PackFolder: Sendable {
     private static func isData(_ name: String, at path: String) -> Bool {
         ["readings.txt", "hub.conf", "data", "run", "state"].contains(name)
             || [
-                ".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".log", ".jsonl", ".csv", ".secret",
+                ".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".log", ".jsonl", ".csv",
+                ".secret",
                 ".pem", ".env",
             ].contains { name.hasSuffix($0) } || access("\(path)/pyvenv.cfg", F_OK) == 0
     }

@@ -103,7 +103,6 @@ package struct PackIndex: Codable, Hashable, Sendable {
     /// What the hub writes beside the files of a pack.
     static func isReserved(_ path: String) -> Bool { path == Self.path || path.hasSuffix(TierClaim.ending) }
 
-    /// What is wrong with a version that names files; `nil` where all is well.
     /// Whether a version is older: by its numbers, and of the same numbers one with a suffix such as `-rc1` before the one without.
     package static func isVersion(_ version: String, before other: String) -> Bool {
         func parts(_ version: String) -> (numbers: Substring, suffix: Substring?) {
@@ -122,6 +121,7 @@ package struct PackIndex: Codable, Hashable, Sendable {
         return right.suffix.map { suffix.compare($0, options: .numeric) == .orderedAscending } ?? true
     }
 
+    /// What is wrong with a version that names files; `nil` if all is well.
     static func fault(ofVersion version: String) -> String? {
         guard version.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._+\-]{0,63}/) == nil else { return nil }
         return

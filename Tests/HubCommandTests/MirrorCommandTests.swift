@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubProcess
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
         }
         // Two real glasses in one source.
         records += [water("x", "12:00", "export"), water("y", "12:00", "export")]
-        try await blocking { try hub.give(records) }
+        try hub.give(records)
         return hub
     }
 

@@ -18,7 +18,8 @@ import Testing
         func place(_ mount: String) -> String? {
             ControlGroups.place(mounts: "\(Self.mounts)\n\(mount)\n", own: own)
         }
-        #expect(place("31 25 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw") == "/sys/fs/cgroup/system.slice/hub.service")
+        #expect(
+            place("31 25 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw") == "/sys/fs/cgroup/system.slice/hub.service")
         #expect(
             place("31 25 0:27 / /sys/fs/cgroup/unified rw shared:8 master:1 - cgroup2 cgroup2 rw")
                 == "/sys/fs/cgroup/unified/system.slice/hub.service")

@@ -87,7 +87,8 @@ struct SmallPlugin {
 
     @Test func `R16.2 a person's data and virtual environments are left out unless they are asked for`() throws {
         let data = [
-            "readings.txt", "hub.conf", "data/hub.sqlite", "state.db", "lib/export.csv", "venv/pyvenv.cfg", "venv/bin/x",
+            "readings.txt", "hub.conf", "data/hub.sqlite", "state.db", "lib/export.csv", "venv/pyvenv.cfg",
+            "venv/bin/x",
             "run.log",
         ]
         let plugin = try SmallPlugin(more: Dictionary(uniqueKeysWithValues: data.map { ($0, "") }))

@@ -3,6 +3,7 @@ import HubSettings
 import JSON
 import PhonePayloads
 import PluginKit
+import PluginTesting
 import Samples
 import Testing
 

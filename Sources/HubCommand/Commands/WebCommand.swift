@@ -12,9 +12,9 @@ struct WebCommand: ParsableCommand {
             The plugin web serves pages with the values of each person, and with how the
             hub and its plugins are. A browser gets in by a link, which is good for one
             log-in within ten minutes; it stays logged in for thirty days after it was
-            used last. For browsers of this machine the link has a name below .localhost that
-            no other program knows. Safari does not find such names: open the second link
-            there.
+            used last. For browsers of this machine the link has a name below .localhost
+            that no other program knows. Safari does not find such names: open the second
+            link there.
 
             Examples:
               hub web

@@ -40,7 +40,8 @@ struct AppleImportText {
         let rest = count - places.prefix(AppleImportText.most).reduce(0) { $0 + ($1.count ?? 1) }
         if rest > 0, !lines.isEmpty {
             lines.append(
-                "  and \(NumberText.grouped(rest)) more" + (places.count > AppleImportText.most ? "; --json has their places" : ""))
+                "  and \(NumberText.grouped(rest)) more"
+                    + (places.count > AppleImportText.most ? "; --json has their places" : ""))
         }
         return lines
     }

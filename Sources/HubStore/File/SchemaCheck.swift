@@ -29,7 +29,8 @@ enum SchemaCheck {
             known[part.name] == nil
                 ? "schema: the \(part.kind) \(part.name) is not of this program"
                 : "schema: the \(part.kind) \(part.name) is another than this program makes"
-        }.sorted() + expected.filter { !names.contains($0.name) }.map { "schema: the \($0.kind) \($0.name) is missing" }
+        }.sorted()
+            + expected.filter { !names.contains($0.name) }.map { "schema: the \($0.kind) \($0.name) is missing" }
             .sorted()
     }
 
@@ -39,7 +40,8 @@ enum SchemaCheck {
             rows.compactMap { row in
                 let (kind, name): (String, String) = (row[0], row[1])
                 // SQLite's own: an index of a key, the next number of a table, what ANALYZE counts.
-                let isOwn = name.hasPrefix("sqlite_") && (kind == "index" && row[3] == nil as String? || kind == "table")
+                let isOwn =
+                    name.hasPrefix("sqlite_") && (kind == "index" && row[3] == nil as String? || kind == "table")
                 return isOwn ? nil : Part(kind: kind, name: name, table: row[2], sql: plain(row[3] ?? ""))
             })
     }
