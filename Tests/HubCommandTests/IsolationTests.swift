@@ -174,7 +174,10 @@ struct IsolationTests {
     func `an interpreter that lies outside of a plugin's reach is named, with the setting that helps`(way: String)
         async throws
     {
-        let (folder, home) = (try TemporaryFolder(), try TemporaryFolder())
+        let folder = try TemporaryFolder()
+        // Not below /tmp, for which a plugin has a folder of its own.
+        let home = URL(filePath: "/var/tmp/hub-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: home) }
         try FileManager.default.createDirectory(
             atPath: home.path + "/3.9/bin", withIntermediateDirectories: true)
         let interpreter = "\(home.path)/3.9/bin/python9"
@@ -206,7 +209,7 @@ struct IsolationTests {
         #expect(said.contains(#"readable = ["\#(home.path)/3.9"]"#), "\(said)")
         guard way != "env" else { return }
         try configure("other", program, "readable = [\"\(home.path)/3.9\"]", in: folder)
-        #expect(try await check().contains("ok: "))
+        #expect(try await check().contains(": ok, "))
     }
 
     /// A hub with one plugin, in its folder.

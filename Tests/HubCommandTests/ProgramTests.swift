@@ -66,10 +66,10 @@ import ZeroMQ
         #expect(records.count == 7)
         // The energy and the distance are records of their own, and stand with the workout all the same.
         let workouts = try await hub.run(["samples", "workout"])
-        #expect(workouts.output.contains("swimming (30 min, 300 kcal, 1 km)"), "\(workouts.output)")
+        #expect(workouts.output.contains("swimming (30 min, 300 kcal, 1,000 m)"), "\(workouts.output)")
         let story = try await hub.run(["trace", "5"])
         #expect(
-            story.output.contains("\nactive     30 min\nenergy     300 kcal\ndistance   1 km\n"), "\(story.output)")
+            story.output.contains("\nactive     30 min\nenergy     300 kcal\ndistance   1,000 m\n"), "\(story.output)")
         let food = try await hub.run(["trace", "1"])
         #expect(!food.output.contains("\nactive "), "\(food.output)")
         #expect(records.filter { $0.contains(#""foodType":"Ham Sandwich""#) }.count == 4)

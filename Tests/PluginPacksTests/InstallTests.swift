@@ -75,8 +75,7 @@ import Testing
         #expect(try await run("install", older, "--yes", "--downgrade").status == 0)
         #expect(try programs.account(of: "small")?.current?.version == "1.0.5")
         #expect(try await run("install", "small", "--undo").status == 0)
-        #expect(try await run("install", "small", "--undo").status == 0)
-        #expect(try programs.account(of: "small")?.current?.version == "1.0")
+        #expect(try programs.account(of: "small")?.current?.version == "1.1")
         #expect(try await host.command("check").status == 0)
 
         let refused = try await run("remove", "small")

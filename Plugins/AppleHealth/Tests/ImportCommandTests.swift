@@ -10,22 +10,23 @@ import Testing
         let scene = try Scene()
         try await scene.start()
         let file = try everything()
-        let look = try await scene.json(["import", file, "--dry-run"])
+        // It names a file of a clinic that is not there, which is an omission.
+        let look = try await scene.json(["import", file, "--dry-run"], expecting: 1)
         let count = try #require(look["records"] as? Int)
         #expect(look["new"] as? Int == count && look["known"] as? Int == 0)
         #expect(try await scene.records().isEmpty)
 
-        let first = try await scene.json(["import", file], expecting: 0)
+        let first = try await scene.json(["import", file], expecting: 1)
         #expect(first["refused"] as? Int == 0)
         #expect(first["records"] as? Int == count)
         let stored = try await scene.records()
         #expect(stored.count == count - 1, "one weight stands there twice")
         #expect(stored.allSatisfy { ($0["source"] as? [String: String])?["account"] == "me" })
 
-        let again = try await scene.json(["import", file])
+        let again = try await scene.json(["import", file], expecting: 1)
         #expect(again["new"] as? Int == 0 && again["refused"] as? Int == 0)
         #expect(try await scene.records().count == stored.count)
-        let known = try await scene.json(["import", file, "--dry-run"])
+        let known = try await scene.json(["import", file, "--dry-run"], expecting: 1)
         #expect(known["new"] as? Int == 0 && known["known"] as? Int == count)
     }
 
@@ -137,7 +138,7 @@ import Testing
         #expect(refused.status == 64)
         #expect(refused.errors.contains { $0.contains("--person") && $0.contains("anna, ben") })
         for person in ["anna", "ben"] {
-            #expect(try await scene.json(["import", file, "--person", person])["refused"] as? Int == 0)
+            #expect(try await scene.json(["import", file, "--person", person], expecting: 1)["refused"] as? Int == 0)
         }
         let persons = Dictionary(grouping: try await scene.records()) { $0["person"] as? String ?? "" }
         #expect(Set(persons.keys) == ["anna", "ben"])

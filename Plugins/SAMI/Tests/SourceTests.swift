@@ -12,6 +12,8 @@ import WebFaults
     @Test func `look shows the account with its e-mail, its creation and its last change`() async throws {
         let scene = try await Scene()
         let run = scene.run()
+        await scene.hub.hellos(2)
+        try await scene.untilItListens()
         guard case .done(let shown?) = await scene.hub.command("look") else {
             Issue.record("nothing was shown")
             return

@@ -65,14 +65,20 @@ struct Web: Plugin {
     private let holder = Holder()
 
     private actor Holder {
-        private var made: WebParts?
+        private var making: Task<WebParts, any Error>?
 
+        /// One task for all who ask at once: two would make two names, and keep the one that the page does not use.
         func parts(_ hub: PluginContext) async throws -> WebParts {
-            if let made { return made }
-            let name = try await PageName.kept(in: hub.state)
-            let parts = try made ?? WebParts(hub, WebSettings(hub.settings, name: name))
-            made = parts
-            return parts
+            if let making { return try await making.value }
+            let task = Task {
+                let name = try await PageName.kept(in: hub.state)
+                return try WebParts(hub, WebSettings(hub.settings, name: name))
+            }
+            making = task
+            do { return try await task.value } catch {
+                making = nil
+                throw error
+            }
         }
     }
 

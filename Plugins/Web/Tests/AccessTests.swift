@@ -210,33 +210,6 @@ struct AccessTests {
         for _ in 0..<most { #expect(try await scene.api("/records.csv", token).status == 200) }
     }
 
-    @Test func `one address has three quarters of the connections at most, and the rest is for others`() async throws {
-        let scene = try await Scene()
-        let head = "POST /login HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\nContent-Length: 1000\r\n\r\nlink="
-        var slow: [RawConnection] = []
-        for _ in 0..<384 {
-            slow.append(try RawConnection(scene.port))
-            slow.last?.send(head)
-        }
-        // Each of them has its place once the next one of this address has none.
-        var next = "HTTP"
-        while !next.isEmpty {
-            try Task.checkCancellation()
-            let connection = try RawConnection(scene.port)
-            connection.send("GET /login HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\nConnection: close\r\n\r\n")
-            next = String(decoding: try connection.takeAll().prefix(4), as: UTF8.self)
-        }
-        let other = try await ChildProcess(
-            "/usr/bin/env",
-            [
-                "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--interface", "127.0.0.2",
-                "http://127.0.0.1:\(scene.port)/login",
-            ]
-        ).result()
-        #expect(other.output == "200")
-        withExtendedLifetime(slow) {}
-    }
-
     @Test func `links are not guessed: after ten that are wrong another waits, and one that is right does not`()
         async throws
     {

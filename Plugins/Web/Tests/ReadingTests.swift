@@ -244,7 +244,7 @@ struct ReadingTests {
         try await Self.fill(scene, Self.weighings([3: 80.4, 2: 80]))
         let page = try await scene.get("/", cookie: try await scene.logIn()).body
         let files = page.matches(of: /(?:src|href)="(\/assets\/[^"]+)"/).map { String($0.output.1) }
-        #expect(files.count == 5)
+        #expect(files.count == 6)
         for file in files {
             let answer = try await scene.get(file)
             #expect(answer.status == 200 && answer.fields["cache-control"]?.contains("immutable") == true, "\(file)")

@@ -107,7 +107,10 @@ struct RuleRun {
     }
 
     private static func why(_ record: StoredRecord, _ rule: ManualChange.RuledRecord) -> String {
-        if rule.household?.members.isEmpty == false { return "neither their source nor their weight tells well enough" }
+        // With the owner of a slot the record's own reason says more: a person put it there, or its weight speaks against them.
+        if let household = rule.household, household.owner == nil, !household.members.isEmpty {
+            return "neither their source nor their weight tells well enough"
+        }
         return switch (rule.assignment, record.assignment) {
         case (.nobody(let reason), _): reason
         case (.person, .nobody(let reason)): reason  // A person put it there: the rules have no say.

@@ -52,7 +52,10 @@ struct ReachHint: Sendable {
 
     /// The first place on the way through links that is there and that the program does not see.
     private func outside(_ path: String) -> String? {
-        let granted = reach.command(executable, []).words.filter { $0.hasPrefix("/") }
+        let words = reach.command(executable, []).words.prefix { $0 != "--" }
+        // The rest of the paths are places that it must not see.
+        let granted = zip(words, words.dropFirst()).filter { ["--execute", "--read", "--write"].contains($0.0) }.map(
+            \.1)
         var path = path
         for _ in 0..<40 {
             let folder = ProgramReach.resolved(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
