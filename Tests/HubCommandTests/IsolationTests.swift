@@ -170,48 +170,6 @@ struct IsolationTests {
         #expect(await process.waitForExit() == 0)
     }
 
-    @Test(arguments: ["shebang", "env", "virtual environment"])
-    func `an interpreter that lies outside of a plugin's reach is named, with the setting that helps`(way: String)
-        async throws
-    {
-        let folder = try TemporaryFolder()
-        // Not below /tmp, for which a plugin has a folder of its own.
-        let home = URL(filePath: "/var/tmp/hub-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: home) }
-        try FileManager.default.createDirectory(
-            atPath: home.path + "/3.9/bin", withIntermediateDirectories: true)
-        let interpreter = "\(home.path)/3.9/bin/python9"
-        try FileManager.default.copyItem(atPath: "/bin/sh", toPath: interpreter)
-        let first: String
-        switch way {
-        case "env": first = "#!/usr/bin/env python9"
-        case "shebang": first = "#!\(interpreter)"
-        default:
-            try FileManager.default.createDirectory(
-                atPath: folder.path + "/venv/bin", withIntermediateDirectories: true)
-            symlink(interpreter, folder.path + "/venv/bin/python9")
-            first = "#!\(folder.path)/venv/bin/python9"
-        }
-        let manifest = #"{"name":"other","summary":"S.","version":"1","writes":["weight"]}"#
-        let program = try folder.write(
-            "\(first)\ntest \"$1\" = --describe && { echo '\(manifest)'; exit; }\nread token; exit 3\n", to: "other")
-        try mode(0o755, of: program)
-        try configure("other", program, in: folder)
-        func check() async throws -> String {
-            let path = "PATH=\(home.path)/3.9/bin:/usr/bin:/bin"
-            let result = try await ChildProcess(
-                "/usr/bin/env", [path, Programs.path("hub"), "check", "--config", folder.configuration]
-            ).result()
-            return result.output + result.errors
-        }
-        let said = try await check()
-        #expect(said.contains("\(interpreter) is on this machine but not in its reach"), "\(said)")
-        #expect(said.contains(#"readable = ["\#(home.path)/3.9"]"#), "\(said)")
-        guard way != "env" else { return }
-        try configure("other", program, "readable = [\"\(home.path)/3.9\"]", in: folder)
-        #expect(try await check().contains(": ok, "))
-    }
-
     /// A hub with one plugin, in its folder.
     private func configure(_ plugin: String, _ program: String, _ more: String = "", in folder: TemporaryFolder) throws
     {

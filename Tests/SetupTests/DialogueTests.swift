@@ -101,7 +101,12 @@ import Testing
         async throws
     {
         let scene = try SetupScene()
-        if let before { try before.write(toFile: scene.path, atomically: true, encoding: .utf8) }
+        if let before {
+            let file = URL(filePath: scene.path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try before.write(to: file, atomically: true, encoding: .utf8)
+        }
         let person = try Person()
         let setup = try person.start(["setup"], in: scene)
         try await person.answer("Time zone", "")

@@ -344,7 +344,7 @@ struct WritingTests {
             "bridge", "publish", "--", "cat", try scene.write(lines.joined(separator: "\n") + "\n", to: "lines"))
         let browser = try await Browser(scene)
         for (path, words, raw) in [
-            ("/data", "A+", "aPositive"), ("/records/1", "A+", ">aPositive"),
+            ("/data", "A+", "aPositive"),
             ("/records/2", "Dated by the hub yes", "datedByHub"),
             ("/inbox", "no value looks wrong", "hardly true"),
         ] {
