@@ -139,14 +139,15 @@ struct DoorTests {
     }
 
     @Test func `a phone that lost its network gets its place back from the connection it left behind`() async throws {
-        let connector = try Connector(pongTimeout: .milliseconds(300))
+        let connector = try Connector(pongTimeout: .seconds(1))
         let lost = try Caller(connector.port)
         try await Self.until { lost.sessions == 1 }
         lost.vanish()
         let back = try Caller(connector.port)
         try await Self.until { back.sessions == 1 }
         #expect(connector.links == (2, 1))
-        #expect(back.byes == 0)
+        // Words that were under way when the network went away are a sign of life, once.
+        #expect(back.byes <= 1)
         for caller in [lost, back] { await caller.stop() }
         await connector.stop()
     }
