@@ -157,6 +157,21 @@ import Testing
         ).output
         #expect(one.contains("1 record from 2026-07-01 to 2026-07-01"), "\(one)")
     }
+
+    @Test func `an import names what was odd by the person's clocks`() async throws {
+        let hub = try await hub("Europe/Berlin")
+        let path = try hub.folder.write(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <HealthData locale="de_DE"><ExportDate value="2026-07-03 00:10:00 +0200"/>
+            <Record type="HKQuantityTypeIdentifierBodyFatPercentage" sourceName="Scale" unit="%" startDate="2026-07-01 00:30:00 +0200" endDate="2026-07-01 00:30:00 +0200" value="97"/>
+            <Record type="HKQuantityTypeIdentifierBodyMass" sourceName="Scale" unit="kg" startDate="2026-07-01 00:45:00 +0200" endDate="2026-07-01 00:40:00 +0200" value="81"/>
+            </HealthData>
+            """, to: "export.xml")
+        let all = try await hub.run(["import", path, "--dry-run"], under: ["TZ=UTC"]).output
+        #expect(all.contains("of Scale, 2026-07-01 00:30:00 +02:00, at byte "), "\(all)")
+        #expect(all.contains("end 2026-07-01 00:40:00 +02:00"), "\(all)")
+    }
 }
 
 /// Dates of the tests.

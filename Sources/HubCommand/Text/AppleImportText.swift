@@ -25,7 +25,8 @@ struct AppleImportText {
             lines.append("elements that are not known: \(list(report.unknownElements))")
         }
         for refusal in report.refusals.prefix(20) {
-            lines.append("\(NumberText.count(refusal.count, "record")) refused: \(String(refusal.reason.prefix(300)))")
+            let reason = LocalTime.inSentence(String(refusal.reason.prefix(300)), zone: zone)
+            lines.append("\(NumberText.count(refusal.count, "record")) refused: \(reason)")
             lines += places(refusal.places, of: refusal.count, in: report)
         }
         if report.dryRun { lines.append("nothing was stored") }
@@ -46,7 +47,7 @@ struct AppleImportText {
         return lines
     }
 
-    /// `weight of Scale, 2026-11-02T06:00:00Z, at byte 1,234: the value is not a number`.
+    /// `weight of Scale, 2026-11-02 07:00:00 +01:00, at byte 1,234: the value is not a number`.
     private func text(_ place: ImportReport.Place) -> String? {
         var parts: [String] = []
         let name = [place.type, place.source.map { $0.isEmpty ? "" : "of \($0)" }].compactMap { $0 }
@@ -57,7 +58,7 @@ struct AppleImportText {
         if let date = place.date { parts.append(date) }
         if let byte = place.byte { parts.append("at byte \(NumberText.grouped(byte))") }
         let line = parts.joined(separator: ", ") + (place.reason.map { parts.isEmpty ? $0 : ": \($0)" } ?? "")
-        return line.isEmpty ? nil : line
+        return line.isEmpty ? nil : LocalTime.inSentence(line, zone: zone)
     }
 
     private func list(_ names: [String]) -> String {
