@@ -241,7 +241,8 @@ let package = Package(
         tests("DigestsTests", ["Digests"]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
-        module("HubSettings", ["HealthText", "Samples"]),
+        .target(name: "CArguments", path: "Sources/CArguments"),
+        module("HubSettings", ["CArguments", "HealthText", "Samples"]),
         tests(
             "HubSettingsTests", ["OldFormats", "Seeds", "HubProcess", "HubSettings", "Samples"],
             resources: [.copy("tagged.py")]),

@@ -7,7 +7,6 @@ import HubSettings
 @main
 enum Program {
     static func main() async {
-        ProgramArguments.demand("hub")
         // A reader that has had enough (`| head -1`) shows as an error of write(2), which ends the command in order.
         signal(SIGPIPE) { _ in }
         do {

@@ -10,12 +10,15 @@ import Testing
         .enabled(if: canHide, "only root can take /proc away from a program"),
         arguments: [["hub", "status"], ["hub-gap-filler", "--describe"]])
     func `without /proc a program says in one line why it sees no arguments`(words: [String]) async throws {
-        let script = #"mount -t tmpfs none /proc && exec "$0" "$@""#
+        // Often, because the threads of the runtime that end a program without /proc do so now and then.
+        let script =
+            #"mount -t tmpfs none /proc; for n in $(seq 100); do "$0" "$@"; code=$?; [ $code = 71 ] || exit $code; done"#
         let child = try ChildProcess(
             "/usr/bin/env", ["unshare", "--mount", "sh", "-c", script, Programs.path(words[0])] + words.dropFirst())
         let result = await child.result()
-        #expect(result.code == 71)
-        #expect(result.errors.hasPrefix("\(words[0]): its arguments cannot be seen") && result.output.isEmpty)
-        #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+        #expect(result.code == 0 && result.output.isEmpty)
+        let lines = result.errors.split(separator: "\n")
+        #expect(lines.count == 100, "\(result.errors)")
+        #expect(lines.allSatisfy { $0.hasPrefix("\(words[0]): its arguments cannot be seen") }, "\(result.errors)")
     }
 }

@@ -88,7 +88,6 @@ extension Plugin {
 
     /// Runs the program: reads the arguments, does what they say, and ends the process with a ``PluginExit``.
     public static func main() async {
-        ProgramArguments.demand("hub-\(Self.manifest.name)")
         await PluginCommand<Self>.main()
     }
 }
