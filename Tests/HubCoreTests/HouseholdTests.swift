@@ -171,6 +171,75 @@ import Testing
         }
     }
 
+    @Test func `R6.75 R6.22 a guest's weigh-in leaves the inbox, stays nobody's, and goes back with its odds`()
+        async throws
+    {
+        try await withHub(Self.setting()) { hub in
+            let listener = try await hub.listener("sample/", "retraction/", "hub/inbox/")
+            let (scale, owner) = (try await hub.client("scale"), try await hub.client("owner"))
+            let sink = try await hub.client("sink")
+            try await sink.want()
+            _ = try await scale.give([fat("g"), weight("g", 68.5)])
+            let reason = try #require(try await owner.all(#""nobody":true"#).records[0]["unassigned"].string)
+            #expect(try await owner.status()["inbox"].int == 2)
+
+            let done = try await owner.command("assign", #"{"numbers":[1],"guest":true,"reason":"an uncle"}"#)
+            let records = done.body["result"]["records"].array
+            #expect(records.map { $0["outcome"].string } == ["stored", "stored"])
+            #expect(records.allSatisfy { $0["record"].fits(JSON(#"{"person":null,"unassigned":"guest"}"#)) })
+            #expect(try await owner.status()["inbox"].int == 0)
+            #expect(try await owner.all(#""nobody":true,"guest":false"#).records == [])
+            #expect(try await owner.all(#""guest":true"#).records.count == 2)
+            #expect(try await owner.all(#""nobody":true"#).records.count == 2)
+            #expect(try await owner.all(#""guest":false"#).records == [])
+            #expect(try await owner.query(#""guest":true,"persons":["anna"]"#).code == "query")
+            let rules = try await owner.command("assign", #"{"rules":true}"#).body["result"]
+            #expect(rules["assigned"] == JSON("{}") && rules["left"] == JSON("{}"), "\(rules)")
+            // Its source goes on: a repeat, a correction, and a late part.
+            #expect(
+                try await scale.give([weight("g", 68.5), weight("g", 61.9), part("g", "leanBodyMass", 50, "kg")])
+                    .results
+                    == ["duplicate", "stored", "stored"])
+            #expect(try await owner.all(#""nobody":true,"guest":false"#).records == [])
+            #expect(try await owner.all(#""guest":true"#).records.count == 3)
+
+            let undone = try await owner.command("assign", #"{"numbers":[2],"undo":true}"#)
+            #expect(
+                undone.body["result"]["records"].array.map { $0["outcome"].string } == ["stored", "stored", "stored"])
+            let back = try await owner.all(#""nobody":true,"guest":false"#).records
+            #expect(back.map { $0["unassigned"].string } == [reason, reason, reason])
+            let twice = try await owner.command("assign", #"{"numbers":[2],"undo":true}"#)
+            #expect(twice.body["result"]["records"].array.allSatisfy { $0["outcome"].string == "duplicate" })
+            let versions = try await owner.query(#""number":2"#, want: "trace").body["trace"]["versions"].array
+            #expect(versions.compactMap { $0["deed"].string } == ["assigned", "assignmentUndone"])
+            #expect(versions.compactMap { $0["reason"].string } == ["an uncle"])
+            #expect(versions.last?["ruling"]["odds"].string == reason)
+
+            // All of it on the inbox's topic alone, each as it is, without a gap; a sink gets nothing.
+            var heard: [Frames] = []
+            while heard.count < 9 { heard.append(try await listener.next()) }
+            #expect(heard.allSatisfy { $0.topic == "hub/inbox/" && $0.record["kind"].string == "quantity" })
+            #expect(heard.map(\.sequence) == Array(1...9) && heard.map(\.previous) == Array(0...8))
+            #expect(heard[2..<6].allSatisfy { $0.record["unassigned"].string == "guest" })
+            #expect(try await hub.sink("sink/all") { $0["pending"].int == 0 }["wanted"].int == 0)
+        }
+    }
+
+    @Test func `R6.75 no source and no rule makes a guest's reading, whatever it sends or hub.conf calls its people`()
+        async throws
+    {
+        let setting = Self.setting { people in people[2].name = "guest" }
+        try await withHub(setting) { hub in
+            let (scale, owner) = (try await hub.client("scale"), try await hub.client("owner"))
+            let claimed = weight("a", 61.9, #","unassigned":"guest""#)
+            let answer = try await scale.give([claimed, weight("b", 61.9, #","subject":{"name":"guest"}"#)])
+            #expect(answer.body["results"][0]["code"].string == "reserved", "\(answer)")
+            _ = try await scale.give([weight("c", 88, ""), weight("d", 120, ""), weight("e", 81, "")])
+            #expect(try await owner.all(#""guest":true"#).records == [])
+            #expect(try await owner.all(#""persons":["guest"]"#).records.count >= 1)
+        }
+    }
+
     @Test func `the rules of today give what waits to whom its weight now fits, groups as a whole`() async throws {
         let folder = try Folder()
         let unknown = Self.setting { people in for index in people.indices { people[index].expectedWeight = nil } }

@@ -116,8 +116,10 @@ import Testing
             let toBen = try await web.command("assign", #"{"numbers":[4],"to":"ben"}"#)
             #expect(toBen.body["code"].string == "person", "\(toBen)")
             #expect(toBen.body["reason"].string?.contains("it has anna") == true, "no other name is told: \(toBen)")
-            #expect(
-                try await web.command("assign", #"{"numbers":[4],"nobody":true}"#).body["code"].string == "forbidden")
+            for word in ["nobody", "guest", "undo"] {
+                let answer = try await web.command("assign", #"{"numbers":[4],"\#(word)":true}"#)
+                #expect(answer.body["code"].string == "forbidden", "\(answer)")
+            }
             #expect(try await web.command("assign", #"{"rules":true}"#).body["code"].string == "forbidden")
             #expect(try await web.command("erase", #"{"numbers":[4]}"#).body["code"].string == "forbidden")
             let entry = #""value":63,"unit":"kg","start":"2024-03-16T07:00:00Z""#

@@ -113,7 +113,7 @@ import Testing
             return passed
         }
         print("message vectors: \(passed) of \(vectors.count)")
-        #expect(passed == vectors.count && passed == 78)
+        #expect(passed == vectors.count && passed == 79)
     }
 
     @Test
@@ -140,6 +140,6 @@ import Testing
             }
         }
         print("dialogue vectors: \(passed) of \(vectors.count)")
-        #expect(passed == vectors.count && passed == 11)
+        #expect(passed == vectors.count && passed == 12)
     }
 }

@@ -57,7 +57,7 @@ import Testing
         var store = try folder.open()
         let shadow = try shadowFolder.open()  // Hears the sources alone.
         let persons = try await store.ensurePersons(["me", "you"], recordedAt: 1)
-        let owners: [Assignment] = persons.map(Assignment.person) + [.nobody(reason: "no rule")]
+        let owners: [Assignment] = persons.map(Assignment.person) + [.nobody(reason: "no rule"), .guest]
         var followers =
             ([[.person("me")], [.person("you")], [.nobody], [.person("me"), .nobody]] as [Set<RecordQuery.Owner>?])
             .map { Follower(persons: $0, cursor: store.cursor) }
@@ -137,10 +137,10 @@ import Testing
             let numbers = known.keys.sorted().shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random))
             guard let number = numbers.first else { continue }
             let action: ManualChange
-            switch Int.random(in: 0..<7, using: &random) {
+            switch Int.random(in: 0..<8, using: &random) {
             case 0, 1:
                 action = .assign(
-                    numbers: Array(numbers), to: owners[Int.random(in: 0..<3, using: &random)],
+                    numbers: Array(numbers), to: owners[Int.random(in: 0..<4, using: &random)],
                     wholeGroups: Bool.random(using: &random), reason: nil)
             case 2:
                 var edit = SampleEdit(type: try type("weight"))
@@ -152,6 +152,8 @@ import Testing
             case 3: action = .undoEdit(numbers: Array(numbers))
             case 4: action = .retract(numbers: Array(numbers), reason: "hand")
             case 5: action = .undoRetraction(numbers: Array(numbers))
+            case 6:
+                action = .undoAssignment(numbers: Array(numbers), wholeGroups: Bool.random(using: &random))
             default:
                 action = .assignByRules(
                     numbers.map {
@@ -183,6 +185,7 @@ import Testing
                 guard let record = result.result.placement?.record else { continue }
                 switch action {
                 case .assign(_, let owner, _, _): assigned[result.number] = owner
+                case .undoAssignment: assigned[result.number] = nil
                 case .edit, .editTogether:
                     if case .sample(let sample) = record.record { edited[result.number] = sample }
                 case .undoEdit: edited[result.number] = nil

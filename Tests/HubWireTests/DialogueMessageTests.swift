@@ -14,7 +14,7 @@ import Testing
         filter.group = "g\"1\""
         filter.numbers = [1, 9_007_199_254_740_991]
         var inbox = QueryRequest.Filter()
-        inbox.isOfNobody = true
+        (inbox.isOfNobody, inbox.isGuest) = (true, false)
         var latest = QueryRequest(id: 9)
         latest.isLatest = true
         var heavy = QueryRequest.Filter()
@@ -227,7 +227,7 @@ import Testing
         ),
         (
             "QUERY", #"{"id":1,"want":"records","devices":["a"]}"#,
-            #"QUERY: there is no member "devices"; it has id, want, types, persons, sources, kinds, nobody, implausible, from, to, strict, group, numbers, where, since, order, latest, mirrors, limit, next, number, figures, interval, instance"#
+            #"QUERY: there is no member "devices"; it has id, want, types, persons, sources, kinds, nobody, guest, implausible, from, to, strict, group, numbers, where, since, order, latest, mirrors, limit, next, number, figures, interval, instance"#
         ),
         (
             "WANT", #"{"want":"x","start":"now","type":["weight"],"credit":{"records":1,"bytes":131072}}"#,
@@ -239,7 +239,7 @@ import Testing
         ),
         (
             "QUERY", #"{"id":1,"want":"records","\u001b[31m":1}"#,
-            #"QUERY: there is no member "\u001b[31m"; it has id, want, types, persons, sources, kinds, nobody, implausible, from, to, strict, group, numbers, where, since, order, latest, mirrors, limit, next, number, figures, interval, instance"#
+            #"QUERY: there is no member "\u001b[31m"; it has id, want, types, persons, sources, kinds, nobody, guest, implausible, from, to, strict, group, numbers, where, since, order, latest, mirrors, limit, next, number, figures, interval, instance"#
         ),
     ])
     func `R8.36 a member of a filter that is not known is refused by its name, with the one that was meant`(

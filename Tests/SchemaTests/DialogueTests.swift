@@ -91,6 +91,7 @@ private final class Transcript {
         _ = try peer.ask(#""want":"trace","number":1"#)
         #expect(throws: DoorPeer.Silence.self) { try peer.ask(#""want":"logs","instance":"nobody""#) }
         _ = try peer.ask(#""want":"records","limit":2"#)
+        _ = try peer.ask(#""want":"records","nobody":true,"guest":false"#)
         let kinds = #""kinds":["quantity","day","retraction"]"#
         _ = try peer.ask(#""want":"records",\#(kinds)"#)
         _ = try peer.ask(
@@ -108,6 +109,7 @@ private final class Transcript {
             ("log", #"{"type":"weight","value":80,"unit":"kg"}"#, false),
             ("edit", #"{"number":1,"value":71,"unit":"kg"}"#, false),
             ("retract", #"{"numbers":[6,99]}"#, true), ("assign", #"{"numbers":[1],"nobody":true}"#, true),
+            ("assign", #"{"numbers":[1],"guest":true}"#, true), ("assign", #"{"numbers":[1],"undo":true}"#, true),
             ("assign", #"{"rules":true}"#, true), ("erase", #"{"numbers":[1,99]}"#, true),
             ("erase", #"{"numbers":[5]}"#, false), ("retention", "{}", true), ("apply", "{}", true),
             ("logout", #"{"instance":"lines"}"#, true), ("reload-keys", "{}", false),

@@ -14,6 +14,12 @@ struct Assign: OwnCommand {
             SettingDeclaration(
                 "nobody", .boolean, help: "Put them into the inbox, in place of to.", default: .boolean(false)),
             SettingDeclaration(
+                "guest", .boolean, help: "They are a guest's: no person's, and out of the inbox; in place of to.",
+                default: .boolean(false)),
+            SettingDeclaration(
+                "undo", .boolean, help: "Take assignments by hand back: as the rules had it; in place of to.",
+                default: .boolean(false)),
+            SettingDeclaration(
                 "alone", .boolean, help: "Without the others of their groups.", default: .boolean(false)),
             SettingDeclaration("reason", .string(), help: "Why, for those who trace the record."),
             ManualChange.sequencesArgument, ManualChange.ownerArgument,
@@ -25,6 +31,8 @@ struct Assign: OwnCommand {
     var numbers: [Int64]?
     var to: String?
     var nobody: Bool
+    var guest: Bool
+    var undo: Bool
     var alone: Bool
     var reason: String?
     var seqs: [Int64]?
@@ -33,7 +41,8 @@ struct Assign: OwnCommand {
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         if rules {
-            guard numbers == nil, to == nil, !nobody, !alone, reason == nil, seqs == nil, of == nil else {
+            guard numbers == nil, to == nil, !nobody, !guest, !undo, !alone, reason == nil, seqs == nil, of == nil
+            else {
                 throw CommandFailure(problems: ["rules: takes nothing beside it"])
             }
             try call.scope?.demandAll(for: "rules")
@@ -42,20 +51,26 @@ struct Assign: OwnCommand {
         guard let numbers, !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
             throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
         }
-        guard (to == nil) == nobody else { throw CommandFailure(problems: ["to: expected a person, or nobody"]) }
-        let action = ManualChange.assign(
-            numbers: numbers, to: try assignment(hub.facts, call.scope), wholeGroups: !alone, reason: reason)
+        guard [to != nil, nobody, guest, undo].count(where: { $0 }) == 1 else {
+            throw CommandFailure(problems: ["to: expected a person, or one of nobody, guest and undo"])
+        }
+        guard !undo || reason == nil else { throw CommandFailure(problems: ["reason: undo takes none"]) }
+        // A plugin that may not read records without a person could not see the result.
+        if to == nil, call.scope?.persons != nil {
+            try call.scope?.demandAll(for: nobody ? "nobody" : guest ? "guest" : "undo")
+        }
+        let action: ManualChange =
+            undo
+            ? .undoAssignment(numbers: numbers, wholeGroups: !alone)
+            : .assign(
+                numbers: numbers, to: try assignment(hub.facts, call.scope), wholeGroups: !alone, reason: reason)
         let change = action.expecting(try ManualChange.sequences(seqs, of: numbers))
         let results = try await hub.carryOut(try change.concerning(of, hub.facts, call.scope), call)
         return try await hub.report(results, call)
     }
 
     private func assignment(_ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> Assignment {
-        guard let to else {
-            // Who may not read the inbox would not see what became of it.
-            if scope?.persons != nil { try scope?.demandAll(for: "nobody") }
-            return .nobody(reason: reason ?? "put back into the inbox by hand")
-        }
+        guard let to else { return guest ? .guest : .nobody(reason: reason ?? "put back into the inbox by hand") }
         if let person = facts.rules.person(named: to, allowed: scope?.persons) { return .person(person) }
         let names = facts.persons.map(\.name).filter { scope?.persons?.contains($0) ?? true }
         let hint =
@@ -79,7 +94,7 @@ struct RuleRun {
     func run(_ progress: ProgressRelay, on hub: isolated Commands) async throws -> RawJSON {
         var report = Report(dryRun: isDryRun)
         var query = RecordQuery()
-        query.persons = [.nobody]
+        (query.persons, query.isGuest) = ([.nobody], false)
         query.kinds = KindSelection(nil, followsChanges: false)
         let total = try await hub.store.inboxCount()
         var done: Int64 = 0

@@ -21,6 +21,7 @@ extension ManualChange {
         case .undoRetraction: .undoRetraction(numbers: numbers)
         case .assign(_, let assignment, let wholeGroups, let reason):
             .assign(numbers: numbers, to: assignment, wholeGroups: wholeGroups, reason: reason)
+        case .undoAssignment(_, let wholeGroups): .undoAssignment(numbers: numbers, wholeGroups: wholeGroups)
         case .unlessChanged(let sequences, let change): .unlessChanged(sequences, change.narrowed(to: numbers))
         case .within(let scope, let change): .within(scope, change.narrowed(to: numbers))
         case .log, .edit, .editTogether, .assignByRules, .eraseNext, .thin: self

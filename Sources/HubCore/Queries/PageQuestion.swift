@@ -28,6 +28,7 @@ struct PageQuestion {
         }
         query.group = filter.group
         query.isImplausible = filter.isImplausible
+        query.isGuest = filter.isGuest
         query.since = request.since
         query.marksMirrors = request.marksMirrors
         query.order =

@@ -29,6 +29,7 @@ enum Schema {
         migrator.registerMigration("v16") { db in try db.execute(sql: RetentionSchema.version16) }
         migrator.registerMigration("v18") { db in try db.execute(sql: RetentionSchema.version18) }
         migrator.registerMigration("v19") { db in try db.execute(sql: version19) }
+        migrator.registerMigration("v20") { db in try db.execute(sql: ManualSchema.version20) }
         return migrator
     }
 

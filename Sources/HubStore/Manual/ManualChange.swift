@@ -17,6 +17,8 @@ public indirect enum ManualChange: Hashable, Sendable {
     case undoRetraction(numbers: [Int64])
     /// Says whose samples are, or that it is not known yet; with `wholeGroups` of everything they were measured together with.
     case assign(numbers: [Int64], to: Assignment, wholeGroups: Bool, reason: String?)
+    /// Takes assignments by hand back: each sample is whose the rules had last found.
+    case undoAssignment(numbers: [Int64], wholeGroups: Bool)
     /// Says whose samples are by the hub's rules, for those of the inbox that no hand has put there.
     case assignByRules([RuledRecord])
     /// Erases some of the records that `Store.beginErasure` has chosen; no results when none are left.
@@ -58,7 +60,7 @@ public indirect enum ManualChange: Hashable, Sendable {
         case .edit(let number, _): [number]
         case .editTogether(let edits): edits.map(\.number)
         case .undoEdit(let numbers), .retract(let numbers, _), .undoRetraction(let numbers),
-            .assign(let numbers, _, _, _):
+            .assign(let numbers, _, _, _), .undoAssignment(let numbers, _):
             numbers
         case .unlessChanged(_, let change), .within(_, let change): change.named
         }
@@ -68,7 +70,8 @@ public indirect enum ManualChange: Hashable, Sendable {
     func taken(with number: Int64, in db: Database) throws -> [Int64] {
         switch self {
         case .undoEdit, .retract, .undoRetraction: try RecordGroup.withMembers([number], in: db)
-        case .assign(_, _, let wholeGroups, _): wholeGroups ? try RecordGroup.withGroups([number], in: db) : []
+        case .assign(_, _, let wholeGroups, _), .undoAssignment(_, let wholeGroups):
+            wholeGroups ? try RecordGroup.withGroups([number], in: db) : []
         case .unlessChanged(_, let change), .within(_, let change): try change.taken(with: number, in: db)
         case .log, .edit, .editTogether, .assignByRules, .eraseNext, .thin: []
         }
@@ -126,4 +129,5 @@ public enum ManualChangeKind: Int64, Hashable, Sendable {
     case retracted
     case retractionUndone
     case assigned
+    case assignmentUndone
 }

@@ -40,4 +40,25 @@ enum ManualSchema {
         DROP INDEX departure_open;
         CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0), type) WHERE ended IS NULL;
         """
+
+    /// A guest's reading leaves the inbox, and an assignment by hand can be undone.
+    ///
+    /// The reason `guest`, which only a person can have given, was no state before: such readings waited in the inbox.
+    static let version20 = """
+        UPDATE meta SET inbox = (SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL
+                AND unassigned IS NOT (SELECT id FROM term WHERE text = 'guest')),
+            implausible = (SELECT count(*) FROM sample WHERE implausible IS NOT NULL AND retracted IS NULL
+                AND unassigned IS NOT (SELECT id FROM term WHERE text = 'guest'));
+
+        -- As before, with another kind.
+        CREATE TABLE deed_of_20 (
+            seq INTEGER PRIMARY KEY,
+            number INTEGER NOT NULL,
+            kind INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 7),
+            reason TEXT
+        ) STRICT;
+        INSERT INTO deed_of_20 (seq, number, kind, reason) SELECT seq, number, kind, reason FROM deed;
+        DROP TABLE deed;
+        ALTER TABLE deed_of_20 RENAME TO deed;
+        """
 }

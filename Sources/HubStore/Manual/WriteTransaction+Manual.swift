@@ -41,6 +41,11 @@ extension WriteTransaction {
             results = try each(all, changed) { transaction, number in
                 try transaction.assign(number, to: assignment, reason: reason)
             }
+        case .undoAssignment(let numbers, let wholeGroups):
+            let all = wholeGroups ? try RecordGroup.withGroups(numbers, but: left, in: db) : numbers
+            results = try each(all, changed) { transaction, number in
+                try transaction.undoAssignment(number)
+            }
         case .assignByRules(let records):
             results = try records.map { record in
                 ManualResult(number: record.number, result: try assignByRule(record))
@@ -218,7 +223,8 @@ extension WriteTransaction {
             return .rejected(IntakeCheck.unknownPerson)
         }
         let person = personID(assignment)
-        if known.isAssignedByHand, known.personID == person {
+        // Another reason for having no person is nothing new; that it is a guest's, or is not, is.
+        if known.isAssignedByHand, known.personID == person, known.assignment.isGuest == assignment.isGuest {
             return .duplicate(number: number, sequence: known.sequence)
         }
         var row = known
@@ -227,6 +233,35 @@ extension WriteTransaction {
         }
         (row.assignment, row.personID, row.isAssignedByHand) = (assignment, person, true)
         return try done(.assigned, known, row, reason: reason)
+    }
+
+    /// Restores the assignment from before the first one by hand; a record without one by hand stays as it is.
+    private mutating func undoAssignment(_ number: Int64) throws -> StoreResult {
+        guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "assign") }
+        guard known.isAssignedByHand else { return .duplicate(number: number, sequence: known.sequence) }
+        var row = known
+        let before = try find(SampleRow.lastByRule, number)
+        row.assignment = try before?.assignment ?? assignmentByGroup(of: known)
+        (row.personID, row.isAssignedByHand, row.profileOf) = (personID(row.assignment), false, before?.profileOf)
+        let placement = try replace(known, with: row)
+        try note(.assignmentUndone, placement, reason: nil)
+        if let before { try repeatRuling(of: before.sequence, placement) }
+        return .stored(placement)
+    }
+
+    /// The assignment for a record that came after a person had assigned its group: the one that the others had before.
+    private func assignmentByGroup(of known: SampleRow) throws -> Assignment {
+        let others = try known.sample.group.map { try rows(of: $0, known.sample.source.plugin) } ?? []
+        var found: [SampleRow] = []
+        for other in others where other.number != known.number {
+            if !other.isAssignedByHand {
+                found.append(other)
+            } else if let before = try find(SampleRow.lastByRule, other.number) {
+                found.append(before)
+            }
+        }
+        let telling = found.first { $0.sample.type == .weight } ?? found.first
+        return telling?.assignment ?? .nobody(reason: "a person took back whose it was; the rules have not been asked")
     }
 
     /// What the rules of today say, as if the record came in now: they have no say over what a person decided.

@@ -254,7 +254,7 @@ extension WriteTransaction {
     }
 
     /// What is stored of a group; groups are small, and more than a batch can hold is none.
-    private func rows(of group: String, _ plugin: String) throws -> [SampleRow] {
+    func rows(of group: String, _ plugin: String) throws -> [SampleRow] {
         let sql = """
             SELECT \(SampleColumn.list) FROM sample INDEXED BY sample_group
             WHERE grouping = ?1 AND source IN (SELECT id FROM source WHERE plugin = ?2) ORDER BY number LIMIT 1000
@@ -319,6 +319,18 @@ extension WriteTransaction {
         return Placement(
             number: placement.number, sequence: placement.sequence, previous: placement.previous, record: record,
             followers: followers)
+    }
+
+    /// Notes for a version the ruling of an earlier one that it shows again.
+    func repeatRuling(of sequence: Int64, _ placement: Placement) throws {
+        let insert = try RawStatement(
+            cached: """
+                INSERT INTO ruling (seq, number, rule, probability, odds)
+                SELECT ?1, number, rule, probability, odds FROM ruling WHERE seq = ?2
+                """, in: db)
+        insert.bind(1, placement.sequence)
+        insert.bind(2, sequence)
+        try insert.run()
     }
 
     func note(_ ruling: Ruling, _ placement: Placement) throws {

@@ -14,6 +14,8 @@ struct Filter {
     let sampleKinds: String?
     let dayKinds: String?
     let query: RecordQuery
+    /// The condition that a sample is a guest's, or is none; empty if the query does not ask.
+    let guests: [String]
     private let kinds: KindSelection
     /// What may be read; `nil` for every type.
     private let granted: Granted?
@@ -50,8 +52,14 @@ struct Filter {
         kinds =
             query.kinds
             ?? KindSelection(RecordKind.samples.union([.day]), followsChanges: query.order == .sequence)
-        (sampleKinds, dayKinds) = (kinds.sampleRows, query.isImplausible ? nil : kinds.dayRows)
+        (sampleKinds, dayKinds) = (kinds.sampleRows, query.isImplausible || query.isGuest == true ? nil : kinds.dayRows)
         types = try query.types.map { try Filter.types($0, in: db) }
+        guests =
+            try query.isGuest.map { isGuest in
+                guard case .nobody(let word) = Assignment.guest else { return [] }
+                let id = try Filter.id("SELECT id FROM term WHERE text = ?", word, db) ?? 0
+                return ["unassigned IS \(isGuest ? "" : "NOT ")\(id)"]
+            } ?? []
         granted = try Granted(query.allowance, in: db)
         persons = try query.persons.map { persons in
             try persons.compactMap { whose in
@@ -112,7 +120,7 @@ struct Filter {
 
     /// What besides `who` a sample may cease to meet when it changes, as far as SQL can tell.
     var sampleCeasing: [String] {
-        sampleTimes + doubtful + (query.group == nil ? [] : ["grouping = ?1"])
+        sampleTimes + doubtful + guests + (query.group == nil ? [] : ["grouping = ?1"])
     }
 
     /// What ended before all that may be read is not told of, however it has changed.
@@ -126,7 +134,9 @@ struct Filter {
     /// The sample's time is left out here: it may be what changed. To who asks for persons alone, types alone or kinds
     /// alone, it has left only while it is another's, of another type, or of a type of another kind.
     var departures: [String]? {
-        guard wantsRetractions, query.since != nil || !query.isImplausible && query.condition == nil else { return nil }
+        guard wantsRetractions,
+            query.since != nil || !query.isImplausible && query.isGuest == nil && query.condition == nil
+        else { return nil }
         var ways: [String] = []
         if persons != nil { ways.append("ifnull(s.person, 0) <> ifnull(d.person, 0)") }
         if types != nil || granted != nil {

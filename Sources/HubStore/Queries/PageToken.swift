@@ -65,6 +65,7 @@ struct PageToken: Hashable {
         add(query.from.map { ["\($0) \(query.fromOffset)"] })
         add(query.to.map { ["\($0) \(query.toOffset)"] })
         if query.isImplausible { add(["implausible"]) }
+        if let isGuest = query.isGuest { add(["guest \(isGuest)"]) }
         add(query.group.map { [$0] })
         add(query.numbers?.map(String.init))
         add(query.since.map { [$0.description] })

@@ -244,7 +244,7 @@ struct Reader {
     /// The order of time: one lane for each person and type that has samples, and for each series of days.
     func history(_ filter: Filter, _ reach: Reach) throws -> [LedLane] {
         let (query, walk) = (filter.query, reach.walk)
-        let samples = filter.sampleKinds.map { kinds in [kinds] + filter.from + filter.sampleTimes }
+        let samples = filter.sampleKinds.map { kinds in [kinds] + filter.from + filter.sampleTimes + filter.guests }
         if let group = query.group {
             guard let samples else { return [] }
             let beyond =
@@ -297,7 +297,7 @@ struct Reader {
         guard let kinds = filter.sampleKinds else { return [:] }
         return Dictionary(
             uniqueKeysWithValues: Overhang.allCases.map { part in
-                let fits = [kinds] + filter.from + filter.sampleTimes + part.limit
+                let fits = [kinds] + filter.from + filter.sampleTimes + filter.guests + part.limit
                 return (
                     part,
                     Lane(

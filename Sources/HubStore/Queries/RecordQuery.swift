@@ -29,7 +29,7 @@ public struct RecordQuery: Hashable, Sendable {
     public enum Owner: Hashable, Sendable {
         /// A person by uid or name.
         case person(String)
-        /// Records that have no person yet.
+        /// Records that have no person.
         case nobody
     }
 
@@ -57,6 +57,8 @@ public struct RecordQuery: Hashable, Sendable {
     public var group: String?
     /// Only samples of which something is hardly true.
     public var isImplausible = false
+    /// Only samples that a person has assigned to a guest; with `false` only all others.
+    public var isGuest: Bool?
     /// What else a record must meet; with `since` nothing that depends on others of its group.
     public var condition: Where?
     /// What the asker may read; `nil` for everything.
@@ -84,7 +86,9 @@ public struct RecordQuery: Hashable, Sendable {
     public init() {}
 
     /// Whether a record of the asked types, persons and sources can cease to meet it when it changes.
-    var canBeCeased: Bool { condition != nil || from != nil || to != nil || group != nil || isImplausible }
+    var canBeCeased: Bool {
+        condition != nil || from != nil || to != nil || group != nil || isImplausible || isGuest != nil
+    }
 
     /// Sets the span; a side that is `nil` stays open.
     public mutating func setSpan(from: Timestamp?, to: Timestamp?) {

@@ -76,12 +76,8 @@ enum AccountCheck {
         let leftOut = try count("SELECT ifnull(sum(last - first + 1), 0) FROM gap")
         expect("sequences", try count(Head.sql), counted.stored + counted.versions + counted.retractions + leftOut)
         let tallies = try Tallies(from: db)
-        expect(
-            "inbox", tallies.inbox,
-            try count("SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL"))
-        expect(
-            "implausible", tallies.implausible,
-            try count("SELECT count(*) FROM sample WHERE implausible IS NOT NULL AND retracted IS NULL"))
+        expect("inbox", tallies.inbox, try count(Tallies.countedInbox))
+        expect("implausible", tallies.implausible, try count(Tallies.countedImplausible))
         for number in try Int64.fetchAll(db, sql: revisions) {
             found.append("record \(number): its count of versions is not that of the versions that are kept")
         }

@@ -1,14 +1,28 @@
 import GRDB
+import Samples
 
 /// Numbers that are asked for all the time, kept in the row of the store's name: counting rows would read an index that
 /// grows with the data.
 struct Tallies: Hashable {
-    /// Samples that wait for a person to say whose they are.
+    /// Samples that wait for a person to say whose they are: a guest's do not.
     private(set) var inbox: Int64
-    /// Samples of which something is hardly true.
+    /// Samples of which something is hardly true, but for a guest's.
     private(set) var implausible: Int64
     /// How many transactions the store has had.
     private(set) var commits: Int64
+
+    /// SQL that counts the samples which stand, are no guest's and meet a condition.
+    private static func counted(_ condition: String) -> String {
+        """
+        SELECT count(*) FROM sample WHERE \(condition) AND retracted IS NULL
+            AND unassigned IS NOT (SELECT id FROM term WHERE text = 'guest')
+        """
+    }
+
+    /// Counts ``inbox`` from the samples.
+    static let countedInbox = counted("person IS NULL")
+    /// Counts ``implausible`` from the samples.
+    static let countedImplausible = counted("implausible IS NOT NULL")
 
     init(from db: Database) throws {
         let row = try Row.fetchOne(db, sql: "SELECT inbox, implausible, commits FROM meta")
@@ -16,24 +30,24 @@ struct Tallies: Hashable {
     }
 
     /// A first version was stored.
-    mutating func add(isInbox: Bool, isImplausible: Bool) {
-        if isInbox { inbox += 1 }
-        if isImplausible { implausible += 1 }
+    mutating func add(_ assignment: Assignment, isImplausible: Bool) {
+        if assignment.isInInbox { inbox += 1 }
+        if isImplausible, !assignment.isGuest { implausible += 1 }
     }
 
     /// One version took another's place.
     mutating func replace(_ old: SampleRow, with new: SampleRow) {
-        for (row, count) in [(old, -1 as Int64), (new, 1)] where row.retraction == nil {
-            if row.personID == 0 { inbox += count }
-            if !row.implausible.isEmpty { implausible += count }
-        }
+        count(old, -1)
+        count(new, 1)
     }
 
     /// A record was removed.
-    mutating func remove(_ row: SampleRow) {
+    mutating func remove(_ row: SampleRow) { count(row, -1) }
+
+    private mutating func count(_ row: SampleRow, _ change: Int64) {
         guard row.retraction == nil else { return }
-        if row.personID == 0 { inbox -= 1 }
-        if !row.implausible.isEmpty { implausible -= 1 }
+        if row.assignment.isInInbox { inbox += change }
+        if !row.implausible.isEmpty, !row.assignment.isGuest { implausible += change }
     }
 
     /// Writes them at the end of a transaction, which it counts.

@@ -42,7 +42,7 @@ extension WriteTransaction {
                     Rollup.Key(person: references.person, type: references.type), start: sample.start.microseconds,
                     duration: duration)
             }
-            caches.tallies.add(isInbox: references.person == 0, isImplausible: !intake.implausible.isEmpty)
+            caches.tallies.add(intake.assignment, isImplausible: !intake.implausible.isEmpty)
             learn(
                 sample, intake, number: sequence, person: references.person, isByHand: judgement?.isByHand ?? false)
             let placement = Placement(number: sequence, sequence: sequence, previous: previous)
@@ -246,6 +246,11 @@ extension WriteTransaction {
 extension SampleRow {
     static let byNumber = "SELECT \(SampleColumn.list) FROM sample WHERE number = ?1"
     static let byIdentity = "SELECT \(SampleColumn.list) FROM sample WHERE source = ?1 AND key = ?2"
+    /// The last version that anyone was shown before a person said whose it is.
+    static let lastByRule = """
+        SELECT \(SampleColumn.list) FROM sample_version
+        WHERE number = ?1 AND assigned IS NULL AND covered IS NULL ORDER BY seq DESC LIMIT 1
+        """
     /// The last version that had the person whom a rule had found.
     static let beforeAssignment = """
         SELECT \(SampleColumn.list) FROM sample_version

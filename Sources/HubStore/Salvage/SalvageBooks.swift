@@ -121,8 +121,8 @@ struct SalvageBooks {
                 DELETE FROM revision;
                 INSERT INTO revision (number, count) SELECT number, count(*) FROM sample_version GROUP BY number;
                 INSERT INTO revision (number, count) SELECT number, count(*) FROM day_version GROUP BY number;
-                UPDATE meta SET inbox = (SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL),
-                    implausible = (SELECT count(*) FROM sample WHERE implausible IS NOT NULL AND retracted IS NULL)
+                UPDATE meta SET inbox = (\(Tallies.countedInbox)),
+                    implausible = (\(Tallies.countedImplausible))
                 """)
     }
 

@@ -31,8 +31,10 @@ public struct QueryRequest: Hashable, Sendable {
         public var sources: [String]?
         /// As ``KindSelection`` reads them: without any, every kind but `day`.
         public var kinds: [Kind]?
-        /// Only records without a person: the inbox.
+        /// Only records without a person: the inbox, if ``isGuest`` is `false` beside it.
         public var isOfNobody = false
+        /// Only samples that a person has assigned to a guest; with `false` only all others.
+        public var isGuest: Bool?
         /// Only samples of which something is hardly true.
         public var isImplausible = false
         /// Records that end at or after this.
@@ -173,6 +175,9 @@ extension QueryRequest: BodyCoding {
         if filter.isOfNobody, filter.persons != nil {
             throw object.fault("nobody", "no persons beside it", object.value("nobody"), code: .query)
         }
+        if filter.isGuest == true, filter.persons != nil {
+            throw object.fault("guest", "no persons beside true", object.value("guest"), code: .query)
+        }
         try ConditionReader.check(filter.from, filter.to, object)
         guard let condition = filter.condition else { return }
         // What is taken back meets nothing; and a record whose group changes does not change itself, so that no follower would be told.
@@ -231,7 +236,8 @@ extension QueryRequest.Order {
 
 extension QueryRequest.Filter: BodyCoding {
     fileprivate static let members = [
-        "types", "persons", "sources", "kinds", "nobody", "implausible", "from", "to", "strict", "group", "numbers",
+        "types", "persons", "sources", "kinds", "nobody", "guest", "implausible", "from", "to", "strict", "group",
+        "numbers",
         "where",
     ]
 
@@ -241,6 +247,7 @@ extension QueryRequest.Filter: BodyCoding {
         sources = try object.textsIfPresent("sources")
         kinds = try QueryRequest.Kind.list("kinds", in: object)
         isOfNobody = try object.truthIfPresent("nobody") ?? false
+        isGuest = try object.truthIfPresent("guest")
         isImplausible = try object.truthIfPresent("implausible") ?? false
         from = try object.timeIfPresent("from")
         to = try object.timeIfPresent("to")
@@ -256,6 +263,7 @@ extension QueryRequest.Filter: BodyCoding {
         body.member("sources", texts: sources)
         body.member("kinds", texts: kinds?.map(\.rawValue))
         body.member("nobody", truth: isOfNobody ? true : nil)
+        body.member("guest", truth: isGuest)
         body.member("implausible", truth: isImplausible ? true : nil)
         body.member("from", time: from)
         body.member("to", time: to)

@@ -48,8 +48,19 @@ public struct Person: Hashable, Sendable {
 public enum Assignment: Hashable, Sendable {
     /// A known person's.
     case person(Person)
-    /// No person yet: stored with its sequence, shown in the inbox only, and why.
+    /// No person: stored with its sequence, and why. It waits in the inbox, unless it is ``guest``.
     case nobody(reason: String)
+
+    /// A person has said that it is a guest's: it has no person, and is in no inbox.
+    ///
+    /// The reason is the state. Only a person's `assign` gives it, because a source cannot send `unassigned`.
+    public static let guest = Assignment.nobody(reason: "guest")
+
+    /// Whether a person has said that it is a guest's.
+    public var isGuest: Bool { self == .guest }
+
+    /// Whether it waits for someone to say whose it is.
+    public var isInInbox: Bool { person == nil && !isGuest }
 
     /// The person, if there is one.
     public var person: Person? {

@@ -7,11 +7,11 @@ public struct OldFormat: Sendable, CustomStringConvertible {
     public let name: String
 
     public static let all = [
-        "1", "2", "3", "4", "5", "6", "7", "8", "9", "10-without-sums", "10", "11", "13", "14", "15", "16", "18",
+        "1", "2", "3", "4", "5", "6", "7", "8", "9", "10-without-sums", "10", "11", "13", "14", "15", "16", "18", "19",
     ].map(
         OldFormat.init)
     /// Those beside whose store lies a file of tokens.
-    public static let withTokens = ["3", "4", "10", "11", "13", "14", "15", "16", "18"].map(OldFormat.init)
+    public static let withTokens = ["3", "4", "10", "11", "13", "14", "15", "16", "18", "19"].map(OldFormat.init)
     public static let withPluginState = ["1"].map(OldFormat.init)
     /// Every `hub.conf` that this repository has had.
     public static var configurations: [URL] {
