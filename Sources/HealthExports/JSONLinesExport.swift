@@ -10,6 +10,8 @@ public struct JSONLinesExport: ExportWriter {
     private let keepsNumbers: Bool
 
     /// Members of which another hub knows nothing: its own numbers, and why it did not know whose a record is.
+    ///
+    /// That it is a guest's, a person has said: `unassigned` stays then.
     public static let ownMembers: Set<String> = ["personId", "unassigned", "number", "seq"]
 
     /// - Parameter keepsNumbers: whether the hub's own members stay.
@@ -25,6 +27,10 @@ public struct JSONLinesExport: ExportWriter {
         account.written += 1
     }
 
+    private static func isGuest(_ name: String, _ value: JSONValue, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        name == "unassigned" && JSONText.string(value, in: bytes).map(Assignment.nobody(reason:)) == .guest
+    }
+
     /// Appends an object without some of its members, all else byte for byte; for which records are its mirrors, that it has some.
     static func append(_ json: [UInt8], without names: Set<String>, to output: inout [UInt8]) {
         let start = output.count
@@ -33,7 +39,9 @@ public struct JSONLinesExport: ExportWriter {
             output.append(UInt8(ascii: "{"))
             repeat {
                 guard let name = try? scanner.name(), let value = try? scanner.value() else { return false }
-                if let text = JSONText.string(name, in: bytes), names.contains(text) { continue }
+                if let text = JSONText.string(name, in: bytes), names.contains(text), !isGuest(text, value, bytes) {
+                    continue
+                }
                 if output.count > start + 1 { output.append(UInt8(ascii: ",")) }
                 if JSONText.string(name, in: bytes) == "mirrors" {
                     output.append(contentsOf: Array(#""mirrors":true"#.utf8))

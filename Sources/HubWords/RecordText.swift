@@ -6,7 +6,7 @@ package import Samples
 package struct RecordText: Sendable {
     /// When it was measured, by the clocks of its person; of a day, the date.
     package let time: String
-    /// The person's name; `-` where there is none.
+    /// The person's name; `a guest` for a guest's, `-` for what waits in the inbox.
     package let person: String
     package let type: String
     package let value: String
@@ -19,7 +19,7 @@ package struct RecordText: Sendable {
     ///   - workout: the figures of a workout, which stand behind its activity.
     ///   - readers: how each person reads values and dates; their choice and the rounding are for this text alone.
     package init(_ stored: StoredRecord, workout: WorkoutFigures? = nil, _ readers: (String?) -> Reader) {
-        person = stored.assignment.person?.name ?? Topic.nobody
+        person = stored.assignment.person?.name ?? (stored.assignment.isGuest ? "a guest" : Topic.nobody)
         type = stored.type.rawValue
         number = String(stored.number)
         source = RecordText.source(stored.record.source)

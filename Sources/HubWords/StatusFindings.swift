@@ -46,7 +46,7 @@ package struct StatusFinding: Sendable {
         if let inbox = members["inbox"] as? Int, inbox > 0 {
             found.append(
                 StatusFinding(
-                    .note, "\(NumberText.count(inbox, "record")) without a person", repair: "hub samples --nobody"))
+                    .note, "\(NumberText.count(inbox, "record")) waiting for a person", repair: "hub samples --nobody"))
         }
         for case let plugin as [String: Any] in members["plugins"] as? [Any] ?? [] { found += self.plugin(plugin) }
         // Sinks and what may come: each tells by `well` and a sentence.

@@ -16,6 +16,7 @@ package enum StoryWords {
         switch RecordStory.text(version["deed"]) {
         case "editUndone": "edit undone by hand"
         case "retractionUndone": "brought back by hand"
+        case "assignmentUndone": "assignment undone by hand"
         case let deed?: "\(deed) by hand"
         case nil: version["covered"] == nil ? nil : "by its source, beneath what a person did"
         }
@@ -80,6 +81,7 @@ extension RecordStory {
         var facts = [(name: "record", text: "\(current.number)"), (name: "type", text: current.type.rawValue)]
         switch current.assignment {
         case .person(let person): facts.append(("person", person.name))
+        case .guest: facts.append(("person", "none: a guest's"))
         case .nobody(let reason): facts.append(("person", "none: \(reason)"))
         }
         facts.append(("source", RecordText.source(current.record.source)))

@@ -197,7 +197,7 @@ import Testing
         #expect(
             found == [
                 "error the store does not work, nothing is confirmed: no room; make some", "warning little room",
-                "note 2 records without a person", "error a: crashed; hub release a", "warning b has no session",
+                "note 2 records waiting for a person", "error a: crashed; hub release a", "warning b has no session",
                 "warning g: expired; hub login g", "warning h says: this person may not use the scale",
                 "warning e: 3 refused",
             ])

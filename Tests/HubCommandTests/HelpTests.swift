@@ -59,7 +59,7 @@ import Testing
             ["samples", "--since", "0", "--order", "end"],
             "Error: --since comes in the order of the changes, all of it: no --last, --latest or --order."
         ),
-        (["samples", "--nobody", "--person", "me"], "Error: --nobody and --person exclude each other."),
+        (["samples", "--nobody", "--person", "me"], "Error: --nobody, --guest and --person exclude each other."),
         (["status", "--json", "--env"], "Error: --json and --env exclude each other."),
         (["tap", "--since", "5"], "Error: --since takes a cursor such as k7qz2m5a-1042, or 0."),
         (["tap", "--count", "0"], "Error: --count takes a number from 1."),

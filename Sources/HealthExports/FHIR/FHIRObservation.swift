@@ -25,7 +25,8 @@ struct FHIRObservation {
     /// - Throws: ``Omission``.
     init(_ item: ExportItem, joins: Bool = true, subject: (Person) -> JSONTree) throws(Omission) {
         guard let person = item.record.assignment.person else {
-            throw Omission(reason: "without a person: hub inbox says why")
+            throw Omission(
+                reason: item.record.assignment.isGuest ? "a guest's" : "without a person: hub inbox says why")
         }
         self.person = person
         let reference = subject(person)

@@ -165,7 +165,8 @@ public struct DataPointExport: ExportWriter {
 
     public mutating func write(_ item: ExportItem, to output: inout [UInt8]) {
         guard let person = item.record.assignment.person else {
-            return account.leaveOut("without a person: hub inbox says why")
+            return account.leaveOut(
+                item.record.assignment.isGuest ? "a guest's" : "without a person: hub inbox says why")
         }
         switch item.record.record {
         case .sample(let sample):

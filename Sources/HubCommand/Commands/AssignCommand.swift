@@ -14,12 +14,15 @@ struct AssignCommand: ParsableCommand {
             The record gets a new version under that person, which reaches listeners and
             sinks; followers of the person it leaves learn that it left. No source can
             undo it. What was measured together (a weight and its body fat) goes along.
-            hub inbox shows what no person was found for.
+            hub inbox shows what no person was found for. A guest's reading leaves the
+            inbox and counts for nobody; hub samples --guest lists them all.
 
             Examples:
               hub inbox
               hub assign 1043 --to anna
-              hub assign 1043 1044 --nobody --reason 'a guest'
+              hub assign 1043 --guest
+              hub assign 1043 --undo                  as hub.conf had it
+              hub assign 1043 1044 --nobody --reason 'ask ben'
               hub assign --inbox --to anna --dry-run
               hub assign --rules                      after hub.conf has changed
 
@@ -39,6 +42,10 @@ struct AssignCommand: ParsableCommand {
     var to: String?
     @Flag(help: "No person's: into the inbox.")
     var nobody = false
+    @Flag(help: "A guest's: no person's, and out of the inbox.")
+    var guest = false
+    @Flag(help: "Take the assignments by hand back: as the rules of hub.conf had it.")
+    var undo = false
     @Flag(help: "All that waits in the inbox, in place of numbers.")
     var inbox = false
     @Flag(help: "Let the rules of hub.conf say whose the inbox is.")
@@ -62,9 +69,13 @@ struct AssignCommand: ParsableCommand {
         if [!number.isEmpty, inbox, rules].count(where: { $0 }) != 1 {
             throw ValidationError("Give numbers of records, or --inbox, or --rules.")
         }
-        if rules, to != nil || nobody || alone || reason != nil { throw ValidationError("--rules stands alone.") }
-        if !rules, (to == nil) != nobody { throw ValidationError("Say whose: --to NAME, or --nobody.") }
-        if inbox, nobody { throw ValidationError("What is in the inbox has no person already.") }
+        let words = [to != nil, nobody, guest, undo].count { $0 }
+        if rules, words > 0 || alone || reason != nil { throw ValidationError("--rules stands alone.") }
+        if !rules, words != 1 { throw ValidationError("Say whose: --to NAME, --guest or --nobody; or --undo.") }
+        if inbox, nobody || undo {
+            throw ValidationError("--inbox takes --to NAME or --guest: records there have no person already.")
+        }
+        if undo, reason != nil { throw ValidationError("--undo takes no --reason.") }
         if number.count > AssignCommand.most { throw ValidationError("Give at most \(AssignCommand.most) numbers.") }
         if let wrong = number.first(where: { $0 < 1 }) {
             throw ValidationError("\(wrong) is not the number of a record.")
@@ -89,7 +100,7 @@ struct AssignCommand: ParsableCommand {
         if dryRun { return try tell(expected) }
         if inbox {
             let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
-            try Consent.ask("Assign them all to \(to ?? "")?", about: ["\(count) in the inbox"], isGiven: yes)
+            try Consent.ask("Assign them all to \(to ?? "a guest")?", about: ["\(count) in the inbox"], isGiven: yes)
         } else if let to {
             let doubts = try doubts(door, numbers, to)
             if !doubts.isEmpty { try Consent.ask("Assign to \(to) against these odds?", about: doubts, isGiven: yes) }
@@ -121,6 +132,8 @@ struct AssignCommand: ParsableCommand {
         var seqs: [Int64]?
         var to: String?
         var nobody = false
+        var guest = false
+        var undo = false
         var alone = false
         var reason: String?
         var rules = false
@@ -134,7 +147,7 @@ struct AssignCommand: ParsableCommand {
             // All of the inbox is asked for: every group is among the numbers as a whole.
             let arguments = Arguments(
                 numbers: some, seqs: inbox ? some.map { sequences[$0] ?? 0 } : nil, to: to, nobody: nobody,
-                alone: alone || inbox, reason: reason)
+                guest: guest, undo: undo, alone: alone || inbox, reason: reason)
             return try door.hand("assign", arguments, isDryRun: isDryRun)
         }
     }
@@ -148,17 +161,24 @@ struct AssignCommand: ParsableCommand {
                 continue
             }
             for entry in answer.entries where !entry.isRejected {
-                let place = to.map { "\($0)'s" } ?? "in the inbox"
                 guard let record = entry.record else {
+                    let place =
+                        undo ? "as the rules had it" : to.map { "\($0)'s" } ?? (guest ? "a guest's" : "in the inbox")
                     try output.line("\(entry.number) is \(place) already")
                     continue
                 }
+                let place = Self.place(record.assignment)
                 let text = RecordText(record, units)
                 let verb = dryRun ? "would be" : "is now"
                 try output.line("\(text.number) \(verb) \(place): \(text.type) \(text.value), \(text.time)")
             }
         }
         try output.flush()
+    }
+
+    private static func place(_ assignment: Assignment) -> String {
+        if let person = assignment.person { return "\(person.name)'s" }
+        return assignment.isGuest ? "a guest's" : "in the inbox"
     }
 
     // MARK: - Rules

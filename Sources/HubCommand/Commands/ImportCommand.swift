@@ -188,7 +188,7 @@ struct ImportCommand: AsyncParsableCommand {
                 + "\(NumberText.grouped(account.duplicates)) there already, "
                 + "\(NumberText.grouped(account.rejected + account.unreadable)) refused")
         if account.assigned > 0 {
-            Terminal.say("\(NumberText.count(account.assigned, "record")) given to the person whom its line names")
+            Terminal.say("\(NumberText.count(account.assigned, "record")) assigned as its line says")
         }
         for (what, count) in account.notes.sorted(by: { $0.key < $1.key }) {
             Terminal.say("\(NumberText.count(count, "line")): \(what)")

@@ -22,6 +22,7 @@ struct InboxCommand: ParsableCommand {
             Examples:
               hub inbox
               hub assign 1043 --to anna               assigns the whole line
+              hub assign 1043 --guest                 it was a guest: out of the inbox
               hub assign --rules                      after hub.conf has changed
               hub edit 1050 410kg                     it is so
               hub retract 1050                        it is not
@@ -167,6 +168,8 @@ struct InboxReader {
     private mutating func newest(_ filter: (inout QueryRequest.Filter) -> Void) throws -> [StoredRecord] {
         var query = QueryRequest(id: 0, order: .newestFirst, limit: readsAll ? nil : Int64(InboxReader.usual + 1))
         filter(&query.filter)
+        // A guest's readings do not wait.
+        query.filter.isGuest = false
         var samples: [StoredRecord] = []
         var reader = RecordReader()
         try door.pages(query) { records, _ in

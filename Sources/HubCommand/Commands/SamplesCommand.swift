@@ -26,6 +26,7 @@ struct SamplesCommand: ParsableCommand {
               hub samples weight heartRate --latest   the most recent of each
               hub samples sleepAnalysis --order -end --where 'category asleepREM, 4'
               hub samples --nobody                    what could not be assigned
+              hub samples --guest                     readings of guests
               hub samples --retracted                 what was taken back, days too
               hub samples weight --json --since 0 > all.jsonl
               hub samples weight --json --since "$(tail -1 all.jsonl | jq -r .cursor)"
@@ -88,8 +89,10 @@ struct SamplesCommand: ParsableCommand {
     var since: String?
     @Option(name: .customLong("where"), help: ArgumentHelp("Only what meets this; see above.", valueName: "conditions"))
     var condition: String?
-    @Flag(help: "Only what no person was found for.")
+    @Flag(help: "Only records that wait in the inbox for a person.")
     var nobody = false
+    @Flag(help: "Only records that were assigned to a guest.")
+    var guest = false
     @Flag(help: "Only what was taken back; hub retract --undo brings back what a person did.")
     var retracted = false
     @Flag(help: "All records of an event that came by several sources, not only the first.")
@@ -132,14 +135,16 @@ struct SamplesCommand: ParsableCommand {
             throw ValidationError(
                 "--retracted: what was taken back is not found by \(latest ? "--latest" : "--where").")
         }
-        if nobody, !only.person.isEmpty { throw ValidationError("--nobody and --person exclude each other.") }
+        if [nobody, guest, !only.person.isEmpty].count(where: { $0 }) > 1 {
+            throw ValidationError("--nobody, --guest and --person exclude each other.")
+        }
     }
 
     func run() throws {
         let types = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
-        var query = try query(types, by: welcome.clock(of: nobody ? [Topic.nobody] : only.person))
+        var query = try query(types, by: welcome.clock(of: nobody || guest ? [Topic.nobody] : only.person))
         let count = last ?? (isScreenful ? SamplesCommand.screenful : nil)
         if let count { (query.order, query.limit) = (.newestFirst, Int64(count) + (last == nil ? 1 : 0)) }
         var units = options.readingUnits()
@@ -216,7 +221,8 @@ struct SamplesCommand: ParsableCommand {
         if !types.isEmpty { filter.types = types }
         if !only.person.isEmpty { filter.persons = only.person }
         if !only.source.isEmpty { filter.sources = only.source }
-        filter.isOfNobody = nobody
+        filter.isOfNobody = nobody || guest
+        if filter.isOfNobody { filter.isGuest = guest }
         if retracted { filter.kinds = [.retraction] }
         (filter.from, filter.to) = try only.span(by: clock)
         if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }

@@ -16,6 +16,8 @@ struct ExportedLine {
     let plugin: String
     /// `nil` where it has no person.
     let person: String?
+    /// Whether a person had said there that it is a guest's.
+    let isGuest: Bool
     let key: String?
     /// What a later line of the same record has, too: also the one that takes it back.
     let identity: [UInt8]
@@ -53,6 +55,7 @@ struct ExportedLine {
             throw Fault(reason: "source.plugin: missing; a record of a hub says who gave it")
         }
         (self.kind, self.type, self.plugin, person) = (kind, type, plugin, text("person"))
+        isGuest = person == nil && text("unassigned").map(Assignment.nobody(reason:)) == .guest
         unit = text("unit")
         (key, start) = (text("key"), text("start"))
         // A day is retracted by a source that need not be the one that gave it.

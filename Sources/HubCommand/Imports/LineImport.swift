@@ -38,11 +38,21 @@ final class LineImport {
     private struct Waiting {
         let line: Int
         let start: String?
-        let person: String?
+        let owner: Owner
         let key: String?
         let number: Int64?
         let isSample: Bool
         let record: [UInt8]
+    }
+
+    /// Whose a record is, as a hub says it.
+    private enum Owner: Hashable {
+        case person(String)
+        case guest
+        /// It waits in the inbox.
+        case nobody
+
+        init(person: String?, isGuest: Bool) { self = person.map(Owner.person) ?? (isGuest ? .guest : .nobody) }
     }
 
     /// The instance of all its sessions, which may give records of every source (R4.34).
@@ -228,8 +238,8 @@ final class LineImport {
         }
         waiting[record.plugin, default: []].append(
             Waiting(
-                line: line, start: record.start, person: record.person, key: record.key, number: record.number,
-                isSample: !record.isDay, record: record.record))
+                line: line, start: record.start, owner: Owner(person: record.person, isGuest: record.isGuest),
+                key: record.key, number: record.number, isSample: !record.isDay, record: record.record))
     }
 
     private static func digest(_ record: ExportedLine) -> SIMD2<UInt64> {
@@ -280,15 +290,15 @@ final class LineImport {
         guard results.count == batch.count else {
             throw Failure(.dialogue, "the hub has answered \(results.count) of \(batch.count) records")
         }
-        var numbers: [(number: Int64, person: String?, isNew: Bool)] = []
+        var numbers: [(number: Int64, owner: Owner, isNew: Bool)] = []
         for (waiting, result) in zip(batch, results) {
             switch result {
             case .stored(let number, _):
                 account.stored += 1
-                if waiting.isSample { numbers.append((number, waiting.person, true)) }
+                if waiting.isSample { numbers.append((number, waiting.owner, true)) }
             case .duplicate(let number, _):
                 account.duplicates += 1
-                if waiting.isSample { numbers.append((number, waiting.person, false)) }
+                if waiting.isSample { numbers.append((number, waiting.owner, false)) }
             case .rejected(let code, let reason):
                 account.rejected += 1
                 account.refuse(waiting.line, "\(code.rawValue): \(reason)")
@@ -309,30 +319,31 @@ final class LineImport {
 
     /// Gives records to the persons whose they were, where the rules of this hub have found others or none.
     ///
-    /// What was there already keeps its person, if it has one: here a person may have said so.
-    private func assign(_ numbers: [(number: Int64, person: String?, isNew: Bool)]) throws {
-        guard persons.count != 1 || numbers.contains(where: { $0.person != persons[0] }), !numbers.isEmpty else {
-            return
-        }
-        let wanted = Dictionary(numbers.map { ($0.number, ($0.person, $0.isNew)) }) { first, _ in first }
+    /// A record that was there already keeps its person and stays a guest's, because a person may have said so here.
+    private func assign(_ numbers: [(number: Int64, owner: Owner, isNew: Bool)]) throws {
+        guard persons.count != 1 || numbers.contains(where: { $0.owner != .person(persons[0]) }), !numbers.isEmpty
+        else { return }
+        let wanted = Dictionary(numbers.map { ($0.number, ($0.owner, $0.isNew)) }) { first, _ in first }
         var filter = QueryRequest.Filter()
         filter.numbers = wanted.keys.sorted()
         var reader = RecordReader()
-        var given: [String?: [StoredRecord]] = [:]
+        var given: [Owner: [StoredRecord]] = [:]
         try owner.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
             for json in records {
                 let stored = try reader.record(json)
-                guard let (person, isNew) = wanted[stored.number] else { continue }
-                let has = stored.assignment.person?.name
-                if has != person, isNew || has == nil { given[person, default: []].append(stored) }
+                guard let (whose, isNew) = wanted[stored.number] else { continue }
+                let has = Owner(person: stored.assignment.person?.name, isGuest: stored.assignment.isGuest)
+                if has != whose, isNew || has == .nobody { given[whose, default: []].append(stored) }
             }
         }
-        for (person, records) in given {
+        for (whose, records) in given {
+            let person: String? = if case .person(let name) = whose { name } else { nil }
             // As they were read: what a person has said meanwhile stays.
             let answer = try owner.hand(
                 "assign",
                 Assignment(
-                    numbers: records.map(\.number), seqs: records.map(\.sequence), to: person, nobody: person == nil),
+                    numbers: records.map(\.number), seqs: records.map(\.sequence), to: person,
+                    nobody: whose == .nobody, guest: whose == .guest),
                 isDryRun: false)
             account.assigned += Int64(answer.entries.count { $0.outcome == "stored" })
         }
@@ -341,7 +352,7 @@ final class LineImport {
     private struct Assignment: Encodable {
         var numbers, seqs: [Int64]
         var to: String?
-        var nobody: Bool
+        var nobody, guest: Bool
         var alone = true
     }
 }

@@ -84,7 +84,7 @@ struct StatusText {
         }
         var records = status.records.map { NumberText.count($0, "record") } ?? "not known, the store cannot be read"
         if let inbox = status.inbox, inbox > 0 {
-            records += ", \(NumberText.grouped(inbox)) without a person (hub samples --nobody)"
+            records += ", \(NumberText.grouped(inbox)) waiting for a person (hub samples --nobody)"
         }
         if let implausible = status.implausible, implausible > 0 {
             records += ", \(NumberText.grouped(implausible)) implausible (hub inbox)"

@@ -28,6 +28,37 @@ import Testing
         #expect(try await second.export("third.jsonl") == lines)
     }
 
+    @Test func `a guest's reading stays a guest's through an export and an import, with its number or without`()
+        async throws
+    {
+        let first = try await ExportScene()
+        let before = try await first.export("before.jsonl")
+        #expect(!before.contains("unassigned"))
+        let numbers = try await first.hub.run(["samples", "weight", "--person", "anna", "--last", "3", "--json"])
+            .output.matches(of: /"number":([0-9]+)/).map { String($0.output.1) }
+        _ = try await first.hub.run(["assign"] + numbers.prefix(2) + ["--guest", "--alone"])
+        _ = try await first.hub.run(["assign", numbers[2], "--nobody", "--reason", "who?", "--alone"])
+        let lines = try await first.export("all.jsonl")
+        #expect(lines.matches(of: /"person":null,"unassigned":"guest"/).count == 2)
+        #expect(!lines.contains("who?") && lines.matches(of: /"person":null/).count == 3)
+        _ = try await first.export("numbered.jsonl", ["--numbers"])
+        for name in ["all.jsonl", "numbered.jsonl"] {
+            let second = try await ExportScene(isFilled: false)
+            let given = try await second.hub.run(["import", first.path(name)])
+            #expect(given.code == 0, "\(given.errors)")
+            #expect(try await second.export("again.jsonl") == lines)
+            // Decisions made here since the import stay.
+            let guests = try await second.hub.run(["samples", "--guest", "--json"]).output
+                .matches(of: /"number":([0-9]+)/).map { String($0.output.1) }
+            try #require(guests.count == 2)
+            _ = try await second.hub.run(["assign", guests[0], "--to", "ben", "--alone"])
+            _ = try await second.hub.run(["import", first.path("before.jsonl")])
+            #expect(
+                try await second.hub.run(["samples", "--guest", "--json"]).output.contains(#""number":\#(guests[1]),"#))
+            #expect(try await second.hub.run(["trace", guests[0]]).output.contains("ben"))
+        }
+    }
+
     @Test func `a dry run of an import says what is in the file and how much is new, and stores nothing`() async throws
     {
         let first = try await ExportScene()
