@@ -115,6 +115,56 @@ struct InboxTests {
         #expect(restored.body.contains("3 records back again"))
     }
 
+    @Test func `a guest's weigh-in leaves the inbox by one press, counts for nobody, and comes back with its odds`()
+        async throws
+    {
+        let scene = try await Scene(owner: ["*"], persons: "[person.anna]")
+        for (person, weight) in [("me", "85kg"), ("ben", "71kg")] {
+            _ = try await scene.command("log", "weight", weight, "--person", person, "--at", "2024-03-14 07:30")
+        }
+        try await weighIn(scene, 78, key: "a", at: "2024-03-15T07:30:05+01:00")
+        let browser = try await Browser(scene)
+        let before = try await scene.command("inbox", "--json")
+        let line = try #require(before.first)
+        let why = try #require(try Told(line).text("why"))
+        let page = try await browser.get("/inbox")
+        #expect(page.body.contains("<button name=\"guest\" value=\"true\">A guest's</button>"), "\(page.body)")
+        let given = try await browser.press(
+            try #require(Browser.forms(page.body, to: "/inbox/assign").first), ["guest": "true"])
+        let words = Scene.words(given.body)
+        #expect(words.contains("and 1 more record: now a guest's.") && words.contains("The inbox is empty"), "\(words)")
+        #expect(try await scene.command("inbox").isEmpty)
+        #expect(try await persons(scene).count { $0 == "-" } == 2)
+        #expect(try await scene.command("samples", "--guest", "--json").count == 2)
+        let token = try await scene.token("reader")
+        let waiting = try Told(try await scene.api("/inbox", token).body)
+        #expect(waiting.list("unassigned").isEmpty && waiting.list("implausible").isEmpty)
+        let undone = try await browser.press(try #require(Browser.forms(given.body, to: "/inbox/assign").first))
+        #expect(Scene.words(undone.body).contains("now no one's") && undone.body.contains(why), "\(undone.body)")
+        #expect(try await scene.command("inbox", "--json") == before)
+        // The rules have a say again: no hand has left a mark.
+        #expect(try await scene.command("trace", "3").contains { $0.contains("assignment undone by hand") })
+        // And from the record's own page, there and back.
+        let own = Browser.forms(try await browser.get("/records/3").body, to: "/inbox/assign")
+        _ = try await browser.press(try #require(own.first { $0["guest"] != nil }))
+        let shown = try await browser.get("/records/3")
+        #expect(Scene.words(shown.body).contains("Whose a guest's"), "\(Scene.words(shown.body))")
+        let no = try #require(Browser.forms(shown.body, to: "/inbox/assign").first { $0["undo"] != nil })
+        _ = try await browser.press(no)
+        #expect(try await scene.command("inbox", "--json") == before)
+        // The form names the versions that the page had shown.
+        #expect(try await browser.send(no, ["guest": "true"]).status == 409)
+        // A hand had given it to anna: it goes back to her.
+        _ = try await scene.command("assign", "3", "--to", "anna", "--yes")
+        let page2 = try await browser.get("/records/3")
+        let taken = try await browser.press(
+            try #require(Browser.forms(page2.body, to: "/inbox/assign").first { $0["guest"] != nil }))
+        let way = try #require(Browser.forms(taken.body, to: "/inbox/assign").first)
+        #expect(way["to"] == "anna" && way["undo"] == nil)
+        _ = try await browser.press(way)
+        #expect(try await persons(scene).count { $0 == "anna" } == 2)
+    }
+
     @Test func `what is hardly true is confirmed, or taken back`() async throws {
         let scene = try await Scene(owner: ["*"])
         try await weighIn(scene, 410, key: "a", at: "2024-03-15T07:30:05+01:00")

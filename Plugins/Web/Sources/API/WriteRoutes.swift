@@ -45,7 +45,8 @@ enum WriteRoutes {
             handle: { call in try await call.assign() }),
         APIRoute(
             method: .get, path: "/inbox", topic: "By hand",
-            summary: "What has no person, and what is hardly true: the newest of both.", isOwners: true,
+            summary: "The newest records that wait for a person, and the newest that are hardly true; none of a guest.",
+            isOwners: true,
             parameters: [Parameters.limit(1_000, "Of each; not given: 100.")],
             answer: .init(
                 help: "Records, the newest first.",
@@ -58,6 +59,7 @@ enum WriteRoutes {
     @Sendable private static func inbox(_ call: APICall) async throws -> Response {
         func newest(_ change: (inout QueryRequest.Filter) -> Void) async throws -> [UInt8] {
             var query = QueryRequest(id: 0, order: .newestFirst, limit: call.integer("limit") ?? 100)
+            query.filter.isGuest = false
             change(&query.filter)
             var found = RawRecords()
             repeat {

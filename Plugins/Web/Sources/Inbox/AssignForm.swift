@@ -6,9 +6,7 @@ import Samples
 
 /// Buttons that say whose records are.
 enum AssignForm {
-    /// A button for each person, the likeliest first, with the odds that the hub has found, and one to delete it.
-    ///
-    /// A guest's stays in the inbox.
+    /// A button for each person, the likeliest first, with the odds that the hub has found; one for a guest, and one to delete it.
     static func candidates(_ weighing: Weighing, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
         let odds = Odds(weighing.why)
         let persons = choice.persons.enumerated().sorted { left, right in
@@ -22,7 +20,8 @@ enum AssignForm {
         let fields = FormFields.hidden("records", records)
         var forms = HTML()
         if grants.have(.assign) {
-            forms += "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)</form>"
+            forms +=
+                "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)<button name=\"guest\" value=\"true\">A guest's</button></form>"
         }
         if grants.have(.retract) {
             forms += ButtonForm("/inbox/delete", "Delete", [("records", records)]).html
@@ -30,16 +29,22 @@ enum AssignForm {
         return forms
     }
 
-    /// On the page of a record, for the owner: it is another's.
+    /// On the page of a record, for the owner: it is another's, or a guest's, or that was wrong.
     static func html(_ record: StoredRecord, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
         let others = choice.persons.filter { $0.name != record.assignment.person?.name }
-        guard choice.viewer.isOwner, grants.have(.assign), !others.isEmpty else { return HTML() }
+        guard choice.viewer.isOwner, grants.have(.assign) else { return HTML() }
+        let records = RecordVersions.text([record])
+        let guest =
+            record.assignment.isGuest
+            ? ButtonForm("/inbox/assign", "It is no guest's", [("records", records), ("undo", "true")])
+            : ButtonForm("/inbox/assign", "It is a guest's", [("records", records), ("guest", "true")])
+        guard !others.isEmpty else { return guest.html }
         let options = others.map { FormOption(value: $0.name, text: $0.name) }
         return """
             <form class="inline" method="post" action="/inbox/assign">\
-            \(FormFields.hidden("records", RecordVersions.text([record])))\
+            \(FormFields.hidden("records", records))\
             <label for="owner">It is another's:</label> <select id="owner" name="to">\(FormFields.options(options, chosen: nil))</select>
-            <button>Give it to them</button></form>
+            <button>Give it to them</button></form> \(guest.html)
             """
     }
 }

@@ -31,7 +31,71 @@ struct Assigning: Sendable {
 
     private static func standing(_ record: StoredRecord) -> String {
         if case .retraction = record.record { return "It was deleted." }
-        return record.assignment.person.map { "It is \($0.name)'s by now." } ?? "It has no person."
+        return record.assignment.isInInbox ? "It has no person." : "It is \(whose(record.assignment)) by now."
+    }
+
+    private static func whose(_ assignment: Assignment) -> String {
+        assignment.person.map { "\($0.name)'s" } ?? (assignment.isGuest ? "a guest's" : "no one's")
+    }
+
+    /// The choice of a button, as a field of its form.
+    private enum Word: Hashable {
+        case person(String)
+        case guest
+        case nobody(String)
+        /// Whose the hub's rules had found.
+        case undo
+
+        init?(_ form: WebForm, _ choice: Choice) {
+            if let name = form["to"].flatMap({ name in choice.persons.first { $0.name == name }?.name }) {
+                self = .person(name)
+            } else if form["guest"] != nil {
+                self = .guest
+            } else if form["undo"] != nil {
+                self = .undo
+            } else if let reason = form["nobody"] {
+                self = .nobody(reason)
+            } else {
+                return nil
+            }
+        }
+
+        /// The choice that gives a record back.
+        init(_ former: Assignment) {
+            switch former {
+            case .person(let person): self = .person(person.name)
+            case .guest: self = .guest
+            case .nobody(let reason): self = .nobody(reason.isEmpty ? "put back by hand" : reason)
+            }
+        }
+
+        var field: (name: String, value: String) {
+            switch self {
+            case .person(let name): ("to", name)
+            case .guest: ("guest", "true")
+            case .nobody(let reason): ("nobody", reason)
+            case .undo: ("undo", "true")
+            }
+        }
+
+        var arguments: [String: SettingValue] {
+            switch self {
+            case .person(let name): ["to": .string(name)]
+            case .guest: ["guest": .boolean(true)]
+            case .nobody(let reason): ["nobody": .boolean(true), "reason": .string(reason)]
+            case .undo: ["undo": .boolean(true)]
+            }
+        }
+
+        /// Where a record goes.
+        var aim: String {
+            switch self {
+            case .person(let name): "back to \(name)"
+            case .guest: "back to a guest"
+            case .nobody: "back into the inbox"
+            case .undo: "as it came"
+            }
+        }
     }
 
     func assign(_ request: Request, _ visit: Visit) async throws -> Response {
@@ -40,45 +104,47 @@ struct Assigning: Sendable {
         let choice = try Choice(request, visit, parts)
         var arguments = named.asSeen
         if form["alone"] != nil { arguments["alone"] = .boolean(true) }
-        let person = form["to"].flatMap { name in choice.persons.first { $0.name == name }?.name }
-        if let person {
-            arguments["to"] = .string(person)
-        } else {
-            guard let reason = form["nobody"] else {
-                throw Refusal(.badRequest, "The form lacks to", "Open the page again, and press one of its buttons.")
-            }
-            (arguments["nobody"], arguments["reason"]) = (.boolean(true), .string(reason))
+        guard let word = Word(form, choice) else {
+            throw Refusal(.badRequest, "The form lacks to", "Open the page again, and press one of its buttons.")
         }
+        arguments.merge(word.arguments) { $1 }
         // What was measured together goes along, and may be of several by now.
         let all = try await parts.hand.plan(.assign, arguments, for: viewer).entries.map(\.number)
-        let before = try await parts.reader.records(all).mapValues(\.assignment)
+        let before = try await ways(back: all, viewer)
         let done = try await parts.hand.runWhole(.assign, arguments, for: viewer)
         let changed = done.entries.compactMap(\.record)
-        let whose = person.map { "\($0)'s" } ?? "no one's"
         guard let first = changed.first else {
-            return parts.told("It was \(whose) already.", viewer, on: InboxPage.path)
+            let record = try await parts.reader.any(named[0].number, for: viewer)
+            return parts.told("It was \(Self.whose(record.assignment)) already.", viewer, on: InboxPage.path)
         }
         let line = RecordLine.line(first, choice.with(first).reader)
         let others = changed.count > 1 ? " and \(NumberText.count(changed.count - 1, "more record"))" : ""
         return parts.told(
-            "\(line)\(others): now \(whose). \(back(changed, before))", viewer, on: InboxPage.path)
+            "\(line)\(others): now \(Self.whose(first.assignment)). \(back(changed, before))", viewer,
+            on: InboxPage.path)
     }
 
-    /// A button for each to whom records were, and are given back.
-    private func back(_ records: [StoredRecord], _ before: [Int64: Assignment]) -> HTML {
-        let parts = Dictionary(grouping: records) { before[$0.number] ?? $0.assignment }
+    /// The button that brings each record back to where it is now: to the rules, if no hand has assigned it.
+    private func ways(back numbers: [Int64], _ viewer: Viewer) async throws -> [Int64: Word] {
+        var ways = try await parts.reader.records(numbers).mapValues { Word($0.assignment) }
+        // More than one command takes are a thousand of one group: they go back by name.
+        guard numbers.count <= 1_000 else { return ways }
+        let undoing: [String: SettingValue] = [
+            "numbers": .list(numbers.map { .integer($0) }), "undo": .boolean(true), "alone": .boolean(true),
+        ]
+        let plan = try await parts.hand.plan(.assign, undoing, for: viewer)
+        for entry in plan.entries where entry.outcome == "duplicate" { ways[entry.number] = .undo }
+        return ways
+    }
+
+    /// A button for each way back.
+    private func back(_ records: [StoredRecord], _ before: [Int64: Word]) -> HTML {
+        let parts = Dictionary(grouping: records) { before[$0.number] ?? .undo }
             .sorted { $0.value[0].number < $1.value[0].number }
-        return HTML.each(parts) { former, records in
-            let (field, whose): ((name: String, value: String), String) =
-                switch former {
-                case .person(let person): (("to", person.name), "what was \(person.name)'s")
-                // With the odds that the hub had found for it.
-                case .nobody(let reason):
-                    (("nobody", reason.isEmpty ? "put back by hand" : reason), "what had no person")
-                }
-            return ButtonForm(
-                "/inbox/assign", "Undo\(parts.count > 1 ? " for \(whose)" : "")",
-                [("records", RecordVersions.text(records)), ("alone", "true"), field]
+        return HTML.each(parts) { word, records in
+            ButtonForm(
+                "/inbox/assign", "Undo\(parts.count > 1 ? ": \(word.aim)" : "")",
+                [("records", RecordVersions.text(records)), ("alone", "true"), word.field]
             ).html
         }
     }

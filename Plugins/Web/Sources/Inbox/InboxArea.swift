@@ -34,7 +34,7 @@ struct InboxPage: Sendable {
         guard !waiting.isEmpty || !implausible.isEmpty else {
             return PageAnswer.page(
                 frame.html(
-                    "<p>The inbox is empty: each record has its person, and no value looks wrong. A record without a person waits here.</p>"
+                    "<p>The inbox is empty: no record waits for a person, and no value looks wrong.</p>"
                 ))
         }
         let advice = parts.grants.shown(.assign, to: "Saying whose it is") { HTML() }
@@ -49,6 +49,8 @@ struct InboxPage: Sendable {
     /// The newest in the order of time, and that there are more, where there are.
     private func newest(_ narrow: (inout QueryRequest.Filter) -> Void) async throws -> ([StoredRecord], HTML) {
         var filter = QueryRequest.Filter()
+        // A guest's readings do not wait.
+        filter.isGuest = false
         narrow(&filter)
         var found: [StoredRecord] = []
         for try await page in parts.hub.query(filter, order: .newestFirst, limit: Self.most + 1) {

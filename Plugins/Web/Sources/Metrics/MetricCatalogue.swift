@@ -12,7 +12,7 @@ enum MetricCatalogue {
         .init("hub_uptime_seconds", .gauge, "Since the hub was started."),
         .init("hub_resident_memory_bytes", .gauge, "Memory that the hub holds."),
         .init("hub_records", .gauge, "Records that are stored, those that were taken back included."),
-        .init("hub_inbox_records", .gauge, "Records without a person."),
+        .init("hub_inbox_records", .gauge, "Records that wait in the inbox for a person."),
         .init(
             "hub_implausible_records", .gauge,
             "Samples of which something is hardly true, and which no person has confirmed."),

@@ -69,7 +69,7 @@ struct SystemPage: Sendable {
         let faults = [store.error, store.warning].compactMap { $0.map { ": " + LocalTime.inSentence($0) } }.joined()
         let lamp: HTML = store.isWell ? "<span class=\"good\">ok</span>" : "<span class=\"bad\">\(store.state)</span>"
         var records = state.records.map { NumberText.count($0, "record") } ?? "not known: the store cannot be read"
-        if let inbox = state.inbox, inbox > 0 { records += ", \(NumberText.grouped(inbox)) without a person" }
+        if let inbox = state.inbox, inbox > 0 { records += ", \(NumberText.grouped(inbox)) waiting for a person" }
         if let count = state.implausible, count > 0 { records += ", \(NumberText.grouped(count)) implausible" }
         var facts = [("Records", records), ("File", store.path)]
         if let size = store.size {

@@ -65,8 +65,11 @@ struct RecordPage: Sendable {
             facts.append(("As it was given", "\(ValueText.exact((value, unit)))"))
         }
         facts.append(("When", "\(RecordLine.when(record, reader))"))
-        facts.append(("Whose", "\(record.assignment.person?.name ?? "no one's yet")"))
-        if case .nobody(let why) = record.assignment { facts.append(("Why", "\(why)")) }
+        switch record.assignment {
+        case .person(let person): facts.append(("Whose", "\(person.name)"))
+        case .guest: facts.append(("Whose", "a guest's"))
+        case .nobody(let why): facts += [("Whose", "no one's yet"), ("Why", "\(why)")]
+        }
         facts.append(("Source", "\(RecordText.source(sample.source))"))
         if let note = RecordLine.note(sample) { facts.append(("Note", "\(note)")) }
         let edited = SampleMembers.named.filter { record.edited.contains($0.member) }.map {
