@@ -114,6 +114,39 @@ import Testing
         }
     }
 
+    @Test func `One address has three quarters of the connections at most, and another address still gets one`()
+        async throws
+    {
+        var limits = IngestLimits()
+        // Only the number of connections shall end one.
+        (limits.connection.pace, limits.connection.body) = (.hours(1), .hours(1))
+        let scene = try await Scene(limits: limits)
+        try await scene.run { () async throws in
+            let port = scene.port
+            @Sendable func post(from source: String) async throws -> String {
+                try await Scene.onThread {
+                    let connection = try RawConnection(port, from: source)
+                    connection.send(Scene.head("POST", "/ingest/plain", length: 13) + #"{"weight":80}"#)
+                    return String(decoding: try connection.takeAll(within: 30).prefix(12), as: UTF8.self)
+                }
+            }
+            let slow = try await Scene.onThread {
+                // The answer of the first request shows that the second one, which came with it, has begun.
+                let begun = Scene.head("POST", "/ingest/plain", length: 1_000) + "{"
+                return Kept(
+                    try (0..<48).map { _ in
+                        let connection = try RawConnection(port)
+                        connection.send("GET /ingest/plain HTTP/1.1\r\nHost: x\r\n\r\n" + begun)
+                        #expect(try connection.take(12, within: 30) == Array("HTTP/1.1 204".utf8))
+                        return connection
+                    })
+            }
+            #expect(try await post(from: "127.0.0.1") == "", "of 64 places one address has 48")
+            #expect(try await post(from: "127.0.0.2") == "HTTP/1.1 200")
+            withExtendedLifetime(slow) {}
+        }
+    }
+
     @Test func `Who trickles, or sends and sends and never ends, is cut, and forty of them keep no other out`()
         async throws
     {
