@@ -170,6 +170,149 @@ struct IsolationTests {
         #expect(await process.waitForExit() == 0)
     }
 
+    /// An interpreter outside of what plugins see, and not below `/tmp`, of which they have one of their own.
+    private struct OtherHome: ~Copyable {
+        let path = "/var/tmp/hub-\(UUID().uuidString)"
+        var bin: String { "\(path)/3.9/bin" }
+        var interpreter: String { "\(bin)/python9" }
+        var setting: String { "readable = [\"\(path)/3.9\"]" }
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
+            // Not a copy of the link that it may be.
+            try FileManager.default.copyItem(
+                atPath: URL(filePath: "/bin/sh").resolvingSymlinksInPath().path, toPath: interpreter)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private static let manifest = #"{"name":"other","summary":"S.","version":"1","writes":["weight"]}"#
+
+    /// A script with this first line, which says what it is.
+    private func script(_ first: String, _ more: String = "exit 3", in folder: TemporaryFolder) throws -> String {
+        let program = try folder.write(
+            "\(first)\ntest \"$1\" = --describe && { echo '\(Self.manifest)'; exit; }\n\(more)\n", to: "other")
+        try mode(0o755, of: program)
+        return program
+    }
+
+    /// The output of a command of the hub, with one more folder in `PATH`.
+    private func said(_ command: String, _ folder: TemporaryFolder, path: String) async throws -> String {
+        let result = try await ChildProcess(
+            "/usr/bin/env",
+            ["PATH=\(path):/usr/bin:/bin", Programs.path("hub"), command, "--config", folder.configuration]
+        ).result()
+        return result.output + result.errors
+    }
+
+    @Test(arguments: ["shebang", "env", "link", "virtual environment"])
+    func `hub check and apply name an interpreter outside of a plugin's reach, and the setting that helps`(way: String)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let home = try OtherHome()
+        var (first, unseen, setting) = ("#!\(home.interpreter)", home.interpreter, home.setting)
+        let environment = try TemporaryFolder()
+        switch way {
+        case "env": first = "#!/usr/bin/env python9"
+        case "link":
+            // In the plugin's own folder, which it sees.
+            symlink(home.interpreter, folder.path + "/python9")
+            first = "#!\(folder.path)/python9"
+        case "virtual environment":
+            // It has to see both its modules and the interpreter that it leads to.
+            let bin = environment.path + "/venv/bin"
+            try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
+            try environment.write("home = \(home.bin)\n", to: "venv/pyvenv.cfg")
+            symlink(home.interpreter, bin + "/python9")
+            (first, unseen) = ("#!\(bin)/python9", bin + "/python9")
+            setting = "readable = [\"\(environment.path)/venv\", \"\(home.path)/3.9\"]"
+        default: break
+        }
+        let program = try script(first, in: folder)
+        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        let process = try ChildProcess(
+            "/usr/bin/env",
+            ["PATH=\(home.bin):/usr/bin:/bin", Programs.path("hub"), "run", "--config", folder.configuration])
+        try await process.line { $0.contains("ready") }
+        try configure("other", program, in: folder)
+        for command in ["check", "apply"] {
+            let said = try await said(command, folder, path: home.bin)
+            #expect(said.contains("its interpreter \(unseen) is on this machine but not in its reach"), "\(said)")
+            #expect(said.contains("write \(setting) into the plugin's section"), "\(said)")
+            #expect(said.contains("a /tmp of its own") == (way == "virtual environment"), "\(said)")
+        }
+        try configure("other", program, setting, in: folder)
+        let answer = try await said("check", folder, path: home.bin)
+        #expect(answer.contains(": ok, "), "\(answer)")
+        process.signal(SIGTERM)
+        #expect(await process.waitForExit() == 0)
+    }
+
+    @Test func `hub check says why an interpreter is not found: no such file, no such name, line ends of Windows`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        for (first, reason) in [
+            ("#!/usr/bin/python-0", "its interpreter /usr/bin/python-0 is not on this machine"),
+            ("#!/usr/bin/env python-0", "its interpreter python-0 is in no folder of the hub's PATH"),
+            ("#!/bin/sh\r", "ends with a carriage return"),
+        ] {
+            try configure("other", try script(first, in: folder), in: folder)
+            let answer = try await said("check", folder, path: "/usr/bin")
+            #expect(answer.contains(reason), "\(answer)")
+        }
+    }
+
+    @Test func `hub check names the interpreter that env passed over if the one it found lacks a module`() async throws
+    {
+        let folder = try TemporaryFolder()
+        let home = try OtherHome()
+        try FileManager.default.copyItem(atPath: home.interpreter, toPath: home.bin + "/python3")
+        let program = try folder.write("#!/usr/bin/env python3\nimport no_such_module\n", to: "other")
+        try mode(0o755, of: program)
+        try configure("other", program, in: folder)
+        let answer = try await said("check", folder, path: home.bin)
+        #expect(
+            answer.contains("it runs with /usr/bin/python3; its interpreter \(home.bin)/python3 is on"), "\(answer)")
+        #expect(answer.contains(home.setting), "\(answer)")
+    }
+
+    @Test func `a running plugin's log names a file and an interpreter outside of its reach, and so does hub status`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let home = try OtherHome()
+        let link = folder.path + "/python9"
+        symlink("/bin/sh", link)
+        let notes = "\(home.path)/notes"
+        try #require(FileManager.default.createFile(atPath: notes, contents: Data()))
+        let program = try script(
+            "#!\(link)", "cat \(folder.path)/none \(notes)\nread token\necho waits >&2\nread end", in: folder)
+        try configure("other", program, in: folder)
+        let process = try ChildProcess("hub", ["run", "--config", folder.configuration])
+        let life = await process.errorLines(count: 1) { $0.contains("hub-confine: process ") }
+        try await process.line { $0.contains("\(notes) is on this machine but not in its reach: if it needs that, ") }
+        let place = try #require(life.first?.firstRange(of: "hub-confine: process "))
+        let pid = try #require(life.first.flatMap { pid_t($0[place.upperBound...].prefix { $0.isNumber }) })
+        try await process.line { $0.contains("waits") }
+        // Its next life has an interpreter that it does not see.
+        try FileManager.default.removeItem(atPath: link)
+        symlink(home.interpreter, link)
+        kill(pid, SIGKILL)
+        try await process.line {
+            $0.contains("could not be started: ")
+                && $0.contains("its interpreter \(home.interpreter) is on this machine")
+                && $0.contains("into [plugin.other]")
+        }
+        let status = try await said("status", folder, path: "/usr/bin")
+        #expect(status.contains("its interpreter \(home.interpreter) is on this machine"), "\(status)")
+        process.signal(SIGTERM)
+        #expect(await process.waitForExit() == 0)
+        #expect(!process.errorLines.contains { $0.contains("/none is on this machine") })
+    }
+
     /// A hub with one plugin, in its folder.
     private func configure(_ plugin: String, _ program: String, _ more: String = "", in folder: TemporaryFolder) throws
     {

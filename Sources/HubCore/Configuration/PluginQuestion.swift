@@ -68,10 +68,10 @@ struct PluginQuestion: Sendable {
                     guard result.terminationStatus.isSuccess else {
                         let words = PrintedAnswer.lastWords(withoutLauncher(result.standardError))
                         let hasEnded = if case .exited = result.terminationStatus { true } else { false }
-                        let codes = [TerminationStatus.exited(125), .exited(127)]
-                        let why =
-                            codes.contains(result.terminationStatus)
-                            ? ReachHint(executable: path, reach: reach).ofInterpreter : nil
+                        let hint = ReachHint(executable: path, reach: reach, own: own)
+                        var why: String?
+                        if case .exited(let code) = result.terminationStatus { why = hint.ofInterpreter(Int(code)) }
+                        if input.isEmpty { why = why ?? words.flatMap(hint.after(lastWords:)) }
                         let reason = ending(result.terminationStatus, words) + (why.map { ": \($0)" } ?? "")
                         return .failure(Failure(reason: reason, hasEnded: hasEnded))
                     }

@@ -76,12 +76,10 @@ struct PluginProcess: Sendable {
             }
             // The code of hub-confine itself; what it says tells it from a plugin's.
             if isConfined, result.terminationStatus == .exited(125), let fault = words.fault {
-                return .notStarted(hint.ofInterpreter.map { "\(fault): \($0)" } ?? fault)
+                return .notStarted(hint.ofInterpreter(125).map { "\(fault): \($0)" } ?? fault)
             }
-            // The code of env where the program it is to start is not there.
-            if result.terminationStatus == .exited(127), let why = hint.ofInterpreter { return .notStarted(why) }
             return switch result.terminationStatus {
-            case .exited(let code): .exited(Int(code))
+            case .exited(let code): hint.ofInterpreter(Int(code)).map(ProcessEnding.notStarted) ?? .exited(Int(code))
             case .signaled(let signal): .killed(signal: Int(signal))
             }
         } catch {
@@ -174,7 +172,7 @@ struct PluginProcess: Sendable {
         let began = ContinuousClock.now
         var allowance = TokenBucket(size: 1_000, rate: 10, now: 0)
         var bytes = TokenBucket(size: 4 << 20, rate: 1 << 20, now: 0)
-        var isHinted = false
+        var hints: Set<String> = []
         do {
             for try await buffer in output {
                 let now = ContinuousClock.now.millisecondsSinceStart(began)
@@ -189,8 +187,8 @@ struct PluginProcess: Sendable {
                     let omitted = allowance.takeRefused()
                     if omitted > 0 { say("(\(omitted) lines left out: more than ten a second)", .hub) }
                     say(line, origin)
-                    if origin == .err, !isHinted, let hint = hint.after(line) {
-                        isHinted = true
+                    // Each once; a program may fail at one thing after the other.
+                    if origin == .err, hints.count < 8, let hint = hint.after(line), hints.insert(hint).inserted {
                         say(hint, .hub)
                     }
                 }

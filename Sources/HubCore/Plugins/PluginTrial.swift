@@ -70,7 +70,8 @@ package struct PluginTrial: Sendable {
                     "HUB_STATE": place.state,
                 ]),
             isConfined: reach.launcher != nil,
-            hint: ReachHint(executable: executable, reach: reach, instance: instance.name), token: place.token,
+            hint: ReachHint(executable: executable, reach: reach, own: own, instance: instance.name),
+            token: place.token,
             secrets: InstanceSecrets([]),
             log: PluginLog(path: place.log, logger: quiet), logger: quiet)
         return await process.run(

@@ -81,14 +81,16 @@ struct ProgramReach: Sendable, Hashable {
     /// A folder of everything is not one of these.
     private func programPlaces(_ executable: String) -> [String] {
         let file = Self.resolved(executable)
-        let home = ProcessInfo.processInfo.environment["HOME"].map { Self.resolved($0) }
-        func isOfEverything(_ folder: String) -> Bool {
-            ["/", "/tmp", "/var/tmp", "/home", "/root", "/etc"].contains(folder) || home == folder
-        }
         let folders = Set([executable, file].map { String($0.prefix(upTo: $0.lastIndex(of: "/") ?? $0.startIndex)) })
-            .filter { !$0.isEmpty && !isOfEverything(Self.resolved($0)) }
+            .filter { !$0.isEmpty && !Self.isOfEverything(Self.resolved($0)) }
         // The folder of a link has nothing of the program but the link.
         return [executable] + folders.filter { file == executable || file.hasPrefix($0 + "/") }.sorted()
+    }
+
+    /// Whether much else lies in a folder, so that no program gets all of it.
+    static func isOfEverything(_ folder: String) -> Bool {
+        ["/", "/tmp", "/var/tmp", "/home", "/root", "/etc"].contains(folder)
+            || ProcessInfo.processInfo.environment["HOME"].map { resolved($0) } == folder
     }
 
     static func resolved(_ path: String) -> String {

@@ -7,11 +7,109 @@ import HubSettings
 struct ReachHint: Sendable {
     let executable: String
     let reach: ProgramReach
+    /// What it has while it runs; `nil` while it is asked what it is.
+    var own: ProgramReach.Own?
     /// Of its section of `hub.conf`; `nil` while a program is asked what it is.
     var instance: String?
 
     /// After a line on stderr: a right that it may lack; `nil` for other lines.
-    func after(_ line: String) -> String? {
+    func after(_ line: String) -> String? { place(in: line) ?? module(in: line) ?? denial(in: line) }
+
+    /// The same for the last line of a program that only says what it is.
+    func after(lastWords line: String) -> String? { place(in: line) ?? module(in: line) }
+
+    /// Why a program that is there did not start; `nil` if its interpreter is not the reason.
+    ///
+    /// - Parameter code: with which it ended: 125 of `hub-confine`, 126 and 127 of `env`.
+    func ofInterpreter(_ code: Int) -> String? {
+        guard reach.launcher != nil, [125, 126, 127].contains(code), let interpreter = Interpreter(of: executable)
+        else { return nil }
+        let name = interpreter.name
+        guard !name.hasSuffix("\r") else {
+            return "the first line of \(executable) ends with a carriage return: save it with line ends of Unix"
+        }
+        guard !interpreter.isSought else {
+            let found = Interpreter.found(name)
+            guard let first = found.first else {
+                return "its interpreter \(name) is in no folder of the hub's PATH, which is \(Interpreter.searchPath)"
+            }
+            return found.contains { view.sight(of: $0) == .seen } ? nil : lack(of: first)
+        }
+        guard access(name, F_OK) == 0 else { return "its interpreter \(name) is not on this machine" }
+        return lack(of: name)
+    }
+
+    private var view: ReachView { ReachView(reach, executable, own) }
+    private var section: String { instance.map { "[plugin.\($0)]" } ?? "the plugin's section of hub.conf" }
+
+    /// The setting that lets it run an interpreter; `nil` if it may.
+    private func lack(of interpreter: String) -> String? {
+        var (view, path, unseen, folders) = (view, interpreter, String?.none, [String]())
+        // An interpreter may be a link to another one, or a script with an interpreter of its own.
+        for _ in 0..<16 {
+            switch view.sight(of: path) {
+            case .unseen(let place):
+                let folder = home(of: place)
+                (unseen, folders) = (unseen ?? place, folders + [folder])
+                view.grant(folder)
+            case .hidden(let place):
+                return
+                    "its interpreter \(place) lies among the hub's own files, which no plugin sees: move it elsewhere"
+            case .absent: return nil
+            case .seen:
+                guard let next = Interpreter(of: path), !next.isSought else {
+                    guard let unseen else { return nil }
+                    let system =
+                        interpreter.contains("python")
+                        ? ", or make a virtual environment with a Python of the system" : ""
+                    return
+                        "its interpreter \(unseen) is on this machine but not in its reach\(ofItsOwn(unseen)): write \(setting(folders)) into \(section)\(system)"
+                }
+                path = next.name
+            }
+        }
+        return nil
+    }
+
+    /// A path that an error names, which is there and which the program does not see.
+    private func place(in line: String) -> String? {
+        let errors = ["o such file", "ot found", "ermission denied", "EACCES", "ENOENT", "cannot open shared object"]
+        guard reach.launcher != nil, errors.contains(where: { line.contains($0) }) else { return nil }
+        let quotes = Set("'\"`\u{2018}\u{2019}\u{201C}\u{201D}")
+        let pieces = line.split(whereSeparator: quotes.contains)
+        let words = pieces.flatMap { $0.split { $0.isWhitespace || ",;()[]<>=".contains($0) } }
+        let view = view
+        for word in pieces + words where word.hasPrefix("/") {
+            let path = String(word.last.map { ":.".contains($0) } == true ? word.dropLast() : word)
+            guard case .unseen(let place) = view.sight(of: path), !place.hasPrefix("/proc/"), !place.hasPrefix("/sys/")
+            else { continue }
+            let named = "\(place) is on this machine but not in its reach\(ofItsOwn(place)): if it needs that, "
+            if place.hasPrefix("/dev/") { return named + "name it in a setting of the type path (Protocol §13.7)" }
+            var isFolder = false
+            let isProgram =
+                FileManager.default.fileExists(atPath: place, isDirectory: &isFolder) && !isFolder
+                && access(place, X_OK) == 0
+            return named
+                + "write \(setting([isProgram ? home(of: place) : place])) into \(section), or name it in a setting of the type path"
+        }
+        return nil
+    }
+
+    /// A module that is missing because `env` passed over an interpreter that the program does not see.
+    private func module(in line: String) -> String? {
+        let errors = ["No module named", "cannot load such file", "Can't locate", "Cannot find module"]
+        guard reach.launcher != nil, errors.contains(where: { line.contains($0) }),
+            let interpreter = Interpreter(of: executable), interpreter.isSought
+        else { return nil }
+        let found = Interpreter.found(interpreter.name)
+        guard let first = found.first, let used = found.first(where: { view.sight(of: $0) == .seen }), first != used,
+            let lack = lack(of: first)
+        else { return nil }
+        return "it runs with \(used); \(lack)"
+    }
+
+    /// A call that the hub may have denied.
+    private func denial(in line: String) -> String? {
         guard reach.launcher != nil,
             ["Permission denied", "permission denied", "EACCES"].contains(where: { line.contains($0) })
         else { return nil }
@@ -27,55 +125,57 @@ struct ReachHint: Sendable {
         return "if the hub denied that: it needs, \(needs.joined(separator: "; ")) (Protocol §13.7)"
     }
 
-    /// Why a program does not start though it is there: its interpreter is not in its reach; `nil` if it is.
-    var ofInterpreter: String? {
-        guard reach.launcher != nil, let start = try? Descriptor(executable, O_RDONLY).read(upTo: 256),
-            start.starts(with: "#!".utf8)
-        else { return nil }
-        let words = String(decoding: start.dropFirst(2).prefix { $0 != 0x0A }, as: UTF8.self).split(separator: " ")
-        guard let first = words.first.map(String.init) else { return nil }
-        let name = first.hasSuffix("/env") ? words.dropFirst().first { !$0.hasPrefix("-") }.map(String.init) : first
-        guard let name, let path = name.hasPrefix("/") ? name : found(name), let outside = outside(path) else {
-            return nil
-        }
-        return
-            "its interpreter \(outside) is on this machine but not in its reach: add readable = [\"\(home(of: outside))\"] to \(section), or make a virtual environment with a Python of the system"
+    private func ofItsOwn(_ path: String) -> String {
+        path.hasPrefix("/tmp/") ? ", for a plugin has a /tmp of its own" : ""
     }
 
-    private var section: String { instance.map { "[plugin.\($0)] of hub.conf" } ?? "its section of hub.conf" }
-
-    /// A program by its name, as the hub itself finds it.
-    private func found(_ name: String) -> String? {
-        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
-            .first { access($0, X_OK) == 0 }
-    }
-
-    /// The first place on the way through links that is there and that the program does not see.
-    private func outside(_ path: String) -> String? {
-        let words = reach.command(executable, []).words.prefix { $0 != "--" }
-        // The rest of the paths are places that it must not see.
-        let granted = zip(words, words.dropFirst()).filter { ["--execute", "--read", "--write"].contains($0.0) }.map(
-            \.1)
-        var path = path
-        for _ in 0..<40 {
-            let folder = ProgramReach.resolved(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
-            path = "\(folder)/\(path.split(separator: "/").last ?? "")"
-            guard access(path, F_OK) == 0 else { return nil }
-            let isSeen = granted.contains { place in
-                [place, ProgramReach.resolved(place)].contains { path == $0 || path.hasPrefix($0 + "/") }
-            }
-            guard isSeen else { return path }
-            guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return nil }
-            path = next.hasPrefix("/") ? next : "\(folder)/\(next)"
-        }
-        return nil
+    /// With what is in it already, for a section has one such line.
+    private func setting(_ folders: [String]) -> String {
+        let all = reach.readable + folders
+        return "readable = [\(all.map { "\"\($0)\"" }.joined(separator: ", "))]"
     }
 
     /// The folder that has to be readable: an interpreter's modules lie beside its folder `bin`.
     private func home(of program: String) -> String {
-        var parts = program.split(separator: "/")
-        if parts.count > 1 { parts.removeLast() }
-        if parts.count > 1, parts.last == "bin" || parts.last == "shims" { parts.removeLast() }
-        return "/" + parts.joined(separator: "/")
+        func folder(of path: String) -> String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
+        let bin = folder(of: program)
+        let home = folder(of: bin)
+        guard !ProgramReach.isOfEverything(bin), !bin.isEmpty else { return program }
+        let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: program)) != nil
+        let hasModules = !isLink || access("\(home)/pyvenv.cfg", F_OK) == 0
+        guard hasModules, ["bin", "shims"].contains(bin.split(separator: "/").last), !home.isEmpty,
+            !ProgramReach.isOfEverything(home), folder(of: home) != "/home"
+        else { return bin }
+        return home
+    }
+}
+
+/// What the first line of a script names: `#!PATH`, or `#!/usr/bin/env NAME`.
+private struct Interpreter {
+    let name: String
+    /// Whether it is sought in `PATH`.
+    let isSought: Bool
+
+    /// `nil` if the file is no script, or cannot be read.
+    init?(of file: String) {
+        guard let start = try? Descriptor(file, O_RDONLY).read(upTo: 256), start.starts(with: "#!".utf8) else {
+            return nil
+        }
+        let words = String(decoding: start.dropFirst(2).prefix { $0 != 0x0A }, as: UTF8.self)
+            .split { $0 == " " || $0 == "\t" }.map(String.init)
+        guard let first = words.first else { return nil }
+        guard first.hasSuffix("/env") else {
+            (name, isSought) = (first, false)
+            return
+        }
+        guard let name = words.dropFirst().first(where: { !$0.hasPrefix("-") && !$0.contains("=") }) else { return nil }
+        (self.name, isSought) = (name, !name.contains("/"))
+    }
+
+    static var searchPath: String { ProcessInfo.processInfo.environment["PATH"] ?? "" }
+
+    /// The programs of this name, in the order of `PATH`.
+    static func found(_ name: String) -> [String] {
+        searchPath.split(separator: ":").map { "\($0)/\(name)" }.filter { access($0, X_OK) == 0 }
     }
 }

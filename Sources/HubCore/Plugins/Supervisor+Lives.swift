@@ -88,7 +88,8 @@ extension Supervisor {
                 ].merging(program.run == .always ? [:] : ["HUB_RUN": program.run.rawValue]) { first, _ in first }
                     .merging(program.zone.map { ["TZ": $0] } ?? [:]) { first, _ in first }),
             isConfined: program.reach.launcher != nil,
-            hint: ReachHint(executable: program.executable, reach: program.reach, instance: program.instance),
+            hint: ReachHint(
+                executable: program.executable, reach: program.reach, own: own, instance: program.instance),
             group: group, token: launch.token, secrets: secrets, log: launch.log, logger: logger)
         var ending = await process.run(
             PluginProcess.Patience(stop: policy.stopGrace, kill: policy.killGrace),
