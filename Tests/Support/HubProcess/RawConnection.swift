@@ -25,7 +25,9 @@ public final class RawConnection {
                     body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
                 }
             }
-            guard result == 0 else { throw NoAnswer(description: "\(host):\(port): \(String(cString: strerror(errno)))") }
+            guard result == 0 else {
+                throw NoAnswer(description: "\(host):\(port): \(String(cString: strerror(errno)))")
+            }
         }
         try call(source, 0) { bind(link, $0, $1) }
         try call("127.0.0.1", port) { connect(link, $0, $1) }
