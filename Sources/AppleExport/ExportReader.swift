@@ -212,7 +212,7 @@ public final class ExportReader {
             account.locale = tokenizer.value(of: "locale").map { XMLText.decoded($0).text }
             return
         case "ExportDate":
-            account.exportDate = tokenizer.value(of: "value").flatMap { times.exportDate($0, now: now) }
+            account.exportDate = tokenizer.value(of: "value").flatMap { times.time($0)?.seconds }
             setLatest(exportDate: account.exportDate)
             return try skipChildren(of: name)
         case "Me": try readMe()

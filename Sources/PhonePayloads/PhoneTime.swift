@@ -7,7 +7,7 @@ enum PhoneTime {
     ///
     /// The halves of the day may be words of any language, before the time or behind it, and the digits those of any script.
     ///
-    /// `nil` where it is none of these, or there is no such day.
+    /// `nil` where it is none of these, there is no such day, or the year can be of several calendars.
     static func read(_ text: String) -> Timestamp? {
         var copy = text
         return copy.withUTF8 { read(UnsafeRawBufferPointer($0)) }
@@ -30,17 +30,7 @@ enum PhoneTime {
 
     /// The same with digits, spaces and half of the day as English has them; `nil` if it is no such text.
     private static func translated(_ text: String) -> String? {
-        var scalars: [Unicode.Scalar] = []
-        for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .format: continue
-            case .spaceSeparator: scalars.append(" ")
-            case .decimalNumber:
-                guard let digit = scalar.properties.numericValue.flatMap({ UInt8(exactly: $0) }) else { return nil }
-                scalars.append(Unicode.Scalar(0x30 + digit))
-            default: scalars.append(scalar == "\u{2212}" ? "-" : scalar)
-            }
-        }
+        guard let (scalars, _) = ForeignDate.plain(text) else { return nil }
         let rest = scalars[...]
         func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
         func string(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
@@ -110,7 +100,8 @@ private struct Reader {
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     mutating func read() -> Timestamp? {
-        guard bytes.count <= 48, let year = digits(4...4), take("-"), let month = digits(2...2), take("-"),
+        guard bytes.count <= 48, let year = digits(4...4).flatMap(ForeignDate.gregorianYear), take("-"),
+            let month = digits(2...2), take("-"),
             let day = digits(2...2), take("T") || take("t") || space(), var hour = digits(1...2), take(":"),
             let minute = digits(2...2)
         else { return nil }

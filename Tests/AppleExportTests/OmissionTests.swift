@@ -48,15 +48,32 @@ import Testing
         #expect(place.date == text && place.type == "stepCount" && place.source == "Scale" && place.byte != nil)
     }
 
-    @Test func `An export of the calendar of Thailand is read by its own date, and no single record is`() throws {
+    @Test(arguments: ["2026-03-01", "2569-03-01"])
+    func `Times of the calendar of Thailand are read as the instants that they are, leap days too`(exported: String)
+        throws
+    {
         let scratch = try Scratch()
-        let text = export(record(start: "2569-02-28 08:00:00 +0700") + record(start: "2026-02-10 08:00:00 +0700"))
-        let own = text.replacing("ExportDate value=\"2026-03-01", with: "ExportDate value=\"2569-03-01")
+        let text = export(
+            record(start: "2569-02-28 08:00:00 +0700") + record(start: "2026-02-10 08:00:00 +0700")
+                + record(start: "2567-02-29 08:00:00 +0700"))
+        let own = text.replacing("ExportDate value=\"2026-03-01", with: "ExportDate value=\"\(exported)")
         let reading = try Reading(try scratch.write(own, as: "own.xml"))
-        #expect(reading.samples.map(\.start.text) == ["2026-02-28T01:00:00Z", "2026-02-10T01:00:00Z"])
-        let other = try Reading(try scratch.write(text, as: "other.xml"))
-        #expect(other.samples.first?.start.text == "2569-02-28T01:00:00Z")
-        #expect(places(.unlikelyTime, other).map(\.date) == ["2569-02-28T01:00:00Z"])
+        #expect(
+            reading.samples.map(\.start.text) == [
+                "2026-02-28T01:00:00Z", "2026-02-10T01:00:00Z", "2024-02-29T01:00:00Z",
+            ])
+        #expect(places(.unlikelyTime, reading).isEmpty)
+    }
+
+    @Test(arguments: [
+        "1405-09-08 08:00:00 +0330", "۱۴۰۵-۰۹-۰۸ ۰۸:۰۰:۰۰ +۰۳۳۰", "1448-06-19 08:00:00 +0300",
+        "0115-11-29 08:00:00 +0800",
+        "0008-11-29 08:00:00 +0900",
+    ]) func `A time of a year that several calendars have is lost, and reported as it is written`(_ text: String) throws
+    {
+        let reading = try read(record(start: text))
+        #expect(reading.samples.isEmpty && reading.account.lost == 1)
+        #expect(places(.wrongTime, reading).map(\.date) == [text])
     }
 
     @Test func `Two samples of one second and value are two`() throws {

@@ -13,7 +13,7 @@ extension ExportReader {
         let facts = tokenizer.texts
         let offset = tokenizer.offset
         let isEmpty = token == .empty
-        let birth = facts.first { $0.name.hasSuffix("DateOfBirth") }.flatMap { LocalDate($0.value) }
+        let birth = facts.first { $0.name.hasSuffix("DateOfBirth") }.flatMap { ForeignDate.day($0.value) }
         let start = birth.map { Int64($0.daysSinceEpoch) * 86_400 } ?? 0
         guard Timestamp(microseconds: start * 1_000_000).isRepresentable else {
             account.note(
@@ -97,7 +97,7 @@ extension ExportReader {
         if !isEmpty { try skipChildren(of: "ActivitySummary") }
         let place = ExportAccount.Place(
             byte: offset, date: texts["dateComponents"].map { String($0.prefix(32)) }, type: "ActivitySummary")
-        guard let date = texts["dateComponents"].flatMap({ LocalDate($0) }) else {
+        guard let date = texts["dateComponents"].flatMap({ ForeignDate.day($0) }) else {
             return account.note(texts["dateComponents"] == nil ? .missingAttribute : .wrongTime, place)
         }
         guard date.daysSinceEpoch > 0 || !Self.isPlaceholder(texts) else { return account.note(.placeholderDay, place) }

@@ -31,8 +31,6 @@ public struct ExportTimeReader {
     private var lastDay: (UInt64, UInt16) = (0, 0)
     private var lastSeconds: Int64 = 0
 
-    /// Years that are added to those of another calendar; 0 where the phone counts as everyone does.
-    private(set) var yearsAhead = 0
     /// The last time was read by ``TimeText`` from a form that differs by language or calendar.
     private(set) var wasForeign = false
 
@@ -41,9 +39,9 @@ public struct ExportTimeReader {
     /// Any form that has one meaning, with parts of a second; `nil` for the others.
     public mutating func time(_ bytes: UnsafeRawBufferPointer) -> ExportTime? {
         wasForeign = false
-        if yearsAhead == 0, let seconds = seconds(bytes) { return ExportTime(seconds: seconds) }
+        if let seconds = seconds(bytes) { return ExportTime(seconds: seconds) }
         guard bytes.count <= TimeText.longest,
-            let (time, isForeign) = TimeText.read(String(decoding: bytes, as: UTF8.self), yearsAhead: yearsAhead)
+            let (time, isForeign) = TimeText.read(String(decoding: bytes, as: UTF8.self))
         else { return nil }
         wasForeign = isForeign
         return time
@@ -51,20 +49,7 @@ public struct ExportTimeReader {
 
     mutating func time(_ text: String) -> ExportTime? { Array(text.utf8).withUnsafeBytes { time($0) } }
 
-    /// Reads the date of the export, and knows from it whether the phone counts the years of Buddha: no export is of their Gregorian years.
-    mutating func exportDate(_ bytes: UnsafeRawBufferPointer, now: Int64) -> Int64? {
-        guard let date = time(bytes) else { return nil }
-        let year = 31_556_952 as Int64
-        let shifted = date.seconds - Int64(TimeText.buddhistYears) * year
-        // Exports exist since 2014.
-        guard date.seconds > now + 100 * year, shifted > 1_388_534_400, shifted < now + year else {
-            return date.seconds
-        }
-        yearsAhead = TimeText.buddhistYears
-        return time(bytes)?.seconds
-    }
-
-    /// Seconds since 1970; `nil` for another form, and for what no calendar or clock shows.
+    /// Seconds since 1970; `nil` for another form or calendar, and for what no calendar or clock shows.
     ///
     /// Read as well: no space before the offset, a colon in it, and `T` for the first space, as other programs write.
     public mutating func seconds(_ bytes: UnsafeRawBufferPointer) -> Int64? {
@@ -94,7 +79,8 @@ public struct ExportTimeReader {
         if head == lastDay.0, tail == lastDay.1 { return lastSeconds }
         guard bytes[4] == 0x2D, bytes[7] == 0x2D, let century = Self.two(bytes, 0), let year = Self.two(bytes, 2),
             let month = Self.two(bytes, 5), let day = Self.two(bytes, 8),
-            let date = LocalDate(century * 100 + year, month, day)
+            case let written = century * 100 + year, ForeignDate.gregorianYear(written) == written,
+            let date = LocalDate(written, month, day)
         else { return nil }
         lastDay = (head, tail)
         lastSeconds = Int64(date.daysSinceEpoch) * 86_400

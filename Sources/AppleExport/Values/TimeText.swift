@@ -7,39 +7,25 @@ import Samples
 struct TimeText {
     /// In bytes; words for halves of the day have up to 60.
     static let longest = 160
-    /// The calendar of Thailand is ahead by so many.
-    static let buddhistYears = 543
 
-    private var scalars: [Unicode.Scalar] = []
+    private let scalars: [Unicode.Scalar]
+    private let hasForeignDigits: Bool
     private var place = 0
-    private var hasForeignDigits = false
 
-    /// - Parameter yearsAhead: of the calendar that the phone counts by.
     /// - Returns: the instant, and whether its form differs by language or calendar.
-    static func read(_ text: String, yearsAhead: Int = 0) -> (time: ExportTime, isForeign: Bool)? {
+    static func read(_ text: String) -> (time: ExportTime, isForeign: Bool)? {
         guard var reader = TimeText(text) else { return nil }
-        return reader.read(yearsAhead)
+        return reader.read()
     }
 
     /// The text with plain digits, spaces and signs.
     private init?(_ text: String) {
-        for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .format: continue
-            case .spaceSeparator: scalars.append(" ")
-            case .decimalNumber:
-                guard let digit = scalar.properties.numericValue.flatMap({ UInt8(exactly: $0) }) else { return nil }
-                if !scalar.isASCII { hasForeignDigits = true }
-                scalars.append(Unicode.Scalar(0x30 + digit))
-            default: scalars.append(scalar == "\u{2212}" ? "-" : scalar == "\u{66B}" ? "." : scalar)
-            }
-        }
+        guard let plain = ForeignDate.plain(text) else { return nil }
+        (scalars, hasForeignDigits) = plain
     }
 
-    private mutating func read(_ yearsAhead: Int) -> (ExportTime, Bool)? {
-        guard let (written, month, day) = date() else { return nil }
-        // The years of a Gregorian text in the same file are no others.
-        let isAhead = yearsAhead > 0 && written >= 1_900 + yearsAhead
+    private mutating func read() -> (ExportTime, Bool)? {
+        guard let (written, month, day) = date(), let year = ForeignDate.gregorianYear(written) else { return nil }
         var before = word { !Self.isDigit($0) }
         if before == "T" || before == "t" { before = "" }
         guard let (hour, minute, second) = clock(), let fraction = fraction() else { return nil }
@@ -54,12 +40,14 @@ struct TimeText {
             hours = hour % 12 + (isAfternoon ? 12 : 0)
         }
         guard hours < 24, minute < 60, second < 60,
-            let date = LocalDate(isAhead ? written - yearsAhead : written, month, day)
+            let date = LocalDate(year, month, day)
         else { return nil }
         let seconds =
             Int64(date.daysSinceEpoch) * 86_400 + Int64(hours * 3_600 + minute * 60 + second) - (shift ?? 0)
         guard Timestamp.range.contains(seconds * 1_000_000 + fraction) else { return nil }
-        return (ExportTime(seconds: seconds, microseconds: fraction), hasForeignDigits || !words.isEmpty || isAhead)
+        return (
+            ExportTime(seconds: seconds, microseconds: fraction), hasForeignDigits || !words.isEmpty || year != written
+        )
     }
 
     /// Year, month and day, in this order.

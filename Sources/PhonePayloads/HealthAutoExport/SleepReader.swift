@@ -63,7 +63,7 @@ struct SleepReader {
             return []
         }
         let text = members.text("date") ?? ""
-        guard let date = LocalDate(text) ?? PhoneTime.read(text)?.localDate else {
+        guard let date = ForeignDate.day(text) ?? PhoneTime.read(text)?.localDate else {
             batch.reject(at, "time", "date is missing, or cannot be read")
             return []
         }

@@ -1,0 +1,42 @@
+/// Dates as phones of other languages and calendars print them.
+package enum ForeignDate {
+    /// The text with the digits 0 to 9, plain spaces, minus signs and decimal points, and whether it had other digits.
+    ///
+    /// Marks that steer the direction of the text are left out. `nil` if a digit has no value.
+    package static func plain(_ text: String) -> (scalars: [Unicode.Scalar], hadDigits: Bool)? {
+        var (scalars, hadDigits): ([Unicode.Scalar], Bool) = ([], false)
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .format: continue
+            case .spaceSeparator: scalars.append(" ")
+            case .decimalNumber:
+                guard let digit = scalar.properties.numericValue.flatMap({ UInt8(exactly: $0) }) else { return nil }
+                hadDigits = hadDigits || !scalar.isASCII
+                scalars.append(Unicode.Scalar(0x30 + digit))
+            default: scalars.append(scalar == "\u{2212}" ? "-" : scalar == "\u{66B}" ? "." : scalar)
+            }
+        }
+        return (scalars, hadDigits)
+    }
+
+    /// The Gregorian year that a written one means; `nil` if it can mean several.
+    ///
+    /// No phone was there in the years 2 to 1500, in which Iran's calendar, the Islamic ones, those of Taiwan and Japan are now. The years of
+    /// Thailand, with the same months and days, are ahead by 543: no other calendar is there.
+    package static func gregorianYear(_ written: Int) -> Int? {
+        switch written {
+        case 2...1_500: nil
+        case 2_443...2_743: written - 543
+        default: written
+        }
+    }
+
+    /// A day that is written as `yyyy-MM-dd`; `nil` for another form, for no day, and for one of several calendars.
+    package static func day(_ text: String) -> LocalDate? {
+        // A leap day of Thailand is none of the Gregorian year of the same number.
+        guard text.utf8.count == 10, let written = Int(text.prefix(4)), let year = gregorianYear(written) else {
+            return nil
+        }
+        return LocalDate(String(repeating: "0", count: max(4 - "\(year)".count, 0)) + "\(year)" + text.dropFirst(4))
+    }
+}
