@@ -54,6 +54,22 @@ import Testing
         #expect(try await run(["samples", "weight", "--json", "--last", "1"]).output.contains("2026-07-01T22:00:00Z"))
     }
 
+    @Test(arguments: ["9999-12-31", "0001-01-01"])
+    func `a day that no record can have is named, with the days that records can have`(day: String) async throws {
+        let hub = try await hub("UTC")
+        for words in [["stats", "weight", "--on", day], ["samples", "--from", day, "--to", day]] {
+            let answer = try await hub.run(words)
+            #expect(answer.code == HubExit.usage.rawValue)
+            #expect(
+                answer.errors.contains(
+                    "no record has the time \(day): they go from 0001-01-02T00:00:00Z to 9999-12-30T23:59:59.999999Z"),
+                "\(answer.errors)")
+        }
+        for near in ["9999-12-30", "0001-01-03"] {
+            #expect(try await hub.run(["stats", "weight", "--on", near]).code == 0)
+        }
+    }
+
     @Test(arguments: [
         // 23 and 25 hours; a midnight that the clocks skip, and one that they show twice.
         ("Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"),

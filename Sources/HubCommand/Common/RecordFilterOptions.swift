@@ -73,6 +73,14 @@ extension DateArgument {
         from: DateArgument?, to: DateArgument?, by clock: PersonClock
     ) throws(Failure) -> (from: Timestamp?, to: Timestamp?) {
         let (start, end) = (from?.start(by: clock), to?.end(by: clock))
+        for date in [from, to] {
+            if let date, date.isBeyondRecords(by: clock) {
+                throw Failure(
+                    .usage,
+                    "no record has the time \(date.text): they go from \(Timestamp(microseconds: Timestamp.range.lowerBound).text) to \(Timestamp(microseconds: Timestamp.range.upperBound).text)"
+                )
+            }
+        }
         if let start, let end, start.microseconds >= end.microseconds {
             throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
         }

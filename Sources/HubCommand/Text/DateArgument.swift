@@ -58,6 +58,13 @@ struct DateArgument: Hashable {
     /// The first instant after what is meant: a day is meant whole.
     func end(by clock: PersonClock) -> Timestamp { DateArgument.within(instant(clock, dayOffset: 1)) }
 
+    /// Whether a whole day is meant, and no instant of it is one that a record can have.
+    func isBeyondRecords(by clock: PersonClock) -> Bool {
+        guard case .day = meaning else { return false }
+        let (start, end) = (instant(clock, dayOffset: 0), instant(clock, dayOffset: 1))
+        return start.microseconds > Timestamp.range.upperBound || end.microseconds <= Timestamp.range.lowerBound
+    }
+
     /// The day that is meant, or in which the moment lies.
     func day(by clock: PersonClock) -> LocalDate {
         if case .day(let day) = meaning { return day.date(today: clock.today) }
