@@ -223,7 +223,8 @@ let package = Package(
         tests("PostgreSQLTests", ["HubProcess", "PostgreSQL"]),
         .executableTarget(
             name: "hub-central-admin",
-            dependencies: ["Digests", "Files", "HealthExports", "PostgreSQL", "Samples", argumentParser] + certificates,
+            dependencies: ["Digests", "Files", "HealthExports", "HubWire", "PostgreSQL", "Samples", argumentParser]
+                + certificates,
             path: "Plugins/Central", exclude: ["README.md", "Sources", "Tests", "sample.conf"], sources: ["Admin"],
             resources: [
                 .embedInCode("Schema/0001-tables.sql"), .embedInCode("Schema/0002-hubs.sql"),

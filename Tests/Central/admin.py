@@ -93,6 +93,15 @@ class Desk(unittest.TestCase):
         self.assertIn("Nothing to do", self.admin("migrate"))
         self.assertEqual(json.loads(self.admin("migrate", "--json"))["applied"], [])
 
+    def test_what_would_steer_a_terminal_is_written_out(self):
+        title = "a\u009b31m\u202eb"
+        self.admin("study", "new", "steer", "--title", title, "--type", "weight", "--group", "2")
+        listed = self.admin("study", "list", "--json")
+        self.assertIn("a\\u009b31m\\u202eb", listed)
+        self.assertIn(title, [study.get("title") for study in json.loads(listed)])
+        for text in (listed, self.admin("study", "list")):
+            self.assertNotRegex(text, "[\u0080-\u009f\u202e]")
+
     def test_a_hub_comes_by_an_invitation_and_what_was_used_opens_nothing(self):
         self.admin("study", "new", "heart", "--title", "Hearts", "--type", "weight", "--type", "heartRate", "--group", "2")
         invitation, csr, connect = self.enrol("seven", "heart")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubWire
 import PostgreSQL
 
 /// Where the database is, and who asks.
@@ -81,11 +82,12 @@ struct Desk {
     func show(_ statement: String, _ parameters: String?..., json: Bool) async throws {
         if json {
             let whole = "SELECT coalesce(json_agg(x), '[]') AS json FROM (\(statement)) x"
-            return print(
-                try await connection.query(whole, parameters, doing: "asking", within: .seconds(600))["json"] ?? "[]")
+            let text = try await connection.query(whole, parameters, doing: "asking", within: .seconds(600))["json"]
+            return print(PlainText.json(text ?? "[]"))
         }
         let answer = try await connection.query(statement, parameters, doing: "asking", within: .seconds(600))
-        let rows = [answer.columns.map { $0.uppercased() }] + answer.rows.map { $0.map { $0 ?? "" } }
+        let rows =
+            [answer.columns.map { $0.uppercased() }] + answer.rows.map { $0.map { PlainText.escaped($0 ?? "") } }
         let widths = answer.columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         for row in rows {
             let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
@@ -105,10 +107,10 @@ func array(_ names: [String]) -> String {
 
 /// What a script gets in the place of words.
 func say(_ words: String, json: [(String, Any)], if isJSON: Bool) throws {
-    guard isJSON else { return print(words) }
+    guard isJSON else { return print(PlainText.lines(words)) }
     let object = Dictionary(uniqueKeysWithValues: json)
     let data = try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
-    print(String(decoding: data, as: UTF8.self))
+    print(PlainText.json(String(decoding: data, as: UTF8.self)))
 }
 
-func complain(_ words: String) { FileHandle.standardError.write(Data((words + "\n").utf8)) }
+func complain(_ words: String) { FileHandle.standardError.write(Data((PlainText.lines(words) + "\n").utf8)) }
