@@ -17,8 +17,12 @@ package struct RecordText: Sendable {
 
     /// - Parameters:
     ///   - workout: the figures of a workout, which stand behind its activity.
+    ///   - retracted: what a retraction took back: its time and value stand before the words of the retraction.
     ///   - readers: how each person reads values and dates; their choice and the rounding are for this text alone.
-    package init(_ stored: StoredRecord, workout: WorkoutFigures? = nil, _ readers: (String?) -> Reader) {
+    package init(
+        _ stored: StoredRecord, workout: WorkoutFigures? = nil, retracted: StoredRecord? = nil,
+        _ readers: (String?) -> Reader
+    ) {
         person = stored.assignment.person?.name ?? (stored.assignment.isGuest ? "a guest" : Topic.nobody)
         type = stored.type.rawValue
         number = String(stored.number)
@@ -37,9 +41,15 @@ package struct RecordText: Sendable {
             let text = reader.format(day.unit, of: day.type).text(day.value)
             value = "\(text) (\(day.series), \(day.method))"
         case .retraction(let retraction):
-            if case .day(_, _, _, let date) = retraction.identity { time = reader.date(date) } else { time = "" }
+            let before = retracted.map { RecordText($0, readers) }
+            if case .day(_, _, _, let date) = retraction.identity {
+                time = reader.date(date)
+            } else {
+                time = before?.time ?? ""
+            }
             let reason = retraction.reason.map { ": \($0)" } ?? ""
-            value = "retracted by \(retraction.author == .person ? "a person" : "its source")\(reason)"
+            let words = "retracted by \(retraction.author == .person ? "a person" : "its source")\(reason)"
+            value = before.map { "\($0.value) (\(words))" } ?? words
         }
     }
 

@@ -96,16 +96,22 @@ import Testing
         #expect(unknown.errors.contains("there is no plugin foo; hub.conf has none"), "\(unknown.errors)")
     }
 
-    @Test func `what was taken back is listed with who did it`() async throws {
+    @Test func `what was taken back is listed with its time and value, who did it, and nothing of it once erased`()
+        async throws
+    {
         let hub = try await TestHub()
         try hub.give(CareTests.weights(1...3) + [#"{"kind":"retraction","key":"20260302"}"#])
         #expect(try await hub.run(["retract", "3", "--reason", "the dog", "--yes"]).code == 0)
         let listed = try await hub.run(["samples", "--retracted"])
         let lines = listed.output.split(separator: "\n")
         #expect(lines.count == 3, "\(listed.output)\(listed.errors)")
-        #expect(lines[1].contains("retracted by its source") && lines[1].hasSuffix(" 2"))
-        #expect(lines[2].contains("retracted by a person: the dog") && lines[2].hasSuffix(" 3"))
+        #expect(lines[1].contains("kg (retracted by its source)") && lines[1].hasSuffix(" 2"))
+        #expect(lines[2].contains("kg (retracted by a person: the dog)") && lines[2].hasSuffix(" 3"))
+        #expect(lines[1].hasPrefix("2026-03-02 ") && lines[2].hasPrefix("2026-03-03 "), "\(lines)")
         #expect(try await hub.run(["samples", "weight", "--last", "5"]).output.split(separator: "\n").count == 2)
+        #expect(try await hub.run(["erase", "3", "--yes"]).code == 0)
+        let erased = try await hub.run(["samples", "--retracted"]).output
+        #expect(erased.contains(" retracted by a person: erased") && !erased.contains("2026-03-03"), "\(erased)")
     }
 
     @Test func `a plugin that is not there is named, not the message that asked for it`() async throws {

@@ -265,7 +265,9 @@ struct SampleListing: ~Copyable {
         }
         if !stored.mirrors.isEmpty { shown.insert(stored.number) }
         count += 1
-        table.add(RecordText(stored, units, workout: try door.workoutFigures(of: stored)).cells)
+        let text = RecordText(
+            stored, units, workout: try door.workoutFigures(of: stored), retracted: try door.retracted(by: stored))
+        table.add(text.cells)
     }
 
     /// Shows what came.

@@ -7,8 +7,11 @@ import Samples
 /// Records in lines.
 extension RecordText {
     /// - Parameter units: how persons read values and dates.
-    init(_ stored: StoredRecord, _ units: ReadingUnits, workout: WorkoutFigures? = nil) {
-        self.init(stored, workout: workout) { units[$0] }
+    ///   - retracted: what a retraction took back.
+    init(
+        _ stored: StoredRecord, _ units: ReadingUnits, workout: WorkoutFigures? = nil, retracted: StoredRecord? = nil
+    ) {
+        self.init(stored, workout: workout, retracted: retracted) { units[$0] }
     }
 
     /// The columns of a list of records.
@@ -31,6 +34,16 @@ extension RecordText {
 }
 
 extension DoorClient {
+    /// What a retraction took back; `nil` for other records, and if it was erased.
+    func retracted(by stored: StoredRecord) throws -> StoredRecord? {
+        guard case .retraction = stored.record else { return nil }
+        do {
+            return try RecordStory(try ask(.trace, number: stored.number, limit: 1, next: nil)).retracted
+        } catch let failure as Failure where failure.exit == .usage {
+            return nil  // Of what was erased there is no story.
+        }
+    }
+
     /// Duration, energy and distance of a workout; nil for other records.
     func workoutFigures(of stored: StoredRecord) throws -> WorkoutFigures? {
         guard case .sample(let sample) = stored.record else { return nil }
