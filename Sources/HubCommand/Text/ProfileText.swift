@@ -72,13 +72,14 @@ enum ProfileWords {
     /// What a record says where no value is to be known.
     static let notSet = "notSet"
 
-    private static let words: [TypeID: [String: String]] = [
-        .bloodType: [
-            "aPositive": "A+", "aNegative": "A-", "bPositive": "B+", "bNegative": "B-", "abPositive": "AB+",
-            "abNegative": "AB-", "oPositive": "O+", "oNegative": "O-",
-        ],
-        .activityMoveMode: ["activeEnergy": "active energy", "appleMoveTime": "move time"],
-    ]
+    private static func word(_ value: String, of type: TypeID) -> String {
+        switch (type, value) {
+        case (.bloodType, _): NameWords.text(value)
+        case (.activityMoveMode, "activeEnergy"): "active energy"
+        case (.activityMoveMode, "appleMoveTime"): "move time"
+        default: value
+        }
+    }
 
     /// `Blood type`.
     static func title(_ type: TypeID) -> String {
@@ -89,7 +90,7 @@ enum ProfileWords {
     static func text(_ value: String?, of type: TypeID, _ reader: Reader) -> String {
         guard let value, value != notSet else { return "not set" }
         if type == .dateOfBirth { return LocalDate(value).map(reader.date) ?? value }
-        return words[type]?[value] ?? value
+        return word(value, of: type)
     }
 
     /// What a person means by `text`, as it is stored.
@@ -106,9 +107,9 @@ enum ProfileWords {
             }
             return date.text
         }
-        guard let value = values.first(where: { plain($0) == typed || plain(words[type]?[$0] ?? $0) == typed }) else {
+        guard let value = values.first(where: { plain($0) == typed || plain(word($0, of: type)) == typed }) else {
             let known = values.map {
-                $0 == notSet ? "not-set" : words[type]?[$0].map { $0.replacing(" ", with: "-") } ?? $0
+                $0 == notSet ? "not-set" : word($0, of: type).replacing(" ", with: "-")
             }
             throw Failure(
                 .usage, "\"\(Terminal.cut(text))\" is not a value of \(type); it has \(known.joined(separator: ", "))")
