@@ -99,7 +99,7 @@ public final class Hub: Service, Sendable {
         signal(SIGPIPE, SIG_IGN)
         ProcessDescriptors.raiseLimit()
         let directories = HubDirectories(configuration.hub)
-        let lock = try directories.prepare()
+        let lock = try directories.prepare { logger.notice("\($0)") }
         defer {
             directories.removeSockets()
             lock.release()

@@ -14,9 +14,14 @@ struct HubDirectories {
     /// Makes what is missing and takes the run directory for this process.
     ///
     /// libzmq would quietly take over the socket of another hub: the lock is what tells two hubs apart.
-    func prepare() throws(HubError) -> FileLock {
-        try Self.make(files.data)
-        try Self.make(files.run)
+    ///
+    /// - Parameter notice: receives a sentence for each folder that others lost the right to write.
+    func prepare(_ notice: (String) -> Void = { _ in }) throws(HubError) -> FileLock {
+        for folder in [files.data, files.run] {
+            if try Self.make(folder) {
+                notice("the folder \(folder) was open to all users: it has mode 0700 now, and is the hub's alone")
+            }
+        }
         do throws(FileLock.Failure) { return try FileLock("\(files.run)/lock") } catch {
             switch error {
             case .held(let holder):
@@ -62,7 +67,9 @@ struct HubDirectories {
         return logFiles
     }
 
-    static func make(_ path: String) throws(HubError) {
+    /// - Returns: whether the folder was one that all users could write.
+    @discardableResult
+    static func make(_ path: String) throws(HubError) -> Bool {
         try HubError.translated { () throws(FileError) in try Folder.make(path) }
         var status = stat()
         guard stat(path, &status) == 0 else { throw HubError(FileError("examine", path)) }
@@ -72,15 +79,39 @@ struct HubDirectories {
                 "the folder \(path) belongs to the user with the id \(status.st_uid): run this as that user, or name a folder in hub.conf that is yours"
             )
         }
-        guard status.st_mode & S_ISVTX == 0 else {
-            throw HubError(
-                .endpoints, "the folder \(path) belongs to others too: name one in hub.conf that is the hub's alone")
-        }
+        let isOpen = status.st_mode & S_ISVTX != 0
+        if isOpen, try !isOfItsOwn(path) { throw shared(path) }
         guard chmod(path, 0o700) == 0 else {
             throw HubError(
                 .endpoints,
                 "cannot give the folder \(path) mode 0700 (\(String(cString: strerror(errno)))): the hub does not run where others can read"
             )
         }
+        // Others could make something until now, and nobody can any more.
+        if isOpen, try !isOfItsOwn(path) {
+            chmod(path, status.st_mode & 0o7777)
+            throw shared(path)
+        }
+        return isOpen
+    }
+
+    private static func shared(_ path: String) -> HubError {
+        HubError(.endpoints, "the folder \(path) belongs to others too: name one in hub.conf that is the hub's alone")
+    }
+
+    /// Whether a folder that all users can write is a file system for the hub, as a mounted tmpfs is with its usual mode.
+    ///
+    /// That is a mount point with nothing in it but the hub's own. Programs need `/tmp` and its like as they are.
+    private static func isOfItsOwn(_ path: String) throws(HubError) -> Bool {
+        let place = ProgramReach.resolved(path)
+        var (folder, above) = (stat(), stat())
+        guard !ProgramReach.isOfEverything(place), place.split(separator: "/").first != "dev", place != "/run/lock",
+            lstat(place, &folder) == 0, lstat(Folder.parent(of: place), &above) == 0, folder.st_dev != above.st_dev
+        else { return false }
+        let names = try HubError.translated { () throws(FileError) in try Folder.names(in: place) }
+        return names.allSatisfy { name in
+            var status = stat()
+            return lstat("\(place)/\(name)", &status) == 0 && status.st_uid == geteuid()
+        } && (names.isEmpty || names.contains { $0.hasPrefix("hub.sqlite") || $0 == "lock" })
     }
 }
