@@ -363,12 +363,12 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         ),
     ])
     func `a result is lines and tables for people`(_ json: String, _ lines: [String]) throws {
-        #expect(ResultText.lines(try #require(RawJSON(json))) == lines)
+        #expect(ResultText().lines(try #require(RawJSON(json))) == lines)
     }
 
     @Test func `what is deeper than anybody reads stays as it was written`() throws {
         let deep = String(repeating: "[", count: 20) + String(repeating: "]", count: 20)
-        #expect(ResultText.lines(try #require(RawJSON(deep))) == [String(deep.dropFirst(8).dropLast(8))])
-        #expect(ResultText.lines(try #require(RawJSON(#"["\ud800"]"#))) == [#"["\ud800"]"#], "half a character")
+        #expect(ResultText().lines(try #require(RawJSON(deep))) == [String(deep.dropFirst(8).dropLast(8))])
+        #expect(ResultText().lines(try #require(RawJSON(#"["\ud800"]"#))) == [#"["\ud800"]"#], "half a character")
     }
 }

@@ -76,8 +76,8 @@ import Testing
         let printed: [(String, [String])] = [
             ("samples, log, retract", samples), ("inbox", Weighing(record).summary(units).values),
             ("device, status", DeviceText.lines([device], colours: true)), ("plugins", plugin.lines(tokens: nil)),
-            ("do, refresh, backfill", ResultText.lines(result)), ("do", plugin.commandLines),
-            ("tap", [ResultText.inOneLine(result)]), ("logs", [LogsCommand.text(log, colours: true)]),
+            ("do, refresh, backfill", ResultText().lines(result)), ("do", plugin.commandLines),
+            ("tap", [ResultText().inOneLine(result)]), ("logs", [LogsCommand.text(log, colours: true)]),
             ("doctor", Finding(.error, bad, bad, repair: bad).lines(colours: true)),
             (
                 "run",

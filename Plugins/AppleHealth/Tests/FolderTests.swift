@@ -23,6 +23,12 @@ import Testing
         let again = try await scene.json(["do", "apple-health", "import"])
         let file = try #require((again["files"] as? [[String: Any]])?.first)
         #expect(file["new"] as? Int == 0 && file["known"] as? Int == 1_001)
+        // By the clocks of the person, wherever the command runs.
+        let shown = try await ChildProcess(
+            "hub", ["do", "apple-health", "import"],
+            environment: ["HUB_CONF": scene.host.configuration, "TZ": "America/Lima"]
+        ).result().output
+        #expect(shown.contains("2026-01-01 00:00:00 +01:00") && !shown.contains("-05:00"), "\(shown)")
     }
 
     @Test func `An unpacked export that was read while it was copied is read again when the rest has come`()

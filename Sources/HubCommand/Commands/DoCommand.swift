@@ -1,4 +1,5 @@
 import ArgumentParser
+import HandEntries
 import HubClient
 import HubSettings
 import HubWire
@@ -110,7 +111,13 @@ struct CallOptions: ParsableArguments {
             }
         }
         if json { return try Output.json(result?.text ?? "null") }
-        for line in result.map(ResultText.lines) ?? ["done"] { try Output.print(line) }
+        guard let result else { return try Output.print("done") }
+        // Times are those of the plugin's person.
+        let zone = try await blocking {
+            let client = try DoorClient(endpoint: endpoint, command: command)
+            return try client.open().clock(of: PluginText.named(call.instance, client).persons ?? []).zone
+        }
+        for line in ResultText(zone: zone).lines(result) { try Output.print(line) }
     }
 }
 

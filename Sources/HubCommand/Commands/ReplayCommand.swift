@@ -109,7 +109,7 @@ struct ReplayCommand: ParsableCommand {
                     ask: TerminalAnswer.ask)
             else { continue }
             try Output.print("\(plugin.name) would send by now:")
-            for line in ResultText.lines(result) { try Output.print("  \(line)") }
+            for line in ResultText().lines(result) { try Output.print("  \(line)") }
         }
     }
 }

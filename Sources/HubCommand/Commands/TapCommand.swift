@@ -208,7 +208,7 @@ struct TapPrinter: ~Copyable {
         }
         let live = topic.segments.first == "live" ? try? JSON.decode(LiveValue.self, from: body) : nil
         let said = ["type", "value", "unit", "person", "personId"]
-        let rest = ResultText.inOneLine(RawJSON(trusted: body), without: live == nil ? [] : said)
+        let rest = ResultText().inOneLine(RawJSON(trusted: body), without: live == nil ? [] : said)
         return [topic.text, live?.text(units) ?? "", rest].filter { !$0.isEmpty }.joined(separator: "  ")
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HealthText
 import HubClient
 import HubWire
@@ -5,28 +6,31 @@ import JSON
 import Samples
 
 /// JSON that a plugin answers or publishes, for people: a list of things is a table, an object a line for each member.
-enum ResultText {
+struct ResultText {
+    /// By whose clocks times are shown.
+    var zone = TimeZone.current
+
     /// Fits behind a name without running away from it.
     private static let short = 72
     /// What lies deeper stays as it was written.
     private static let depth = 8
 
     /// The result of a command.
-    static func lines(_ result: RawJSON) -> [String] {
+    func lines(_ result: RawJSON) -> [String] {
         guard let tree = JSONTree(result.bytes) else { return [result.text] }
-        return tree == .object([]) ? ["done"] : block(tree, depth)
+        return tree == .object([]) ? ["done"] : block(tree, Self.depth)
     }
 
     /// All of it in a line; `names` of an object are left out.
-    static func inOneLine(_ value: RawJSON, without names: [String] = []) -> String {
+    func inOneLine(_ value: RawJSON, without names: [String] = []) -> String {
         guard let tree = JSONTree(value.bytes) else { return value.text }
-        guard let members = tree.members else { return inline(tree, depth) }
-        return inline(members.filter { !names.contains($0.name) }, depth)
+        guard let members = tree.members else { return inline(tree, Self.depth) }
+        return inline(members.filter { !names.contains($0.name) }, Self.depth)
     }
 
     // MARK: - In lines
 
-    private static func block(_ value: JSONTree, _ depth: Int) -> [String] {
+    private func block(_ value: JSONTree, _ depth: Int) -> [String] {
         if let elements = value.list, !elements.isEmpty, depth > 0 {
             let rows = elements.map { $0.members ?? [] }
             if rows.contains(where: \.isEmpty) { return elements.map { inline($0, depth - 1) } }
@@ -37,10 +41,10 @@ enum ResultText {
         guard let members = value.members, let first = members.first, depth > 0 else { return [inline(value, depth)] }
         // A name says nothing where all there is has it.
         if members.count == 1, first.value.list?.isEmpty == false { return block(first.value, depth - 1) }
-        let width = members.map { words($0.name).count }.max() ?? 0
+        let width = members.map { Self.words($0.name).count }.max() ?? 0
         var (lines, blocks): ([String], [String]) = ([], [])
         for member in members {
-            let name = words(member.name)
+            let name = Self.words(member.name)
             if let text = behindName(member.value, depth - 1) {
                 lines.append(name + String(repeating: " ", count: width - name.count + 2) + text)
             } else {
@@ -50,24 +54,24 @@ enum ResultText {
         return lines + blocks
     }
 
-    private static func hasThings(_ value: JSONTree) -> Bool { value.list?.contains { $0.members != nil } ?? false }
+    private func hasThings(_ value: JSONTree) -> Bool { value.list?.contains { $0.members != nil } ?? false }
 
     /// `nil` for what needs lines of its own.
-    private static func behindName(_ value: JSONTree, _ depth: Int) -> String? {
+    private func behindName(_ value: JSONTree, _ depth: Int) -> String? {
         if let members = value.members, !members.isEmpty { return nil }
         guard let elements = value.list else { return inline(value, depth) }
         guard elements.allSatisfy({ $0.list == nil && $0.members == nil }) else { return nil }
         let text = inline(value, depth)
-        return text.count <= short ? text : nil
+        return text.count <= Self.short ? text : nil
     }
 
-    private static func table(_ rows: [[JSONTree.Member]], _ depth: Int) -> [String] {
+    private func table(_ rows: [[JSONTree.Member]], _ depth: Int) -> [String] {
         var names: [String] = []
         for row in rows { for member in row where !names.contains(member.name) { names.append(member.name) } }
         // What has a place is known by it.
         let places = ["position", "slot"].filter(names.contains)
         names = places + names.filter { !places.contains($0) }
-        var table = Table(names.map { (title: words($0).uppercased(), alignment: .left) })
+        var table = Table(names.map { (title: Self.words($0).uppercased(), alignment: .left) })
         for row in rows {
             table.add(names.map { name in row.last { $0.name == name }.map { inline($0.value, depth) } ?? "-" })
         }
@@ -76,7 +80,7 @@ enum ResultText {
 
     // MARK: - In a line
 
-    private static func inline(_ value: JSONTree, _ depth: Int) -> String {
+    private func inline(_ value: JSONTree, _ depth: Int) -> String {
         switch value {
         case .null: return "-"
         case .truth(let truth): return truth ? "yes" : "no"
@@ -89,16 +93,16 @@ enum ResultText {
         }
     }
 
-    private static func inline(_ members: [JSONTree.Member], _ depth: Int) -> String {
-        members.map { "\(words($0.name)) \(inline($0.value, depth))" }.joined(separator: ", ")
+    private func inline(_ members: [JSONTree.Member], _ depth: Int) -> String {
+        members.map { "\(Self.words($0.name)) \(inline($0.value, depth))" }.joined(separator: ", ")
     }
 
     /// A time as other commands show one.
-    private static func time(_ text: String) -> String? {
+    private func time(_ text: String) -> String? {
         // Every time begins so; most texts do not.
         guard text.utf8.count > 19, text.first?.isNumber == true else { return nil }
         return (try? Timestamp(parsing: text)).map { time in
-            time.offsetMinutes == nil ? LocalTime.text(time.microseconds) : MomentText.moment(time)
+            time.offsetMinutes == nil ? LocalTime.text(time.microseconds, zone: zone) : MomentText.moment(time)
         }
     }
 
