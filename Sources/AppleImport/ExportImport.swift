@@ -43,6 +43,16 @@ package struct ExportImport: Sendable {
     /// The plugin kind of all records that come from exports.
     package static let kind = "apple-health"
 
+    /// The hub could not store for some seconds: the import ended, and can go on where it was.
+    package struct StoreHalt: Error {
+        /// As the hub gave it.
+        package let reason: String
+        /// Up to there: what was answered, of which all that was not refused is stored.
+        package let report: ImportReport
+    }
+
+    /// Milliseconds that the hub may fail to store before the import ends: a short lack of room passes, a full disk does not.
+    private static let storePatience: Int64 = 4_000
     private static let batchRecords = 2_000
     private static let batchesAtOnce = 6
 
@@ -57,7 +67,7 @@ package struct ExportImport: Sendable {
     /// Reads the export to its end, or until the task is cancelled.
     ///
     /// - Returns: what came of it; ``ImportReport/finished`` is false where it was cancelled.
-    /// - Throws: ``ExportError`` where the file is not an export; ``GiveError`` `stopping`, and what ``save`` throws.
+    /// - Throws: ``ExportError`` where the file is not an export; ``StoreHalt``; ``GiveError`` `stopping`, and what ``save`` throws.
     package func run(_ link: HubLink) async throws -> ImportReport {
         let reader = try ExportReader(path, options: options, scratch: scratch, resumeOffset: resumeOffset)
         var counts = ImportCounts()
@@ -77,8 +87,23 @@ package struct ExportImport: Sendable {
             saved = .now
             try await save(first.offset)
         }
+        func report(finished: Bool) -> ImportReport {
+            counts.report(
+                reader.account, file: path, dryRun: isDryRun, isCounted: looksUp || !isDryRun, finished: finished)
+        }
+        func settleFirst() async throws {
+            do {
+                try await settle(sent.removeFirst())
+            } catch let error as GiveError where error.code == .storage {
+                // What is on its way has its answers, too: some of it may be stored.
+                for other in sent {
+                    if let results = try? await other.task.value { note(results, of: other.batch, &counts) }
+                }
+                throw StoreHalt(reason: error.message, report: report(finished: false))
+            }
+        }
         while !Task.isCancelled, let batch = try reader.next(Self.batchRecords) {
-            if sent.count == Self.batchesAtOnce { try await settle(sent.removeFirst()) }
+            if sent.count == Self.batchesAtOnce { try await settleFirst() }
             let task = Task {
                 guard isDryRun else { return try await give(batch.groups, link) }
                 return looksUp ? try await look(batch, link) : []
@@ -87,9 +112,8 @@ package struct ExportImport: Sendable {
         }
         let isFinished = !Task.isCancelled
         // What is on its way is answered, or the plugin is stopped.
-        while !sent.isEmpty { try await settle(sent.removeFirst()) }
-        return counts.report(
-            reader.account, file: path, dryRun: isDryRun, isCounted: looksUp || !isDryRun, finished: isFinished)
+        while !sent.isEmpty { try await settleFirst() }
+        return report(finished: isFinished)
     }
 
     private func note(_ results: [RecordResult], of batch: ExportBatch, _ counts: inout ImportCounts) {
@@ -111,7 +135,7 @@ package struct ExportImport: Sendable {
     /// A call that is refused as a whole is given group by group, so that it costs only the group that it was refused for.
     private func give(_ groups: GroupedRecords, _ link: HubLink) async throws -> [RecordResult] {
         do throws(GiveError) {
-            return try await link.store(groups, isBackfill: true)
+            return try await link.store(groups, isBackfill: true, storePatience: Self.storePatience)
         } catch {
             guard error.code == .refused || error.code == .invalid else { throw error }
             guard groups.count > 1 else {

@@ -114,11 +114,13 @@ import Testing
         #expect(opened.verbs == [.samples])
     }
 
-    @Test func `a client with patience gives a batch back if the store fails for longer than that`() throws {
-        var client = ClientMachine(hello: Self.hello, policy: ClientPolicy(storePatience: 4_000))
+    @Test func `a batch with patience is given back if the store fails for longer than that`() throws {
+        var client = ClientMachine(hello: Self.hello)
         _ = client.start(at: 0)
         _ = client.receive(.welcome(.sample()), at: 0)
-        let ticket = try client.submit(Self.batch("a"), at: 0).ticket
+        var batch = Self.batch("a")
+        batch.storePatience = 4_000
+        let ticket = try client.submit(batch, at: 0).ticket
         var time: Int64 = 0
         while time < 4_000 {
             let error = WireError(.store, "disk full", ref: client.lastBatch, after: 1_000)

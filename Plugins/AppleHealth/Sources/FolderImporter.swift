@@ -67,6 +67,10 @@ actor FolderImporter {
                 // A full disk or a share that is away says nothing of the file: it is tried again at the next look.
                 if error.code != .io { failed[entry.name] = entry.state }
                 say(entry.name, "\(error)")
+            } catch let halt as ExportImport.StoreHalt {
+                // The next look goes on with it, and with the others.
+                say(entry.name, "\(entry.name): the hub cannot store: \(halt.reason)")
+                break
             }
         }
         await showFaults(of: listing.entries.count)
@@ -137,6 +141,16 @@ actor FolderImporter {
                 results.append(sentence(report, entry))
             } catch let error as ExportError {
                 results.append("\(entry.name): cannot be read: \(error)")
+            } catch let halt as ExportImport.StoreHalt {
+                results.append(
+                    "\(sentence(halt.report, entry)); the rest of it is not stored, for the hub cannot store: \(halt.reason)"
+                )
+                let others = wanted.drop { $0.name != entry.name }.dropFirst().map(\.name)
+                if !others.isEmpty { results.append("not read: \(others.joined(separator: ", "))") }
+                throw CommandFailure(
+                    "store",
+                    results.joined(separator: "; ")
+                        + ". Import again when the hub can store: nothing is stored twice")
             }
         }
         guard reports.count == wanted.count else {
@@ -190,7 +204,7 @@ actor FolderImporter {
             + (report.changed.map { $0 > 0 ? ", \($0) were changed" : "" } ?? "")
             + (report.refused > 0 ? ", \(report.refused) were refused" : "")
             + (report.lost > 0 ? ", \(report.lost) things are lost" : "")
-            + (report.complete ? "" : "; the file ends before its end")
+            + (report.complete || !report.finished ? "" : "; the file ends before its end")
             + (report.fault.map { "; \($0)" } ?? "")
     }
 

@@ -54,6 +54,33 @@ import Testing
         #expect(try await scene.records().count == 201)
     }
 
+    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
+    func `A command to import into a hub whose disk is full ends and says what is stored and what is not`() async throws
+    {
+        let scene = try Scene(plugin: "")
+        let disk = try SmallDisk(at: scene.host.folder.path + "/data", bytes: 3_000_000)
+        try await scene.start()
+        try await scene.untilPluginIsThere()
+        try scene.write(steps(0..<40_000), as: "a.xml")
+        try scene.write(steps(0..<10), as: "b.xml")
+        let full = try await scene.host.command("do", "apple-health", "import")
+        let said = full.errors.joined()
+        let parts = try #require(said.firstMatch(of: /a.xml: (\d+) of \d+ records were new/), "\(said)")
+        #expect(
+            full.status == 75 && said.contains("the rest of it is not stored") && said.contains("not read: b.xml"),
+            "\(said)")
+        disk.resize(bytes: 200_000_000)
+        // All that was named as new is stored.
+        #expect(try await scene.records().count >= Int(parts.1) ?? .max)
+        // The hub finds out by itself that there is room.
+        var again = try await scene.host.command("do", "apple-health", "import")
+        while again.errors.joined().contains("cannot store") {
+            again = try await scene.host.command("do", "apple-health", "import")
+        }
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try await scene.records().count == 40_001)
+    }
+
     @Test func `What the hub has been asked to look at is told, and nothing is stored`() async throws {
         let scene = try Scene(plugin: "types = [\"weight\"]")
         try await scene.start()

@@ -17,8 +17,6 @@ struct AppleExportRun {
     let isDryRun: Bool
     let json: Bool
     let door: String
-    /// Milliseconds that the hub may fail to store before the import ends: a short lack of room passes, a full disk does not.
-    private static let storePatience: Int64 = 4_000
 
     func run() async throws {
         let signals = StopSignals(watchingInput: false)
@@ -98,7 +96,6 @@ struct AppleExportRun {
                 declares: ExportImport.declarations),
             address: HubAddress(door: door), logger: logger, context: context)
         runner.policy.outlivesHub = true
-        runner.policy.storePatience = Self.storePatience
         runner.role = "import"
         runner.stopLimit = .seconds(10)
         runner.drainLimit = .seconds(2)
@@ -142,8 +139,7 @@ struct AppleExportRun {
             return Failure(error.code == .io ? .system : .usage, error.message)
         case .failure(let error as GiveError) where error.code == .stopping:
             return Failure(.tryAgain, "ended before the end of the file; give it again for the rest")
-        case .failure(let error as GiveError) where error.code == .storage:
-            return StoreFault.failure(error.message)
+        case .failure(let halt as ExportImport.StoreHalt): return StoreFault.failure(halt.reason)
         case .failure(let error): return Failure(.fault, "\(file): \(error)")
         case nil:
             return BridgeEnd.failure(exit, door: door)

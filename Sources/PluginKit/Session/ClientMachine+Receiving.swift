@@ -103,7 +103,9 @@ extension ClientMachine {
             guard !error.closed, let index = outbox.index(sentAs: error.ref) else { return other(error, at: now) }
             let failing = storeFailsSince ?? now
             storeFailsSince = failing
-            if let patience = policy.storePatience, now - failing >= patience { return refuse(error, at: now) }
+            if let patience = outbox.entries[index].batch.storePatience, now - failing >= patience {
+                return refuse(error, at: now)
+            }
             credit = credit + (error.credit ?? .zero)
             outbox.markWaiting(index)
             holdUntil = max(holdUntil ?? 0, now + (error.after ?? policy.storeDelay))

@@ -6,9 +6,14 @@ package struct OutgoingBatch: Hashable, Sendable {
     package var isBackfill: Bool
     /// Payload frames; a record names its own by `"payload": index`.
     package var payloads: [[UInt8]]
+    /// How long it is sent again while the hub answers nothing but ERROR `store`, in milliseconds; `nil`: without end.
+    package var storePatience: Int64?
 
-    package init(records: RawRecords, isBackfill: Bool = false, payloads: [[UInt8]] = []) {
+    package init(
+        records: RawRecords, isBackfill: Bool = false, payloads: [[UInt8]] = [], storePatience: Int64? = nil
+    ) {
         (self.records, self.isBackfill, self.payloads) = (records, isBackfill, payloads)
+        self.storePatience = storePatience
     }
 
     /// What it costs when it is sent under `number`: its records, and the bytes of all frames after the verb (§4.3).
@@ -64,7 +69,7 @@ package enum ClientAction: Hashable, Sendable {
     /// Comes once per ticket.
     case stored(BatchTicket, [RecordResult])
     /// The hub, or a limit of its WELCOME, will never take the batch as it is; or its store failed for longer than
-    /// ``ClientPolicy/storePatience``.
+    /// ``OutgoingBatch/storePatience``.
     ///
     /// Comes once per ticket, instead of `stored`.
     case refused(BatchTicket, WireError)
@@ -98,8 +103,6 @@ package struct ClientPolicy: Hashable, Sendable {
     package var longestLossDelay: Int64
     /// The wait after an ERROR `store` that names none.
     package var storeDelay: Int64
-    /// How long batches are sent again while the hub answers nothing but ERROR `store`; `nil`: without end.
-    package var storePatience: Int64?
     /// Whether STOP is the end of this hub alone: for a program that no hub has started, and that waits for the next hub.
     package var outlivesHub: Bool
     /// Batches that wait to be sent or answered.
@@ -109,12 +112,12 @@ package struct ClientPolicy: Hashable, Sendable {
 
     package init(
         helloRepeat: Int64 = 1_000, longestHelloRepeat: Int64 = 15_000, lossDelay: Int64 = 250,
-        longestLossDelay: Int64 = 30_000, storeDelay: Int64 = 1_000, storePatience: Int64? = nil,
+        longestLossDelay: Int64 = 30_000, storeDelay: Int64 = 1_000,
         outlivesHub: Bool = false, queuedBatches: Int = 256, queuedBytes: Int = 16_777_216
     ) {
         (self.helloRepeat, self.longestHelloRepeat) = (helloRepeat, longestHelloRepeat)
         (self.lossDelay, self.longestLossDelay, self.storeDelay) = (lossDelay, longestLossDelay, storeDelay)
-        (self.storePatience, self.outlivesHub) = (storePatience, outlivesHub)
+        self.outlivesHub = outlivesHub
         (self.queuedBatches, self.queuedBytes) = (queuedBatches, queuedBytes)
     }
 }

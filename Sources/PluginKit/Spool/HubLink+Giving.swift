@@ -37,9 +37,9 @@ extension HubLink {
 
     /// Gives groups without the spool, and waits until the hub has answered each record; as ``PluginContext/store(_:isBackfill:)-([Record],_)``.
     package nonisolated func store(
-        _ groups: GroupedRecords, isBackfill: Bool = false
+        _ groups: GroupedRecords, isBackfill: Bool = false, storePatience: Int64? = nil
     ) async throws(GiveError) -> [RecordResult] {
-        try await storeCalls.store(groups, isBackfill: isBackfill)
+        try await storeCalls.store(groups, isBackfill: isBackfill, storePatience: storePatience)
     }
 
     /// Returns when something has left the full spool, or the program is to stop.

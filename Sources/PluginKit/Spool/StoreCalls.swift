@@ -19,7 +19,11 @@ actor StoreCalls {
     init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
 
     /// Sends groups of records and returns a result per record, in their order.
-    func store(_ groups: GroupedRecords, isBackfill: Bool) async throws(GiveError) -> [RecordResult] {
+    ///
+    /// - Parameter storePatience: as ``OutgoingBatch/storePatience``.
+    func store(
+        _ groups: GroupedRecords, isBackfill: Bool, storePatience: Int64? = nil
+    ) async throws(GiveError) -> [RecordResult] {
         guard let session = await outlet.firstSession(), !outlet.isStopping else { throw Self.stopped }
         let bounds = BatchBounds(session)
         var tickets: [BatchTicket] = []
@@ -27,7 +31,8 @@ actor StoreCalls {
         var first = 0
         while first < groups.count {
             let end = groups.end(from: first, fitting: bounds.records, bytes: bounds.bytes)
-            let batch = OutgoingBatch(records: groups.records(of: first..<end), isBackfill: isBackfill)
+            let batch = OutgoingBatch(
+                records: groups.records(of: first..<end), isBackfill: isBackfill, storePatience: storePatience)
             tickets.append(try await submit(batch))
             first = end
         }
