@@ -263,6 +263,19 @@ import Testing
         #expect(try StoreFile(folder.store).schemaFaults() == [])
     }
 
+    @Test(arguments: OldFormat.all.filter { ["18", "19"].contains($0.name) })
+    func `implausible samples of an old store are counted, whether it knows the word "guest" or not`(
+        _ format: OldFormat
+    ) async throws {
+        try format.unpack(into: folder.path)
+        let store = try folder.open()
+        #expect(try await store.implausibleCount() == 1)
+        var marked = RecordQuery()
+        marked.isImplausible = true
+        #expect(try await store.all(marked).records.count == 1)
+        try store.close()
+    }
+
     @Test func `a backup has a guest's reading as the store has it`() async throws {
         let home = try await Home(folder)
         _ = try await waiting(home)

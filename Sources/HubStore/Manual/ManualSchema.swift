@@ -46,9 +46,9 @@ enum ManualSchema {
     /// The reason `guest`, which only a person can have given, was no state before: such readings waited in the inbox.
     static let version20 = """
         UPDATE meta SET inbox = (SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL
-                AND unassigned IS NOT (SELECT id FROM term WHERE text = 'guest')),
+                AND unassigned IS NOT ifnull((SELECT id FROM term WHERE text = 'guest'), 0)),
             implausible = (SELECT count(*) FROM sample WHERE implausible IS NOT NULL AND retracted IS NULL
-                AND unassigned IS NOT (SELECT id FROM term WHERE text = 'guest'));
+                AND unassigned IS NOT ifnull((SELECT id FROM term WHERE text = 'guest'), 0));
 
         -- As before, with another kind.
         CREATE TABLE deed_of_20 (

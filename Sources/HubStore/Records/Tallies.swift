@@ -15,7 +15,7 @@ struct Tallies: Hashable {
     private static func counted(_ condition: String) -> String {
         """
         SELECT count(*) FROM sample WHERE \(condition) AND retracted IS NULL
-            AND unassigned IS NOT (SELECT id FROM term WHERE text = 'guest')
+            AND unassigned IS NOT ifnull((SELECT id FROM term WHERE text = 'guest'), 0)
         """
     }
 
