@@ -3,6 +3,8 @@ public import Samples
 
 /// How a person reads values: in the numbers and dates of which locale, which types in which units, and by which clocks.
 public struct Reader: Hashable, Sendable {
+    /// What the person is called, where that is another name than the one in `hub.conf`.
+    public var displayName: String?
     /// `nil` where it is not known: then numbers are English, and dates `yyyy-MM-dd`.
     public var locale: Locale?
     /// The unit of a type, as HealthKit spells it, where the person has one of their own.
@@ -15,9 +17,18 @@ public struct Reader: Hashable, Sendable {
     public var zone: TimeZone?
 
     public init(
-        locale: Locale? = nil, units: [TypeID: String] = [:], weightUnit: String? = nil, zone: TimeZone? = nil
+        displayName: String? = nil, locale: Locale? = nil, units: [TypeID: String] = [:], weightUnit: String? = nil,
+        zone: TimeZone? = nil
     ) {
+        self.displayName = displayName
         (self.locale, self.units, self.weightUnit, self.zone) = (locale, units, weightUnit, zone)
+    }
+
+    /// The same of no one in particular, to compare how several persons read.
+    public var unnamed: Reader {
+        var reader = self
+        reader.displayName = nil
+        return reader
     }
 
     /// The unit in which values of a type that come in `own` are read: the person's, else the locale's, else the usual one.

@@ -77,6 +77,30 @@ struct HubFacts: Sendable {
         }
     }
 
+    /// The person of `hub.conf` whom a typed name means, or a uid [R8.63].
+    ///
+    /// - Parameters:
+    ///   - argument: where the name stands.
+    ///   - allowed: those who may be meant; `nil` for all.
+    func person(_ typed: String, in argument: String, allowed: [String]?) throws(CommandFailure) -> Person {
+        let candidates = persons.filter { allowed?.contains($0.name) ?? true }
+        if let person = rules.person(named: candidates.named(typed)?.name ?? typed, allowed: allowed) { return person }
+        throw CommandFailure(
+            "person", "\(argument): hub.conf has no person \"\(typed.prefix(64))\"; \(candidates.advice(on: typed))")
+    }
+
+    /// The name whose records are meant by a typed one, also that of a former person [R8.63]; `nil` if there is none.
+    ///
+    /// - Parameter allowed: those who may be meant; `nil` for all.
+    func knownName(_ typed: String, allowed: Set<String>? = nil) -> String? {
+        let pool = allowed ?? knownPersons
+        if pool.contains(typed) { return typed }
+        if let person = persons.filter({ pool.contains($0.name) }).named(typed) { return person.name }
+        let folded = PersonName.folded(typed)
+        let former = pool.filter { PersonName.folded($0) == folded }
+        return former.count == 1 ? former.first : nil
+    }
+
     /// Which sources of a type count first for a person: of the tables the first that is for both.
     func priority(of type: TypeID, _ person: String) -> [String] {
         priorities.sources(of: type, person)
@@ -94,8 +118,9 @@ extension PrioritySection {
 }
 
 /// A person of `hub.conf`.
-struct HubPerson: Sendable, Hashable {
+struct HubPerson: NamedPerson, Sendable, Hashable {
     let name: String
+    let displayName: String?
     let zone: String
     let locale: String?
     /// In what the person reads a type, where that is not the usual.
@@ -108,7 +133,8 @@ struct HubPerson: Sendable, Hashable {
     ///   - uid: the permanent name of the person.
     ///   - zone: that of persons without their own.
     init(_ section: PersonSection, uid: String, zone: String) {
-        (name, self.zone, slots) = (section.name, section.zone ?? zone, section.slots)
+        (name, displayName) = (section.name, section.displayName)
+        (self.zone, slots) = (section.zone ?? zone, section.slots)
         locale = section.locale
         units = Dictionary(uniqueKeysWithValues: section.reader.ownUnits.map { ($0.key.rawValue, $0.value) })
         profile = PersonProfile(
@@ -125,7 +151,8 @@ struct HubPerson: Sendable, Hashable {
     }
 
     func entry(for instance: String, withProfile: Bool) -> Welcome.PersonEntry {
-        var entry = Welcome.PersonEntry(name: name, zone: zone, locale: locale, units: units)
+        var entry = Welcome.PersonEntry(
+            name: name, displayName: displayName, zone: zone, locale: locale, units: units)
         guard withProfile else { return entry }
         entry.profile = profile
         entry.profile?.slot = slots[instance]

@@ -129,14 +129,14 @@ extension ConfigurationReader {
                 )
                 continue
             }
-            guard personPlaces[name] != nil || mayExist("person", name) else {
+            guard let person = persons.named(name)?.name ?? (mayExist("person", name) ? name : nil) else {
                 checker.report(
                     at: element.position, table: table, key: "persons", found: checker.shown(element),
                     "there is no [person.\(bareOrQuoted(name))]",
                     suggestion: nearestName(to: name, among: personPlaces.keys).map(quoted))
                 continue
             }
-            if !names.contains(name) { names.append(name) }
+            if !names.contains(person) { names.append(person) }
         }
         return .only(names)
     }
@@ -232,6 +232,24 @@ extension ConfigurationReader {
             guard let other = seen.updateValue(name, forKey: name.lowercased()) else { continue }
             checker.report(
                 at: position, table: "\(table).\(name)", "differs from [\(table).\(other)] only in case; rename one")
+        }
+    }
+
+    /// A display name that is another person's too would not say who is meant.
+    mutating func reportClashingDisplayNames() {
+        for (number, person) in persons.enumerated() {
+            guard let shown = person.displayName, let position = displayNamePlaces[person.name] else { continue }
+            let folded = PersonName.folded(shown)
+            let other = persons.enumerated().first { place, other in
+                guard place != number else { return false }
+                // Of two equal ones the later is reported.
+                return PersonName.folded(other.name) == folded
+                    || place < number && other.displayName.map(PersonName.folded) == folded
+            }
+            guard let other = other?.element else { continue }
+            checker.report(
+                at: position, table: "person.\(person.name)", key: "display_name", found: quoted(shown),
+                "[person.\(other.name)] is called so already; upper and lower case count as one")
         }
     }
 

@@ -16,6 +16,10 @@ struct ConfigurationReader {
     var today: Int?
     /// Where the persons stand, for problems that only show when all are known.
     var personPlaces: [String: SourcePosition] = [:]
+    /// The persons, also those whose tables have errors.
+    var persons: [PersonSection] = []
+    /// Where display names stand, by person.
+    var displayNamePlaces: [String: SourcePosition] = [:]
     /// Where the hub listens on the network, and who has which port of it for a feed.
     var tcp: TCPEndpoint?
     var feedPorts: [Int: String] = [:]
@@ -44,11 +48,12 @@ struct ConfigurationReader {
         let isHubKnown =
             !Array(checker.problems[before...]).hasErrors
             && !document.damaged.contains { $0.isEmpty || $0.first == .key("hub") }
-        let persons = tables(of: "person", as: "name").compactMap { person($0, instances: pluginFields.map(\.name)) }
+        persons = tables(of: "person", as: "name").compactMap { person($0, instances: pluginFields.map(\.name)) }
         let retention = tables(of: "retention", as: "name").compactMap { self.retention($0) }
         let priorities = tables(of: "priority", as: "name").compactMap { priority($0) }
         reportUnknownTables()
         reportClashingNames(personPlaces.map { ($0.key, $0.value) }, table: "person")
+        reportClashingDisplayNames()
         reportClashingSlots()
         let isUsable = !checker.problems.hasErrors
 
@@ -101,9 +106,12 @@ struct ConfigurationReader {
                 return false
             }
             guard HubConfiguration.isName(field.name) else {
+                let name = group == "person" ? PersonName.derived(from: field.name) : nil
                 checker.report(
                     at: field.entry.position, table: "\(group).\(bareOrQuoted(field.name))",
-                    "a name is \(HubConfiguration.nameRule)")
+                    "a name is \(HubConfiguration.nameRule)"
+                        + (name.map { "; write [person.\($0)], and display_name = \(quoted(field.name)) below it" }
+                            ?? ""))
                 return false
             }
             return true
@@ -194,6 +202,8 @@ struct ConfigurationReader {
             of: fields.filter { $0.name != Self.formerDayStart }, table: table,
             declarations: HubConfiguration.personDeclarations, alsoKnown: ["slots"], header: field.entry.position)
         var person = PersonSection(name: field.name)
+        person.displayName = readDisplayName(values["display_name"]?.string, fields, table: table)
+        displayNamePlaces[field.name] = fields.first { $0.name == "display_name" }?.entry.position
         person.height = values["height"]?.number
         person.sex = values["sex"]?.string.flatMap(PersonSection.Sex.init)
         person.birthDate = values["birth_date"]?.string.flatMap { LocalDate($0) }
@@ -218,6 +228,16 @@ struct ConfigurationReader {
             person.slots = readSlots(slots, person: field.name, instances: instances)
         }
         return person
+    }
+
+    private mutating func readDisplayName(_ text: String?, _ fields: [Field], table: String) -> String? {
+        guard let text, let field = fields.first(where: { $0.name == "display_name" }) else { return nil }
+        if let fault = PersonName.fault(ofDisplayName: text) {
+            checker.report(
+                at: field.entry.position, table: table, key: field.name, found: checker.shown(field.entry), fault)
+            return nil
+        }
+        return PersonName.precomposed(text)
     }
 
     /// Values that are allowed each by itself, and say nothing so.

@@ -2,7 +2,7 @@
 extension HubConfiguration {
     /// Those settings of `[person.<name>]` that `configure` writes.
     public static let configuredOfPersons = personDeclarations.filter {
-        ["unit", "locale", "zone", "expected_weight"].contains($0.name)
+        ["display_name", "unit", "locale", "zone", "expected_weight"].contains($0.name)
     }
 
     /// The name and the rule of a person's position on the device of an instance, `slots.INSTANCE`; nil for any other name.
@@ -25,8 +25,12 @@ extension HubConfiguration {
 
     /// Why there can be no further person of this name; `nil` where there can.
     public static func fault(ofPerson name: String, besides others: some Sequence<String>) -> String? {
-        if !isName(name) { return "\(name.prefix(64)) is not a name here: \(nameRule)" }
-        let isTwin = others.contains { $0.lowercased() == name.lowercased() }
+        if !isName(name) {
+            let shown = quoted(String(name.prefix(64)))
+            let advice = PersonName.derived(from: name).map { "; call the section \($0), with display_name = \(shown)" }
+            return "\(name.prefix(64)) is not a name here: \(nameRule)\(advice ?? "")"
+        }
+        let isTwin = others.contains { PersonName.folded($0) == PersonName.folded(name) }
         return isTwin ? "\(name) is there twice; upper and lower case count as one" : nil
     }
 

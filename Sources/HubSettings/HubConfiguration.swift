@@ -78,7 +78,7 @@ public struct HubSection: Sendable, Hashable {
 /// A table `[person.<name>]`.
 ///
 /// What is not written is nil: nothing about a body is guessed.
-public struct PersonSection: Sendable, Hashable {
+public struct PersonSection: NamedPerson, Sendable, Hashable {
     /// As scales ask for it.
     public enum Sex: String, Sendable, Hashable, CaseIterable {
         case female, male, other
@@ -93,6 +93,8 @@ public struct PersonSection: Sendable, Hashable {
 
     /// The name of the table.
     public var name: String
+    /// As others read it, with any letters, precomposed; nil: ``name``.
+    public var displayName: String?
     /// Centimetres.
     public var height: Double?
     /// For formulas of body composition.
@@ -128,7 +130,7 @@ public struct PersonSection: Sendable, Hashable {
     /// How this person reads values, as far as `hub.conf` says.
     public var reader: Reader {
         Reader(
-            locale: locale.flatMap(Reader.locale), units: units, weightUnit: unit?.rawValue,
+            displayName: displayName, locale: locale.flatMap(Reader.locale), units: units, weightUnit: unit?.rawValue,
             zone: zone.flatMap { TimeZone(identifier: $0) })
     }
 }
@@ -331,6 +333,9 @@ extension HubConfiguration {
 
     /// The settings of `[person.<name>]` but `slots`, a table of positions by instance.
     public static let personDeclarations: [SettingDeclaration] = [
+        .init(
+            "display_name", .string(TextRule(expected: "a name in any letters", example: "Jürgen")),
+            help: "Name that is shown and can be typed, in any letters; that of the section if not set."),
         .init("height", .number(Bounds(30, 280)), help: "Height in centimetres."),
         .init("sex", .choice(PersonSection.Sex.allCases.map(\.rawValue)), help: "Sex, for body composition."),
         .init("birth_date", .date, help: "Date of birth, for body composition."),

@@ -62,7 +62,9 @@ extension ConfigurationReader {
         let types = values["types"]?.strings.map { names in
             names.compactMap { type($0, at: place("types"), table: table, key: "types") }
         }
-        let persons = values["persons"]?.strings.map(Set.init)
+        let persons = values["persons"]?.strings.map { [known = self.persons] names in
+            Set(names.map { known.named($0)?.name ?? $0 })
+        }
         for person in (persons ?? []).sorted() where !personPlaces.keys.contains(person) {
             checker.report(
                 at: place("persons"), table: table, key: "persons", found: quoted(person),

@@ -6,7 +6,7 @@ package import Samples
 package struct RecordText: Sendable {
     /// When it was measured, by the clocks of its person; of a day, the date.
     package let time: String
-    /// The person's name; `a guest` for a guest's, `-` for what waits in the inbox.
+    /// The person's name, as it is shown; `a guest` for a guest's, `-` for what waits in the inbox.
     package let person: String
     package let type: String
     package let value: String
@@ -23,11 +23,12 @@ package struct RecordText: Sendable {
         _ stored: StoredRecord, workout: WorkoutFigures? = nil, retracted: StoredRecord? = nil,
         _ readers: (String?) -> Reader
     ) {
-        person = stored.assignment.person?.name ?? (stored.assignment.isGuest ? "a guest" : Topic.nobody)
         type = stored.type.rawValue
         number = String(stored.number)
         source = RecordText.source(stored.record.source)
         let reader = readers(stored.assignment.person?.name)
+        let nobody = stored.assignment.isGuest ? "a guest" : Topic.nobody
+        person = stored.assignment.person.map { reader.displayName ?? $0.name } ?? nobody
         switch stored.record {
         case .sample(let sample):
             let doubtful = stored.implausible

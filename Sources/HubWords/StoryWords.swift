@@ -80,7 +80,9 @@ extension RecordStory {
         let shown = retracted ?? current
         var facts = [(name: "record", text: "\(current.number)"), (name: "type", text: current.type.rawValue)]
         switch current.assignment {
-        case .person(let person): facts.append(("person", person.name))
+        case .person(let person):
+            let shown = readers(person.name).displayName
+            facts.append(("person", shown.map { "\($0) (\(person.name))" } ?? person.name))
         case .guest: facts.append(("person", "none: a guest's"))
         case .nobody(let reason): facts.append(("person", "none: \(reason)"))
         }

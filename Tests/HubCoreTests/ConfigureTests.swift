@@ -310,7 +310,7 @@ import Testing
         let web = try await ground.web()
         for peer in [ground.owner, web] {
             for args in [
-                #""person":"a b""#, #""person":"Me""#, #""person":"x]\n[plugin.y""#, #""person":"""#,
+                #""person":"a b""#, #""person":"x]\n[plugin.y""#, #""person":"""#,
                 #""person":"me","set":["height=180"]"#, #""person":"me","unset":["slots"]"#,
                 #""person":"me","enabled":true"#, #""person":"me","instance":"probe","enabled":true"#,
                 #""hub":true,"set":["data=\"/tmp\""]"#, #""hub":true,"person":"me""#, #""hub":false"#, "",

@@ -154,7 +154,7 @@ import Testing
             hub.conf:11: [person.anna] slots.ihealth-hs9: there is no [plugin.ihealth-hs9]; did you mean ihealth-hs3?
             hub.conf:12: [person.anna] birth_date = "1980-02-30": expected a date, such as 1980-04-12
             hub.conf:14: [person.ben] slots.ihealth-hs3 = 3: [person.anna] has this position already; give each person their own
-            hub.conf:15: [person."b c"]: a name is 1 to 64 letters A–Z a–z, digits and _ . -, the first a letter or digit
+            hub.conf:15: [person."b c"]: a name is 1 to 64 letters A–Z a–z, digits and _ . -, the first a letter or digit; write [person.b-c], and display_name = "b c" below it
             hub.conf:16: [persn]: unknown table; did you mean [person.<name>]?
             hub.conf:18: [plugin.ihealth-hs3] address = "00:4D:32": expected six pairs of hex digits, such as "00:4D:32:1A:2B:3C"
             hub.conf:19: [plugin.ihealth-hs3] retry_after = "2h": expected a duration from 1s to 1h, such as "30s", "5min" or "2h"

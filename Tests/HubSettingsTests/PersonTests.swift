@@ -98,3 +98,109 @@ import Testing
         #expect(problems("[person.a]\nlocale = \"German\"\n").count == 1)
     }
 }
+
+/// The name that is shown, and which texts mean whom.
+@Suite struct PersonNameTests {
+    private func problems(_ text: String) -> [String] {
+        load("[hub]\ndata = \"/d\"\n" + text).problems.map(\.description)
+    }
+
+    @Test func `a display name has any letters, and is one name however it is encoded`() throws {
+        let decomposed = "Ju\u{308}rgen"
+        let loaded = load("[hub]\ndata = \"/d\"\n[person.juergen]\ndisplay_name = \"\(decomposed)\"\n[person.anna]\n")
+        let persons = try #require(loaded.configuration?.persons, "\(loaded.problems)")
+        #expect(persons[0].displayName.map { Array($0.utf8) } == Array("J\u{FC}rgen".utf8))
+        #expect(persons.map(\.shownName) == ["Jürgen", "anna"] && persons[0].bothNames == "Jürgen (juergen)")
+        for typed in ["juergen", "Juergen", "JUERGEN", "Jürgen", "jürgen", "JÜRGEN", decomposed] {
+            #expect(persons.named(typed)?.name == "juergen", "\(typed)")
+        }
+        #expect(persons.named("ANNA")?.name == "anna")
+        for typed in ["jurgen", "ann", "", " anna"] { #expect(persons.named(typed) == nil, "\(typed)") }
+        for name in ["Ольга", "小明", "नेहा", "علی‌رضا", "O’Neill-Smith", "Anna Maria", "Zoë 2"] {
+            #expect(problems("[person.a]\ndisplay_name = \"\(name)\"\n") == [], "\(name)")
+        }
+    }
+
+    @Test func `the exact name is meant before one in another case, and of two names in other cases none`() {
+        // hub.conf cannot have both, but the store may have a former person.
+        let persons = ["Anna", "anna"].map { PersonSection(name: $0) }
+        #expect(persons.named("Anna")?.name == "Anna" && persons.named("anna")?.name == "anna")
+        #expect(persons.named("ANNA") == nil)
+    }
+
+    @Test func `a display name that is not wholly seen, too long or another person's is refused`() {
+        func told(_ name: String) -> String {
+            let all = problems("[person.a]\ndisplay_name = \"\(name)\"\n")
+            return all.count == 1 ? all[0] : "\(all)"
+        }
+        #expect(told("A\\u0007b").contains("U+7 is a control character"))
+        #expect(told("A\\nb").contains("U+A is"))
+        #expect(told("A\\u202Eb").contains("U+202E is"), "it would turn the rest of a table around")
+        #expect(told("A\\u200Bb").contains("U+200B is"))
+        #expect(told(" Ann").contains("no space at its beginning and end"))
+        #expect(told("🙂 -").contains("expected a letter"))
+        #expect(told(String(repeating: "ä", count: 65)).contains("at most 64 characters and 256 bytes"))
+        #expect(told("a" + String(repeating: "\u{301}", count: 128)).contains("at most 64 characters"))
+        #expect(problems("[person.a]\ndisplay_name = \"\(String(repeating: "ä", count: 64))\"\n") == [])
+        #expect(
+            problems("[person.a]\ndisplay_name = \"Zoë\"\n[person.b]\ndisplay_name = \"ZOË\"\n") == [
+                "hub.conf:6: [person.b] display_name = \"ZOË\": [person.a] is called so already; upper and lower case count as one"
+            ])
+        #expect(
+            problems("[person.b]\ndisplay_name = \"Anna\"\n[person.anna]\n") == [
+                "hub.conf:4: [person.b] display_name = \"Anna\": [person.anna] is called so already; upper and lower case count as one"
+            ])
+        #expect(problems("[person.anna]\ndisplay_name = \"Anna\"\n") == [])
+    }
+
+    @Test func `a section of a name with other letters is refused, with the lines to write`() {
+        #expect(
+            problems("[person.\"Jürgen\"]\n") == [
+                "hub.conf:3: [person.\"Jürgen\"]: a name is \(HubConfiguration.nameRule); write [person.juergen], and display_name = \"Jürgen\" below it"
+            ])
+    }
+
+    @Test func `lists of persons in hub.conf name them in any case, and by their display names`() throws {
+        let loaded = load(
+            """
+            [hub]
+            data = "/d"
+            [person.anna]
+            [person.juergen]
+            display_name = "Jürgen"
+            [plugin.exist]
+            persons = ["Anna", "jürgen", "anna"]
+            [priority.a]
+            persons = ["JÜRGEN"]
+            sources = ["exist"]
+            """)
+        let configuration = try #require(loaded.configuration, "\(loaded.problems)")
+        #expect(configuration.plugins.first?.persons == .only(["anna", "juergen"]))
+        #expect(configuration.priorities.first?.persons == ["juergen"])
+        #expect(
+            problems("[person.anna]\n[plugin.exist]\npersons = [\"Anne\"]\n").contains {
+                $0.contains("there is no [person.Anne]") && $0.contains("did you mean \"anna\"?")
+            })
+    }
+
+    @Test(arguments: [
+        ("Jürgen", "juergen"), ("Anna Maria", "anna-maria"), ("José", "jose"), ("Łukasz", "lukasz"),
+        ("O’Neill", "oneill"), ("Straße", "strasse"), ("ÅSA", "aasa"), ("Ольга", "olga"), ("Ιωάννα", "ioanna"),
+        ("🙂 Bo", "bo"), ("D. Duck, jr.", "d-duck-jr"),
+    ]) func `a display name makes a name of plain letters`(_ shown: String, _ name: String) {
+        #expect(PersonName.derived(from: shown) == name)
+    }
+
+    @Test func `names that people enter make sections, and none twice`() throws {
+        let known = try PersonName.entered(["anna", "Jürgen"], besides: [PersonSection]())
+        #expect(known.map(\.name) == ["anna", "juergen"] && known.map(\.displayName) == [nil, "Jürgen"])
+        let others = try PersonName.entered(["Jüergen", "Ju rgen"], besides: known)
+        #expect(others.map(\.name) == ["jueergen", "ju-rgen"])
+        #expect(try PersonName.entered(["Juer’gen"], besides: known).map(\.name) == ["juergen-2"])
+        for twice in [["ANNA"], ["JÜRGEN"], ["Juergen"], ["Eva", "eva"]] {
+            #expect(throws: PersonName.Fault.self) { try PersonName.entered(twice, besides: known) }
+        }
+        let unspelled = try PersonName.entered(["☃ ⑨", "☃ ⑧"], besides: [PersonSection]())
+        #expect(unspelled.allSatisfy { HubConfiguration.isName($0.name) } && Set(unspelled.map(\.name)).count == 2)
+    }
+}

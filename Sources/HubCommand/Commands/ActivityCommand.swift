@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HandEntries
 import HubClient
+import HubSettings
 import HubWire
 import Samples
 
@@ -53,7 +54,7 @@ struct ActivityCommand: ParsableCommand {
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "activity")
         let welcome = try door.open()
-        let name = try person ?? welcome.onlyPerson().name
+        let name = try person.map { typed in welcome.persons.named(typed)?.name ?? typed } ?? welcome.onlyPerson().name
         let clock = try welcome.clock(of: [name])
         let range = try range(by: clock)
         let (days, advice) = try ActivityAsker(

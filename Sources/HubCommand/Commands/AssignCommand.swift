@@ -102,7 +102,7 @@ struct AssignCommand: ParsableCommand {
             let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
             try Consent.ask("Assign them all to \(to ?? "a guest")?", about: ["\(count) in the inbox"], isGiven: yes)
         } else if let to {
-            let doubts = try doubts(door, numbers, to)
+            let doubts = try doubts(door, numbers, door.open().person(to).name)
             if !doubts.isEmpty { try Consent.ask("Assign to \(to) against these odds?", about: doubts, isGiven: yes) }
         }
         let done = try assign(door, numbers, sequences, isDryRun: false)

@@ -18,10 +18,10 @@ struct ConfigureCommand: ParsableCommand {
             follow yet is left alone: hub apply first. On a terminal --enable asks whether
             the plugin may do what you may do here, if it asks for that.
 
-            --person NAME writes zone, locale, unit and expected_weight of a person, who is
-            added where there is none of that name and taken out again by you alone, in
-            hub.conf; slots.PLUGIN is the position of a person whom hub.conf has on the
-            device of that plugin. --hub writes the zone of those without their own.
+            --person NAME writes display_name, zone, locale, unit and expected_weight of a
+            person, who is added if there is none of that name and taken out again by you
+            alone, in hub.conf; slots.PLUGIN is the position of a person whom hub.conf has
+            on the device of that plugin. --hub writes the zone of those without their own.
 
             A list is key=a,b or key=a key=b. Secrets are not shown, also not what was
             there before; they are better not typed here but named:
@@ -33,6 +33,7 @@ struct ConfigureCommand: ParsableCommand {
               hub configure exist --unset poll_every          the default again
               hub configure json-lines --disable
               hub configure --person anna locale=de_DE unit=kg
+              hub configure --person juergen display_name=Jürgen
               hub configure --hub zone=Europe/Berlin
               hub configure json-lines --json --enable | jq .changes
 

@@ -127,14 +127,8 @@ struct LogCommand: ParsableCommand {
     }
 
     private func owner(_ welcome: Welcome) throws(Failure) -> Welcome.PersonEntry {
-        let persons = welcome.persons
         guard let person else { return try welcome.onlyPerson() }
-        let names = persons.map(\.name).joined(separator: ", ")
-        guard let found = persons.first(where: { $0.name == person }) else {
-            let meant = nearestName(to: person, among: persons.map(\.name)).map { "did you mean \($0)?" }
-            throw Failure(.usage, "hub.conf has no person \(person); \(meant ?? "it has \(names)")")
-        }
-        return found
+        return try welcome.person(person)
     }
 
     private func arguments(

@@ -106,12 +106,8 @@ struct ProfileCommand: ParsableCommand {
     private func persons(_ door: DoorClient) throws -> [HubStatus.PersonStatus] {
         let all = try JSON.answer([HubStatus.PersonStatus].self, try door.ask(.persons))
         guard let name else { return all.filter { $0.zone != nil } }
-        guard let person = all.first(where: { $0.name == name }) else {
-            let names = all.map(\.name)
-            let meant = nearestName(to: name, among: names).map { "did you mean \($0)?" }
-            throw Failure(
-                .usage,
-                "there is no person \(Terminal.cut(name)); \(meant ?? "there are \(names.joined(separator: ", "))")")
+        guard let person = all.named(name) else {
+            throw Failure(.usage, "hub.conf has no person \(Terminal.cut(name)); \(all.advice(on: name))")
         }
         return [person]
     }

@@ -92,7 +92,8 @@ struct SourcesCommand: ParsableCommand {
             places[[tally.type, tally.personId], default: 0] += 1
             let place = tally.rank == nil ? "" : String(places[[tally.type, tally.personId]] ?? 1)
             table.add([
-                tally.type, tally.person ?? Topic.nobody, place, SourceStanding.name(tally), String(tally.count),
+                tally.type, tally.person.map(units.name) ?? Topic.nobody, place, SourceStanding.name(tally),
+                String(tally.count),
                 date(tally.first, units[tally.person], hasZones), date(tally.last, units[tally.person], hasZones),
                 tally.rank == nil ? "" : standing.reason(tally),
             ])

@@ -4,6 +4,7 @@ import HandEntries
 import HealthStatistics
 import HealthText
 import HubClient
+import HubSettings
 import HubWire
 import Samples
 
@@ -133,7 +134,7 @@ struct StatsCommand: ParsableCommand {
         let clock = try clock(welcome)
         var query = try query(type, by: clock)
         if by == .week {
-            let whose = welcome.persons.first { $0.name == person ?? welcome.persons.first?.name }
+            let whose = person.map { welcome.persons.named($0) } ?? welcome.persons.first
             query.interval?.anchor = try anchor(
                 whose?.locale.flatMap(Reader.locale).map { Reader(locale: $0) } ?? units[whose?.name],
                 zone: clock.zone.identifier)

@@ -105,11 +105,13 @@ struct WebSessionsCommand: AsyncParsableCommand {
         if web.json { return try Output.json(answer.text) }
         let sessions = try JSON.answer([Session].self, answer)
         guard !sessions.isEmpty else { return Terminal.say("no browser is logged in; hub web makes a link") }
+        let units = web.options.readingUnits()
         var table = Table([("SESSION", .left), ("SEES", .left), ("SINCE", .left), ("UNTIL", .left)])
         for session in sessions {
             let zone = web.zone(of: session.person)
             table.add([
-                session.session, session.person ?? "all", LocalTime.text(session.since, zone: zone) ?? session.since,
+                session.session, session.person.map(units.name) ?? "all",
+                LocalTime.text(session.since, zone: zone) ?? session.since,
                 LocalTime.text(session.until, zone: zone) ?? session.until,
             ])
         }

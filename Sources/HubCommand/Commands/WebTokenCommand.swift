@@ -72,7 +72,7 @@ struct WebTokenListCommand: AsyncParsableCommand {
         var table = Table([("NAME", .left), ("MAY", .left), ("SEES", .left), ("SINCE", .left)])
         for token in tokens {
             table.add([
-                token.name, token.scope, token.person ?? "all",
+                token.name, token.scope, token.person.map(web.options.readingUnits().name) ?? "all",
                 LocalTime.text(token.since, zone: web.zone(of: token.person)) ?? token.since,
             ])
         }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import HandEntries
 import HubClient
+import HubSettings
 import HubWire
 import Samples
 
@@ -47,6 +48,12 @@ struct RecordSelectionOptions: ParsableArguments {
 }
 
 extension Welcome {
+    /// The person of `hub.conf` whom a typed name means.
+    func person(_ typed: String) throws(Failure) -> PersonEntry {
+        if let person = persons.named(typed) { return person }
+        throw Failure(.usage, "hub.conf has no person \(Terminal.cut(typed)); \(persons.advice(on: typed))")
+    }
+
     /// The only person there is, for a command that names none.
     func onlyPerson() throws(Failure) -> PersonEntry {
         if persons.count == 1 { return persons[0] }
@@ -54,14 +61,14 @@ extension Welcome {
             .usage,
             persons.isEmpty
                 ? "hub.conf has no person; hub configure --person NAME locale=en_GB adds one"
-                : "whose is it? Name one with --person: \(persons.map(\.name).joined(separator: ", "))")
+                : "whose is it? Name one with --person: \(persons.map(\.bothNames).joined(separator: ", "))")
     }
 
     /// By whose clocks the days and moments of a command are meant: the person's whom it is about, else those of `[hub]`.
     ///
     /// - Parameter names: the persons whom the command names; none stands for all of them.
     func clock(of names: [String]) throws(Failure) -> PersonClock {
-        let meant = names.isEmpty ? persons : persons.filter { names.contains($0.name) }
+        let meant = names.isEmpty ? persons : names.compactMap { persons.named($0) }
         let zone = meant.count == 1 && names.count < 2 ? meant[0].zone : nil
         return try Failure.ofHand { () throws(HandFault) in try PersonClock(zone: zone, now: time.microseconds) }
     }

@@ -115,7 +115,7 @@ struct DayLines {
             let person = line.series.person
             let unit = units.format(line.series.unit, of: try? TypeID(line.series.type), for: person)
             var cells = [units[person].date(line.date)]
-            if columns.person { cells.append(line.series.person) }
+            if columns.person { cells.append(units.name(of: line.series.person)) }
             if columns.type { cells.append(line.series.type) }
             if columns.name { cells.append(line.series.name) }
             cells.append(line.day.map { unit.text($0.value) } ?? "")

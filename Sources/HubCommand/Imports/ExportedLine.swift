@@ -37,7 +37,8 @@ struct ExportedLine {
         "person", "personId", "unassigned", "original", "edited", "implausible", "mirrors", "by", "number", "seq",
     ]
 
-    init(_ bytes: ArraySlice<UInt8>) throws(Fault) {
+    /// - Parameter name: what the hub that it is for calls a person of the line.
+    init(_ bytes: ArraySlice<UInt8>, named name: (String) -> String = { $0 }) throws(Fault) {
         let members = try ExportedLine.members(bytes)
         func raw(_ name: String) -> ArraySlice<UInt8>? { members.first { $0.name == name }?.value }
         func text(_ name: String) -> String? {
@@ -54,8 +55,9 @@ struct ExportedLine {
         guard let plugin = raw("source").flatMap({ JSONTree(Array($0)) })?["plugin"]?.text else {
             throw Fault(reason: "source.plugin: missing; a record of a hub says who gave it")
         }
-        (self.kind, self.type, self.plugin, person) = (kind, type, plugin, text("person"))
-        isGuest = person == nil && text("unassigned").map(Assignment.nobody(reason:)) == .guest
+        let whose = text("person").map(name)
+        (self.kind, self.type, self.plugin, person) = (kind, type, plugin, whose)
+        isGuest = whose == nil && text("unassigned").map(Assignment.nobody(reason:)) == .guest
         unit = text("unit")
         (key, start) = (text("key"), text("start"))
         // A day is retracted by a source that need not be the one that gave it.
@@ -77,7 +79,8 @@ struct ExportedLine {
             case "value", "unit":
                 // As the source wrote it, and not as the hub has converted it.
                 append(member.name, original?[member.name]?.bytes ?? Array(member.value))
-            case "person" where kind == "day": append("person", member.value)
+            case "person" where kind == "day":
+                append("person", whose.map { JSONTree.text($0).bytes } ?? Array(member.value))
             case "basis": append("basis", ExportedLine.withoutNumbers(member.value, &strange))
             case "provenance": append("provenance", ExportedLine.provenance(member.value, &strange))
             case let name where ExportedLine.hubs.contains(name): continue

@@ -2,6 +2,7 @@ import Digests
 import Foundation
 import HandEntries
 import HubClient
+import HubSettings
 import HubWire
 import Samples
 
@@ -64,7 +65,8 @@ final class LineImport {
 
     private let endpoint: String
     private let owner: DoorClient
-    private let persons: [String]
+    private let entries: [Welcome.PersonEntry]
+    private var persons: [String] { entries.map(\.name) }
     /// How quantities of types that the registry does not have are added up, as a person says.
     private let aggregations: [String: AggregationStyle]
     /// Types that the registry does not have, as the file has them.
@@ -79,7 +81,7 @@ final class LineImport {
     init(endpoint: String, aggregations: [String: AggregationStyle] = [:]) throws {
         (self.endpoint, self.aggregations) = (endpoint, aggregations)
         owner = try DoorClient(endpoint: endpoint, command: "import")
-        persons = try owner.open().persons.map(\.name)
+        entries = try owner.open().persons
     }
 
     // MARK: - First look
@@ -116,7 +118,7 @@ final class LineImport {
             let record: ExportedLine
             do throws(ExportedLine.Fault) {
                 guard !line.isTooLong else { throw ExportedLine.Fault(reason: "longer than any record") }
-                record = try ExportedLine(line.bytes)
+                record = try read(line.bytes)
             } catch {
                 survey.unreadable += 1
                 survey.firstFault = survey.firstFault ?? "line \(line.number): \(error.reason)"
@@ -146,6 +148,11 @@ final class LineImport {
         try refuseStrangers(survey)
         try declare(foreign)
         return survey
+    }
+
+    /// A line, with its person as this hub names them.
+    private func read(_ line: ArraySlice<UInt8>) throws(ExportedLine.Fault) -> ExportedLine {
+        try ExportedLine(line) { [entries] name in entries.named(name)?.name ?? name }
     }
 
     /// What a plugin had declared of the type of a record; `nil` where the registry has it.
@@ -212,7 +219,7 @@ final class LineImport {
                 guard !line.isTooLong else {
                     throw ExportedLine.Fault(reason: "longer than \(FileLines.longest) bytes; no record is")
                 }
-                let record = try ExportedLine(line.bytes)
+                let record = try read(line.bytes)
                 try take(record, line.number)
             } catch {
                 account.unreadable += 1

@@ -47,7 +47,8 @@ enum ProfileText {
             if type == .dateOfBirth, known.value != nil {
                 value += profile.age.map { ", \(NumberText.count($0, "year")) old" } ?? ", not born yet"
             }
-            return [profile.person, ProfileWords.title(type), value, origin(known, of: type, reader)]
+            let person = reader.displayName ?? profile.person
+            return [person, ProfileWords.title(type), value, origin(known, of: type, reader)]
         }
     }
 

@@ -8,6 +8,7 @@ import Samples
 /// How each person reads values and moments, as `hub.conf` says, and if it does not, by this machine's locale and zone.
 struct ReadingUnits {
     private let readers: [String: Reader]
+    private let persons: [PersonSection]
     /// Of what has no person: what all persons have in common.
     private let shared: Reader
     private let machine: Locale?
@@ -17,7 +18,7 @@ struct ReadingUnits {
 
     /// - Parameter household: by whose clocks moments are that have no person, or one without a zone; `nil`: as they were measured.
     init(_ persons: [PersonSection], machine: Locale? = nil, household: TimeZone? = nil) {
-        (self.machine, self.household) = (machine, household)
+        (self.machine, self.household, self.persons) = (machine, household, persons)
         let all = persons.map { person in
             var reader = person.reader
             if reader.locale == nil { reader.locale = machine }
@@ -29,17 +30,24 @@ struct ReadingUnits {
             let first = all.first.map { value($0.1) }
             return all.allSatisfy { value($0.1) == first } ? first : nil
         }
-        var shared = common(\.self) ?? Reader(locale: common(\.locale) ?? machine)
+        var shared = common(\.unnamed) ?? Reader(locale: common(\.locale) ?? machine)
         if persons.count != 1 { shared.zone = household }
         self.shared = shared
     }
 
-    /// - Parameter person: a name; `nil` where there is none.
+    /// - Parameter person: a name, as `hub.conf` has it or as it was typed; `nil` where there is none.
     subscript(person: String?) -> Reader {
-        var reader = person.map { readers[$0] ?? Reader(locale: machine, zone: household) } ?? shared
+        var reader = person.map { self.reader(of: $0) ?? Reader(locale: machine, zone: household) } ?? shared
         reader.unitWidth = width
         return reader
     }
+
+    private func reader(of person: String) -> Reader? {
+        readers[person] ?? persons.named(person).flatMap { readers[$0.name] }
+    }
+
+    /// What a person is called, as people read it.
+    func name(of person: String) -> String { self.reader(of: person)?.displayName ?? person }
 
     /// Values of a type that come in `unit`, as that person reads them.
     func format(_ unit: String, of type: TypeID?, for person: String?) -> ValueFormat {

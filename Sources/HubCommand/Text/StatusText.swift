@@ -1,6 +1,7 @@
 import HealthText
 import HubClient
 import HubCore
+import HubSettings
 
 /// `hub status` for people.
 struct StatusText {
@@ -94,6 +95,8 @@ struct StatusText {
                 + "\(NumberText.grouped(status.residentBytes / (1 << 20))) MiB",
             "records  \(records)" + (showsAll ? ", newest \(status.epoch)-\(status.head)" : ""), storeLine,
         ]
+        let people = status.persons.filter { $0.zone != nil }.map(\.bothNames)
+        if !people.isEmpty { lines.append("people   \(people.joined(separator: ", "))") }
         if let backup { lines.append(backup) }
         if showsAll { lines += ["door     \(status.endpoints.door)", "feed     \(status.endpoints.feed)"] }
         if let tcp = status.endpoints.tcp {

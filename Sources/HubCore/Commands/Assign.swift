@@ -71,11 +71,7 @@ struct Assign: OwnCommand {
 
     private func assignment(_ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> Assignment {
         guard let to else { return guest ? .guest : .nobody(reason: reason ?? "put back into the inbox by hand") }
-        if let person = facts.rules.person(named: to, allowed: scope?.persons) { return .person(person) }
-        let names = facts.persons.map(\.name).filter { scope?.persons?.contains($0) ?? true }
-        let hint =
-            nearestName(to: to, among: names).map { "did you mean \($0)?" } ?? "it has \(names.joined(separator: ", "))"
-        throw CommandFailure("person", "to: hub.conf has no person \"\(to.prefix(64))\"; \(hint)")
+        return .person(try facts.person(to, in: "to", allowed: scope?.persons))
     }
 }
 

@@ -28,7 +28,8 @@ struct ConfigurePlugin: OwnCommand {
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         guard let keeper = hub.keeper else { throw CommandFailure("busy", "the hub is starting or stopping") }
-        let section = try ConfiguredSection(plugin: instance, person: person, isHub: self.hub ?? false)
+        let section = try ConfiguredSection(
+            plugin: instance, person: person.map { hub.facts.persons.named($0)?.name ?? $0 }, isHub: self.hub ?? false)
         if section.plugin == nil, let scope = call.scope, scope.persons != nil {
             throw CommandFailure(
                 "forbidden",

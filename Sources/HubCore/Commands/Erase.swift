@@ -87,7 +87,7 @@ struct Erase: OwnCommand {
         try await lookForBackups(plan, hub, &result)
         guard !call.isDryRun else { return RawJSON(encoding: result) }
         result.records = try await hub.eraser.erase(
-            selection, forgetting: forget, removingCopies: !keep
+            selection, forgetting: forget.flatMap { hub.facts.knownName($0) }, removingCopies: !keep
         ) { call.progress($0, of: $1, "erasing") }
         if plan.records > 0 || forget != nil { lookAtCopies(of: path, &result) } else { result.copies = [] }
         // Also those that were begun before the records were gone.
@@ -146,10 +146,10 @@ struct Erase: OwnCommand {
         var query = RecordQuery()
         if let forget {
             guard !hasFilter else { throw CommandFailure(problems: ["forget: takes no filter beside it"]) }
-            guard !hub.facts.persons.contains(where: { $0.name == forget }) else {
+            if let name = hub.facts.knownName(forget), hub.facts.persons.contains(where: { $0.name == name }) {
                 throw CommandFailure(
                     "person",
-                    "forget: hub.conf names \"\(forget.prefix(64))\": take [person.\(forget.prefix(64))] out of it, which is all that is known of the body, say hub apply, and then this again"
+                    "forget: hub.conf names \"\(forget.prefix(64))\": take [person.\(name)] out of it, which is all that is known of the body, say hub apply, and then this again"
                 )
             }
             query.persons = try known([forget], "forget", hub)
@@ -168,12 +168,13 @@ struct Erase: OwnCommand {
 
     private func known(_ names: [String], _ argument: String, _ hub: isolated Commands) throws -> Set<RecordQuery.Owner>
     {
-        let known = hub.facts.knownPersons
-        if let unknown = names.first(where: { !known.contains($0) }) {
-            let hint = nearestName(to: unknown, among: known.sorted()).map { "; did you mean \($0)?" } ?? ""
-            throw CommandFailure("person", "\(argument): there is no person \"\(unknown.prefix(64))\"\(hint)")
-        }
-        return Set(names.map(RecordQuery.Owner.person))
+        Set(
+            try names.map { name in
+                if let known = hub.facts.knownName(name) { return .person(known) }
+                let hint = nearestName(to: name, among: hub.facts.knownPersons.sorted()).map { "; did you mean \($0)?" }
+                throw CommandFailure(
+                    "person", "\(argument): there is no person \"\(name.prefix(64))\"\(hint ?? "")")
+            })
     }
 }
 

@@ -79,14 +79,7 @@ struct Log: OwnCommand {
                     ? "hub.conf has no person; add [person.NAME], and start the hub again or apply it"
                     : "person: hub.conf has \(names.joined(separator: ", ")); say whose it is")
         }
-        guard let known = facts.rules.person(named: name, allowed: allowed) else {
-            let hint = nearestName(to: name, among: names).map { "did you mean \($0)?" }
-            throw CommandFailure(
-                "person",
-                "person: hub.conf has no person \"\(name.prefix(64))\"; "
-                    + (hint ?? "it has \(names.joined(separator: ", "))"))
-        }
-        return known
+        return try facts.person(name, in: "person", allowed: allowed)
     }
 
     private func samples(

@@ -102,9 +102,7 @@ extension ManualChange {
     func concerning(_ person: String?, _ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> ManualChange
     {
         guard let person else { return self }
-        guard let known = facts.rules.person(named: person, allowed: scope?.persons) else {
-            throw CommandFailure("person", "of: hub.conf has no person \"\(person.prefix(64))\"")
-        }
+        let known = try facts.person(person, in: "of", allowed: scope?.persons)
         return .within(.byHand(of: known.name), self)
     }
 }

@@ -15,7 +15,7 @@ extension Commands {
             let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
             guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
             guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: command) }
-            let arguments = RawJSON(encoding: check.values.mapValues { $0.revealed() })
+            let arguments = RawJSON(encoding: named(check.values, of: instance).mapValues { $0.revealed() })
             // One that was told to end may be at its end before it is at the command.
             guard let plugin = outlet.runner(of: instance), outlet.goesOn(plugin) else {
                 return try keep(command, for: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
@@ -29,6 +29,21 @@ extension Commands {
                 .outcome(CommandOutcome(id: key.id, .failed(code: error.code, reason: error.reason)), to: key.session)
             ])
         }
+    }
+
+    /// The arguments with the names of persons as `hub.conf` has them, however they were typed [R8.63].
+    ///
+    /// A name of none of the instance's persons stays: it may be a user of the plugin's own.
+    private func named(_ arguments: [String: SettingValue], of instance: String) -> [String: SettingValue] {
+        let allowed = facts.instances[instance]?.persons
+        let persons = facts.persons.filter { allowed?.contains($0.name) ?? true }
+        func name(_ typed: String) -> String { persons.named(typed)?.name ?? typed }
+        var arguments = arguments
+        if let typed = arguments["person"]?.string { arguments["person"] = .string(name(typed)) }
+        if let typed = arguments["persons"]?.strings {
+            arguments["persons"] = .list(typed.map { .string(name($0)) })
+        }
+        return arguments
     }
 
     /// Whether an instance is at a command, or is to be given one.

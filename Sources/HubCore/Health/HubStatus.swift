@@ -1,4 +1,5 @@
 import HubSessions
+public import HubSettings
 import HubStore
 
 /// How the hub and its plugins are: what `hub status --json` prints and the door answers to the owner.
@@ -172,8 +173,10 @@ public struct HubStatus: Codable, Hashable, Sendable {
         }
     }
 
-    public struct PersonStatus: Codable, Hashable, Sendable {
-        public var name, uid: String
+    public struct PersonStatus: NamedPerson, Codable, Hashable, Sendable {
+        public var name: String
+        public var displayName: String?
+        public var uid: String
         public var zone: String?
         /// As WELCOME says them.
         public var locale: String?
@@ -182,9 +185,11 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var characteristics: [String: Characteristic]?
 
         public init(
-            name: String, uid: String, zone: String? = nil, locale: String? = nil, units: [String: String]? = nil
+            name: String, displayName: String? = nil, uid: String, zone: String? = nil, locale: String? = nil,
+            units: [String: String]? = nil
         ) {
-            (self.name, self.uid, self.zone, self.locale, self.units) = (name, uid, zone, locale, units)
+            (self.name, self.displayName, self.uid) = (name, displayName, uid)
+            (self.zone, self.locale, self.units) = (zone, locale, units)
         }
     }
 

@@ -75,8 +75,8 @@ extension HubFacts {
         return persons.map { person in
             let entry = said[person.name]
             return HubStatus.PersonStatus(
-                name: person.name, uid: person.uid, zone: entry?.zone, locale: entry?.locale,
-                units: entry?.units)
+                name: person.name, displayName: entry?.displayName, uid: person.uid, zone: entry?.zone,
+                locale: entry?.locale, units: entry?.units)
         }
     }
 }

@@ -12,10 +12,13 @@ struct PersonRules: Sendable {
     private let known: [Person]
     private let certainty: Double
 
-    private struct Candidate: Sendable {
+    private struct Candidate: NamedPerson, Sendable {
         let person: Person
+        let displayName: String?
         let slots: [String: Int]
         let member: Household.Member
+
+        var name: String { person.name }
     }
 
     /// What is known of a record's person before it is stored.
@@ -40,7 +43,7 @@ struct PersonRules: Sendable {
             uids[section.name].map { uid in
                 let person = Person(uid: uid, name: section.name)
                 return Candidate(
-                    person: person, slots: section.slots,
+                    person: person, displayName: section.displayName, slots: section.slots,
                     member: Household.Member(
                         person, expectedWeight: section.expectedWeight,
                         tolerance: section.weightTolerance ?? PersonSection.usualWeightTolerance))
@@ -73,7 +76,7 @@ struct PersonRules: Sendable {
                 assignment: .nobody(reason: "no person of hub.conf has slot \(slot) of \(instance)"),
                 household: household(others))
         case .name(let name), .account(let name):
-            let named = candidates.first { $0.person.name == name }.map { Assignment.person($0.person) }
+            let named = candidates.named(name).map { Assignment.person($0.person) }
             // Who it was its source knows: a weight has no say against that.
             return Finding(
                 assignment: named

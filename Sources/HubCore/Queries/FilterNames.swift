@@ -10,13 +10,12 @@ struct FilterNames {
     /// The same in the store's terms; `nil` for all.
     let allowance: ReadAllowance?
     let registry: TypeRegistry
-    /// Persons of `hub.conf`, and former ones with their records in the store, by name and uid.
-    let known: Set<String>
     /// Persons of `hub.conf`, in its order, for reasons.
     let persons: [String]
+    private let facts: HubFacts
 
     init(_ verb: String, _ session: ClientSession, _ facts: HubFacts) {
-        (self.verb, registry, known) = (verb, session.registry, facts.knownPersons)
+        (self.verb, registry, self.facts) = (verb, session.registry, facts)
         let reading = ReadGrant(session.policy, of: session.instance)
         (self.reading, allowance) = (reading, reading.allowance(by: facts.clock))
         persons = facts.persons.map(\.name).filter { reading.persons?.contains($0) ?? true }
@@ -52,12 +51,16 @@ struct FilterNames {
     /// - Throws: `field` for a name of none of them; whether there is such a person is not to be told from it (R8.37).
     func persons(_ asked: [String]?) throws(WireError) -> Set<String>? {
         guard let asked else { return reading.persons }
-        if let unknown = asked.first(where: { !(reading.persons ?? known).contains($0) }) {
-            let names = persons.isEmpty ? "none" : persons.joined(separator: ", ")
-            throw WireError(
-                .field, "\(verb).persons: no person \(Self.shown(unknown)) here; there are: \(names)", closed: false)
+        var found: Set<String> = []
+        for name in asked {
+            guard let person = facts.knownName(name, allowed: reading.persons) else {
+                let names = persons.isEmpty ? "none" : persons.joined(separator: ", ")
+                throw WireError(
+                    .field, "\(verb).persons: no person \(Self.shown(name)) here; there are: \(names)", closed: false)
+            }
+            found.insert(person)
         }
-        return Set(asked)
+        return found
     }
 
     private static func shown(_ name: String) -> String { RawJSON.string(String(name.prefix(64))).text }

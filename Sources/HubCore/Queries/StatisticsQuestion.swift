@@ -78,8 +78,8 @@ struct StatisticsQuestion: Sendable {
 
     private static func person(_ request: QueryRequest, _ names: FilterNames) throws(WireError) -> String {
         if let asked = request.filter.persons {
-            _ = try names.persons(asked)
-            if asked.count == 1, let person = asked.first { return person }
+            let persons = try names.persons(asked) ?? []
+            if asked.count == 1, let person = persons.first { return person }
         } else if names.persons.count == 1, let person = names.persons.first {
             return person
         }

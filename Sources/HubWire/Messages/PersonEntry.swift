@@ -3,8 +3,10 @@ public import Samples
 
 extension Welcome {
     /// A person as a plugin sees one.
-    public struct PersonEntry: Hashable, Sendable {
+    public struct PersonEntry: NamedPerson, Hashable, Sendable {
         public var name: String
+        /// What is shown in its place, with any letters; nil: ``name``.
+        public var displayName: String?
         /// IANA name of the person's zone.
         public var zone: String?
         /// By which numbers and dates are written for the person, such as `de_DE`.
@@ -17,10 +19,11 @@ extension Welcome {
         public var profile: PersonProfile?
 
         public init(
-            name: String, zone: String? = nil, locale: String? = nil, units: [String: String] = [:],
-            priority: [SourceOrder] = [], profile: PersonProfile? = nil
+            name: String, displayName: String? = nil, zone: String? = nil, locale: String? = nil,
+            units: [String: String] = [:], priority: [SourceOrder] = [], profile: PersonProfile? = nil
         ) {
-            (self.name, self.zone, self.locale, self.units) = (name, zone, locale, units)
+            (self.name, self.displayName) = (name, displayName)
+            (self.zone, self.locale, self.units) = (zone, locale, units)
             (self.priority, self.profile) = (priority, profile)
         }
     }
@@ -65,14 +68,15 @@ public struct PersonProfile: Hashable, Sendable {
 extension Welcome.PersonEntry: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
         self.init(
-            name: try object.text("name"), zone: try object.textIfPresent("zone"),
-            locale: try object.textIfPresent("locale"),
+            name: try object.text("name"), displayName: try object.textIfPresent("displayName"),
+            zone: try object.textIfPresent("zone"), locale: try object.textIfPresent("locale"),
             units: try (object.objectIfPresent("units") as UnitsByType?)?.units ?? [:],
             priority: try object.objectsIfPresent("priority") ?? [], profile: try object.objectIfPresent("profile"))
     }
 
     func write(to body: inout ObjectWriter) {
         body.member("name", text: name)
+        body.member("displayName", text: displayName)
         body.member("zone", text: zone)
         body.member("locale", text: locale)
         body.member("units", object: units.isEmpty ? nil : UnitsByType(units: units))

@@ -1,0 +1,155 @@
+import Foundation
+
+/// A person by the name in `hub.conf`, and by the name that others read.
+public protocol NamedPerson {
+    /// The name of the table `[person.NAME]`, which topics, records and directories have.
+    var name: String { get }
+    /// As people write it, with any letters; nil if that is no other than ``name``.
+    var displayName: String? { get }
+}
+
+extension NamedPerson {
+    /// What people read.
+    public var shownName: String { displayName ?? name }
+    /// What people read who are to type one of the names: `Jürgen (juergen)`.
+    public var bothNames: String { displayName.map { $0 == name ? name : "\($0) (\(name))" } ?? name }
+
+    /// Whether a text is one of the names, whatever its case.
+    fileprivate func isNamed(_ folded: String) -> Bool {
+        PersonName.folded(name) == folded || displayName.map(PersonName.folded) == folded
+    }
+}
+
+extension Sequence where Element: NamedPerson {
+    /// The person whom a typed name means: the one of exactly that name, else the only one who has it in another case or as display name.
+    public func named(_ typed: String) -> Element? {
+        if let exact = first(where: { $0.name == typed }) { return exact }
+        let folded = PersonName.folded(typed)
+        let meant = filter { $0.isNamed(folded) }
+        return meant.count == 1 ? meant[0] : nil
+    }
+
+    /// What helps who typed a name that is none of these: `did you mean anna?`, else the names that there are.
+    public func advice(on typed: String) -> String {
+        let persons = Array(self)
+        let names = persons.flatMap { [$0.name, $0.displayName].compactMap(\.self) }
+        if let name = nearestName(to: typed, among: names) { return "did you mean \(name)?" }
+        return persons.isEmpty
+            ? "it has none: add a section [person.NAME]" : "it has \(persons.map(\.bothNames).joined(separator: ", "))"
+    }
+}
+
+/// Rules for the names of people.
+public enum PersonName {
+    /// The most characters and bytes of a display name.
+    static let mostCharacters = 64, mostBytes = 256
+
+    /// For comparison: names that fold to the same text are one name.
+    ///
+    /// Upper and lower case count as one, and so does a letter with an accent however it is encoded.
+    public static func folded(_ name: String) -> String {
+        // Both ways, since ß has two capital letters and Σ two small ones.
+        name.uppercased().lowercased().precomposedStringWithCanonicalMapping
+    }
+
+    /// The same text with one code for each letter with an accent, as far as there is one.
+    static func precomposed(_ name: String) -> String { name.precomposedStringWithCanonicalMapping }
+
+    /// What is wrong with a display name; nil if nothing is.
+    public static func fault(ofDisplayName name: String) -> String? {
+        if name.count > mostCharacters || name.utf8.count > mostBytes {
+            return "expected at most \(mostCharacters) characters and \(mostBytes) bytes"
+        }
+        if let scalar = name.unicodeScalars.first(where: { !isShown($0) }) {
+            let code = String(scalar.value, radix: 16, uppercase: true)
+            return "expected letters, spaces and signs that are seen; U+\(code) is a control character, or is not seen"
+        }
+        if name.first == " " || name.last == " " { return "expected no space at its beginning and end" }
+        guard name.contains(where: { $0.isLetter || $0.isNumber }) else { return "expected a letter" }
+        return nil
+    }
+
+    /// Whether a character can stand in a name: one that moves or hides others would make it look like another name.
+    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        // Words of Persian and of Indian languages are written with these two.
+        case .format: scalar.value == 0x200C || scalar.value == 0x200D
+        case .spaceSeparator: scalar == " "
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+        default: true
+        }
+    }
+
+    /// A name for `hub.conf` made of a display name: `juergen` of Jürgen, `anna-maria` of Anna Maria.
+    ///
+    /// - Returns: nil if it has no letter that can be written in A–Z.
+    public static func derived(from displayName: String) -> String? {
+        let spelled = displayName.precomposedStringWithCanonicalMapping.lowercased()
+            .map { spellings[$0] ?? String($0) }.joined()
+        let latin = spelled.applyingTransform(.toLatin, reverse: false) ?? spelled
+        let plain = latin.decomposedStringWithCanonicalMapping.lowercased().unicodeScalars
+        var name = ""
+        for scalar in plain {
+            switch scalar {
+            case "a"..."z", "0"..."9": name.unicodeScalars.append(scalar)
+            default:
+                // An accent, or an apostrophe within a name, separates nothing.
+                if scalar.properties.generalCategory == .nonspacingMark || "'’ʼʹʺ".unicodeScalars.contains(scalar) {
+                    continue
+                }
+                if !name.isEmpty, name.last != "-" { name.append("-") }
+            }
+        }
+        let cut = String(name.prefix(mostCharacters)).trimming("-")
+        return HubConfiguration.isName(cut) ? cut : nil
+    }
+
+    /// Why names that a person entered cannot be added.
+    public struct Fault: Error {
+        /// A sentence.
+        public let reason: String
+    }
+
+    /// New persons of names in any letters.
+    ///
+    /// A name that cannot be that of a table becomes a display name, and the table gets a name made of it.
+    public static func entered(
+        _ typed: [String], besides others: [some NamedPerson]
+    ) throws(Fault) -> [PersonSection] {
+        var added: [PersonSection] = []
+        var taken = Set((others.map(\.name) + others.compactMap(\.displayName)).map(folded))
+        for text in typed {
+            guard !taken.contains(folded(text)) else {
+                throw Fault(reason: "\(text) is there twice; upper and lower case count as one")
+            }
+            var person = PersonSection(name: text)
+            if !HubConfiguration.isName(text) {
+                if let fault = fault(ofDisplayName: text) { throw Fault(reason: "\(text.prefix(64)): \(fault)") }
+                let stem = String((derived(from: text) ?? "person").prefix(mostCharacters - 4))
+                var number = 1
+                repeat {
+                    person.name = number == 1 ? stem : "\(stem)-\(number)"
+                    number += 1
+                } while taken.contains(folded(person.name))
+                person.displayName = precomposed(text)
+            }
+            taken.formUnion([folded(person.name), folded(text)])
+            added.append(person)
+        }
+        return added
+    }
+
+    /// As people of these languages spell their letters where there is no key for them.
+    private static let spellings: [Character: String] = [
+        "ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa", "œ": "oe", "þ": "th", "ð": "d",
+        "ł": "l", "đ": "d", "ı": "i",
+    ]
+}
+
+extension String {
+    fileprivate func trimming(_ character: Character) -> String {
+        var text = self[...]
+        while text.last == character { text = text.dropLast() }
+        return String(text)
+    }
+}
