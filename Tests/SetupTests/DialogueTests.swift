@@ -19,8 +19,8 @@ import Testing
         try await person.answer("Time zone [Europe/Berlin, this machine's]:", "Europe/Belin")
         try await person.answer("did you mean \"Europe/Berlin\"?", "Europe/Vienna")
         try await person.answer("Names with commas between [me]:", "anna, anna")
-        try await person.answer("anna is there twice", "anna, b n")
-        try await person.answer("b n is not a name here", "anna, ben")
+        try await person.answer("anna is there twice", "anna, !?")
+        try await person.answer("!?: expected a letter", "anna, ben")
         try await person.answer("anna: language and region", "xx_YY")
         try await person.answer("there is no such language", "de_DE")
         try await person.answer("anna: unit of weights", "stone")
@@ -176,6 +176,31 @@ import Testing
         #expect(undo.code == 0 && undo.output.contains("persons changed: zoe"), "\(undo)")
         hub.signal(SIGTERM)
         #expect(await hub.result().code == 0)
+    }
+
+    @Test func `a name in any letters makes a section in plain ones, and both name the person`() async throws {
+        let scene = try SetupScene()
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        try await person.answer("Time zone", "")
+        try await person.answer("Names with commas between [me]:", "Jürgen, JÜRGEN")
+        try await person.answer("JÜRGEN is there twice", "Jürgen, Anna Maria, ben")
+        try await person.wait(for: "Jürgen is juergen in hub.conf and in files; commands take both names")
+        try await person.wait(for: "Anna Maria is anna-maria in hub.conf")
+        for name in ["Jürgen", "Anna Maria", "ben"] {
+            for question in ["language", "unit", "time zone", "usual weight"] {
+                try await person.answer("\(name): \(question)", "")
+            }
+        }
+        try await person.answer("Which of them?", "")
+        try await person.answer("Write \(scene.path)?", "y")
+        #expect(await setup.result().code == 0, "\(person.screen)")
+        let text = try scene.text()
+        #expect(text.contains("[person.juergen]\ndisplay_name = \"Jürgen\""), "\(text)")
+        #expect(text.contains("[person.anna-maria]\ndisplay_name = \"Anna Maria\""), "\(text)")
+        #expect(text.contains("[person.ben]\n") && !text.contains("[person.me]"), "\(text)")
+        let check = try await scene.hub(["check"])
+        #expect(check.code == 0, "\(check)")
     }
 
     @Test func `Ctrl-C once it is written leaves it to the person when the hub follows, and says how`() async throws {

@@ -30,35 +30,41 @@ struct SetupDialogue {
     // MARK: - People
 
     private mutating func people() async throws {
-        let known = draft.isNew ? [] : draft.persons
+        let known = draft.isNew ? [] : draft.people
         Terminal.say("")
         let question =
             known.isEmpty
             ? "Who are the people? Names with commas between [\(HubTemplate.person)]"
-            : "People are \(known.joined(separator: ", ")). Who else? Names with commas between [none]"
+            : "People are \(known.map(\.bothNames).joined(separator: ", ")). Who else? Names with commas between [none]"
         while true {
             let answer = try await prompt.ask(question + ":")
             if answer == "?" {
-                Terminal.say("  A name is \(HubConfiguration.nameRule): anna, ben")
+                Terminal.say(
+                    "  A name in any letters: anna, Jürgen. Files and topics have names in plain letters, such as juergen."
+                )
                 continue
             }
-            let names = SettingAnswer.parts(answer)
-            let faults = names.indices.lazy.compactMap { index in
-                HubConfiguration.fault(ofPerson: names[index], besides: known + names[..<index])
-            }
-            if let fault = faults.first {
-                Terminal.say("  \(fault)")
+            let added: [PersonSection]
+            do throws(PersonName.Fault) {
+                added = try PersonName.entered(SettingAnswer.parts(answer), besides: known)
+            } catch {
+                Terminal.say("  \(error.reason)")
                 continue
             }
-            for name in names { try draft.addPerson(name) }
+            for person in added {
+                try draft.add(person)
+                guard let shown = person.displayName else { continue }
+                Terminal.say("  \(shown) is \(person.name) in hub.conf and in files; commands take both names")
+            }
             break
         }
         let declarations = HubConfiguration.personDeclarations
-        for name in draft.persons {
+        for person in draft.people {
+            let name = person.name
             Terminal.say("")
             for (key, title, usual) in Self.personal(isAlone: draft.persons.count == 1) {
                 guard let declaration = declarations.first(where: { $0.name == key }) else { continue }
-                try await ask(declaration, of: ["person", name], "\(name): \(title)", usual: usual)
+                try await ask(declaration, of: ["person", name], "\(person.shownName): \(title)", usual: usual)
             }
         }
     }

@@ -42,6 +42,14 @@ struct SetupDraft: Sendable {
     // MARK: - What is in it
 
     var persons: [String] { names("person") }
+    /// Each with the name that is shown.
+    var people: [PersonSection] {
+        persons.map { name in
+            var person = PersonSection(name: name)
+            person.displayName = value(["person", name], "display_name")?.string
+            return person
+        }
+    }
     var plugins: [String] { names("plugin") }
 
     private func names(_ group: String, in text: String? = nil) -> [String] {
@@ -119,6 +127,12 @@ struct SetupDraft: Sendable {
             try editor.insert(SettingEditor.header(["person", name]) + "\n")
             return editor.text
         }
+    }
+
+    /// Adds a person under a name for `hub.conf`, and writes the display name if it is another.
+    mutating func add(_ person: PersonSection) throws(Failure) {
+        try addPerson(person.name)
+        if let shown = person.displayName { try set(["person", person.name], "display_name", .string(shown)) }
     }
 
     /// Enables a section, which is written where it is missing: as the project's file has it, or empty.
