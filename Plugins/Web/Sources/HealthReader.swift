@@ -130,7 +130,7 @@ extension Welcome.PersonEntry {
         var types: [TypeID: String] = [:]
         for (name, unit) in units { if let type = try? TypeID(name) { types[type] = unit } }
         return Reader(
-            locale: locale.flatMap(Reader.locale), units: types,
+            displayName: displayName, locale: locale.flatMap(Reader.locale), units: types,
             zone: zone.flatMap { TimeZone(identifier: $0) } ?? .current)
     }
 }

@@ -90,7 +90,7 @@ struct Choice: Sendable {
         self.viewer = viewer
         persons = viewer.persons(parts.persons)
         if let name = request.uri.queryParameters["person"].map(String.init) {
-            guard let person = persons.first(where: { $0.name == name }) else { throw NoSuchPage() }
+            guard let person = persons.named(name) else { throw NoSuchPage() }
             self.person = person
         } else {
             person = persons.first
@@ -107,6 +107,12 @@ struct Choice: Sendable {
         return choice
     }
 
+    /// What the person of a record is called; nil if it has none.
+    func owner(_ record: StoredRecord) -> String? { record.assignment.person.map { shownName($0.name) } }
+
+    /// What a person is called, also one whom `hub.conf` does not name any more.
+    func shownName(_ name: String) -> String { persons.first { $0.name == name }?.shownName ?? name }
+
     /// The same for what belongs to no person.
     var withoutPerson: Choice {
         var choice = self
@@ -117,7 +123,7 @@ struct Choice: Sendable {
     /// How values of the chosen person are read, and of no person's what all persons have in common.
     var reader: Reader {
         if let person { return person.reader }
-        let readers = persons.map(\.reader)
+        let readers = persons.map(\.reader.unnamed)
         guard let first = readers.first, readers.allSatisfy({ $0 == first }) else {
             return Reader(zone: .current)
         }

@@ -88,7 +88,7 @@ struct Web: Plugin {
         let parts = try await parts(hub)
         try await parts.preferences.read()
         let listening = parts.settings.listening
-        for name in parts.settings.goals.persons.subtracting(hub.persons.map(\.name)).sorted() {
+        for name in parts.settings.goals.persons.sorted() where hub.persons.named(name) == nil {
             hub.logger.warning("a goal of no person that this plugin may read", metadata: ["person": "\(name)"])
         }
         let door = HTTPDoor(
@@ -141,16 +141,16 @@ struct WebParts: Sendable {
     }
 
     /// - Throws: `CommandFailure` where there is no such person.
-    private func check(_ person: String?) throws {
-        let persons = hub.persons.map(\.name)
-        guard let person, !persons.contains(person) else { return }
-        let there = persons.isEmpty ? "it has none: add a section [person.NAME]" : persons.joined(separator: ", ")
-        throw CommandFailure("person", "person: hub.conf has no \(person) for this plugin; it has \(there)")
+    private func known(_ typed: String?) throws -> String? {
+        guard let typed else { return nil }
+        if let person = hub.persons.named(typed) { return person.name }
+        throw CommandFailure(
+            "person", "person: hub.conf has no \(typed) for this plugin; \(hub.persons.advice(on: typed))")
     }
 
     /// - Throws: `CommandFailure` where there is no such person.
     func link(for person: String?) async throws -> WebLink {
-        try check(person)
+        let person = try known(person)
         let (secret, until) = try await access.makeLink(for: person, at: now)
         return WebLink(
             url: "\(settings.linkAddress)/login/\(secret)",
@@ -177,7 +177,7 @@ extension WebParts {
 
     /// - Throws: `CommandFailure` for a name that is taken, a person that there is not, and a person who is to manage.
     func makeToken(_ name: String, _ scope: Scope, for person: String?) async throws -> WebToken {
-        try check(person)
+        let person = try known(person)
         guard scope != .manage || person == nil else {
             throw CommandFailure("scope", "scope: manage is the owner's, and goes without a person")
         }

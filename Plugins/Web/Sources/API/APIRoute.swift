@@ -86,14 +86,13 @@ struct APICall: Sendable {
     ///
     /// - Throws: ``Refusal`` for a person that there is not, and in the same words for one that this viewer may not see.
     func person() throws -> String? {
-        let persons = viewer.persons(parts.hub.persons).map(\.name)
         guard let name = text("person") else { return viewer.person }
-        guard persons.contains(name) else {
+        guard let person = viewer.persons(parts.hub.persons).named(name) else {
             throw Refusal(
                 .notFound, "There is no such person", "person: GET /api/v1/persons has those that there are.",
                 member: "person")
         }
-        return name
+        return person.name
     }
 
     /// The types that are named, by their one name; `nil`: all.

@@ -73,13 +73,15 @@ enum RecordRoutes {
 
     private static let person = Schemas.object(
         [
-            ("name", ["type": "string"]), ("zone", ["type": "string"]), ("locale", ["type": "string"]),
+            ("name", ["type": "string"]), ("displayName", ["type": "string"]), ("zone", ["type": "string"]),
+            ("locale", ["type": "string"]),
             ("units", ["type": "object", "additionalProperties": ["type": "string"]]),
-        ], optional: ["zone", "locale"])
+        ], optional: ["displayName", "zone", "locale"])
 
     @Sendable private static func persons(_ call: APICall) async throws -> Response {
         let persons = call.viewer.persons(call.parts.hub.persons).map { person in
             var members: [JSONTree.Member] = [.init("name", .text(person.name))]
+            if let shown = person.displayName { members.append(.init("displayName", .text(shown))) }
             if let zone = person.zone { members.append(.init("zone", .text(zone))) }
             if let locale = person.locale { members.append(.init("locale", .text(locale))) }
             let units = person.units.sorted { $0.key < $1.key }.map { JSONTree.Member($0.key, .text($0.value)) }

@@ -160,7 +160,9 @@ extension APICall {
 
     /// That a person's own viewer names no other.
     func checkPerson(_ value: SettingValue?) throws {
-        guard let value, let own = viewer.person, value.string != own else { return }
+        guard let value, viewer.person != nil,
+            value.string.flatMap({ viewer.persons(parts.hub.persons).named($0) }) == nil
+        else { return }
         throw Refusal(
             .notFound, "There is no such person", "person: GET /api/v1/persons has those that there are.",
             member: "person")

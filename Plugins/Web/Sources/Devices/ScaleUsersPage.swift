@@ -52,7 +52,8 @@ struct ScaleUsersPage: Sendable {
         var table = HTMLTable(caption: "On the scale", columns: ["Position", "Number", "Person", "What to do"])
         for user in users {
             table.rows.append([
-                "\(user.position)", "\(user.serialNumber)", "\(user.person ?? "not one of this hub")",
+                "\(user.position)", "\(user.serialNumber)",
+                "\(user.person.map(choice.shownName) ?? "not one of this hub")",
                 ButtonForm(Self.path(instance), "Delete", [("deed", "delete"), ("serial", "\(user.serialNumber)")])
                     .html,
             ])
@@ -60,7 +61,7 @@ struct ScaleUsersPage: Sendable {
         let absent = choice.persons.filter { person in !users.contains { $0.person == person.name } }
         let makers = HTML.each(absent) {
             ButtonForm(
-                Self.path(instance), "Make a user for \($0.name)", [("deed", "create"), ("person", $0.name)]
+                Self.path(instance), "Make a user for \($0.shownName)", [("deed", "create"), ("person", $0.name)]
             ).html
         }
         return """

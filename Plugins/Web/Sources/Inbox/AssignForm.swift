@@ -12,9 +12,9 @@ enum AssignForm {
         let persons = choice.persons.enumerated().sorted { left, right in
             let (first, second) = (odds.rank(of: left.element.name), odds.rank(of: right.element.name))
             return first != second ? first < second : left.offset < right.offset
-        }.map(\.element.name)
-        let buttons = HTML.each(persons) { name in
-            "<button name=\"to\" value=\"\(name)\">\(name)\(odds.shares[name].map { " \($0)" } ?? "")</button> "
+        }.map(\.element)
+        let buttons = HTML.each(persons) { person in
+            "<button name=\"to\" value=\"\(person.name)\">\(person.shownName)\(odds.shares[person.name].map { " \($0)" } ?? "")</button> "
         }
         let records = RecordVersions.text(weighing.records)
         let fields = FormFields.hidden("records", records)
@@ -39,7 +39,7 @@ enum AssignForm {
             ? ButtonForm("/inbox/assign", "It is no guest's", [("records", records), ("undo", "true")])
             : ButtonForm("/inbox/assign", "It is a guest's", [("records", records), ("guest", "true")])
         guard !others.isEmpty else { return guest.html }
-        let options = others.map { FormOption(value: $0.name, text: $0.name) }
+        let options = others.map { FormOption(value: $0.name, text: $0.shownName) }
         return """
             <form class="inline" method="post" action="/inbox/assign">\
             \(FormFields.hidden("records", records))\

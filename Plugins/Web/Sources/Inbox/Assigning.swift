@@ -12,30 +12,30 @@ struct Assigning: Sendable {
     /// The records that a form names, as they were when it was shown.
     ///
     /// - Throws: ``Refusal`` where one has changed meanwhile.
-    private func records(_ form: WebForm, _ viewer: Viewer) async throws -> [StoredRecord] {
+    private func records(_ form: WebForm, _ choice: Choice) async throws -> [StoredRecord] {
         guard let versions = RecordVersions.read(try form.text("records")) else {
             throw Refusal(.badRequest, "The form lacks records", "Open the page again, and press its button.")
         }
         var records: [StoredRecord] = []
         for number in versions.keys.sorted() {
-            let record = try await parts.reader.any(number, for: viewer)
+            let record = try await parts.reader.any(number, for: choice.viewer)
             guard record.sequence == versions[number] else {
                 throw Refusal(
                     .conflict, "Record \(number) has changed meanwhile",
-                    "Nothing was done. \(Self.standing(record)) Open the page again: it shows how it is now.")
+                    "Nothing was done. \(Self.standing(record, choice)) Open the page again: it shows how it is now.")
             }
             records.append(record)
         }
         return records
     }
 
-    private static func standing(_ record: StoredRecord) -> String {
+    private static func standing(_ record: StoredRecord, _ choice: Choice) -> String {
         if case .retraction = record.record { return "It was deleted." }
-        return record.assignment.isInInbox ? "It has no person." : "It is \(whose(record.assignment)) by now."
+        return record.assignment.isInInbox ? "It has no person." : "It is \(whose(record.assignment, choice)) by now."
     }
 
-    private static func whose(_ assignment: Assignment) -> String {
-        assignment.person.map { "\($0.name)'s" } ?? (assignment.isGuest ? "a guest's" : "no one's")
+    private static func whose(_ assignment: Assignment, _ choice: Choice) -> String {
+        assignment.person.map { "\(choice.shownName($0.name))'s" } ?? (assignment.isGuest ? "a guest's" : "no one's")
     }
 
     /// The choice of a button, as a field of its form.
@@ -88,9 +88,9 @@ struct Assigning: Sendable {
         }
 
         /// Where a record goes.
-        var aim: String {
+        func aim(_ choice: Choice) -> String {
             switch self {
-            case .person(let name): "back to \(name)"
+            case .person(let name): "back to \(choice.shownName(name))"
             case .guest: "back to a guest"
             case .nobody: "back into the inbox"
             case .undo: "as it came"
@@ -100,8 +100,8 @@ struct Assigning: Sendable {
 
     func assign(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        let named = try await records(form, viewer)
         let choice = try Choice(request, visit, parts)
+        let named = try await records(form, choice)
         var arguments = named.asSeen
         if form["alone"] != nil { arguments["alone"] = .boolean(true) }
         guard let word = Word(form, choice) else {
@@ -115,12 +115,12 @@ struct Assigning: Sendable {
         let changed = done.entries.compactMap(\.record)
         guard let first = changed.first else {
             let record = try await parts.reader.any(named[0].number, for: viewer)
-            return parts.told("It was \(Self.whose(record.assignment)) already.", viewer, on: InboxPage.path)
+            return parts.told("It was \(Self.whose(record.assignment, choice)) already.", viewer, on: InboxPage.path)
         }
         let line = RecordLine.line(first, choice.with(first).reader)
         let others = changed.count > 1 ? " and \(NumberText.count(changed.count - 1, "more record"))" : ""
         return parts.told(
-            "\(line)\(others): now \(Self.whose(first.assignment)). \(back(changed, before))", viewer,
+            "\(line)\(others): now \(Self.whose(first.assignment, choice)). \(back(changed, before, choice))", viewer,
             on: InboxPage.path)
     }
 
@@ -138,12 +138,12 @@ struct Assigning: Sendable {
     }
 
     /// A button for each way back.
-    private func back(_ records: [StoredRecord], _ before: [Int64: Word]) -> HTML {
+    private func back(_ records: [StoredRecord], _ before: [Int64: Word], _ choice: Choice) -> HTML {
         let parts = Dictionary(grouping: records) { before[$0.number] ?? .undo }
             .sorted { $0.value[0].number < $1.value[0].number }
         return HTML.each(parts) { word, records in
             ButtonForm(
-                "/inbox/assign", "Undo\(parts.count > 1 ? ": \(word.aim)" : "")",
+                "/inbox/assign", "Undo\(parts.count > 1 ? ": \(word.aim(choice))" : "")",
                 [("records", RecordVersions.text(records)), ("alone", "true"), word.field]
             ).html
         }
@@ -151,7 +151,7 @@ struct Assigning: Sendable {
 
     func delete(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        let named = try await records(form, viewer)
+        let named = try await records(form, try Choice(request, visit, parts))
         let gone = try await changed(.retract, named.asSeen, viewer)
         guard !gone.isEmpty else { return parts.told("It was deleted before.", viewer, on: InboxPage.path) }
         let undo = ButtonForm("/inbox/restore", "Undo", [("records", RecordVersions.text(gone))]).html
@@ -161,7 +161,7 @@ struct Assigning: Sendable {
 
     func restore(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        let named = try await records(form, viewer)
+        let named = try await records(form, try Choice(request, visit, parts))
         let back = try await changed(.retract, named.asSeen.merging(["undo": .boolean(true)]) { $1 }, viewer)
         return parts.told(
             back.isEmpty ? "It was not deleted." : "\(NumberText.count(back.count, "record")) back again.", viewer,

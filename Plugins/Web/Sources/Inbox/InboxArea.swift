@@ -95,7 +95,7 @@ struct InboxPage: Sendable {
             table.rows.append([
                 RecordPage.link(record.number), "\(TypeName.text(record.type))",
                 "\(ValueText.spoken(plain, for: reader))", "\(RecordLine.when(record, reader))",
-                "\(record.assignment.person?.name ?? "no one's yet")",
+                "\(choice.owner(record) ?? "no one's yet")",
                 "\(Doubts.of(record).joined(separator: "; "))",
                 """
                 <div class="deeds">\(ConfirmForm.html(record, choice, parts.grants))

@@ -62,7 +62,7 @@ struct Frame: Sendable {
 
     private func persons(_ choice: Choice) -> HTML {
         let links = HTML.each(choice.persons) { person in
-            "<li><a href=\"\(url: (path.isEmpty ? "/" : path) + query(person.name))\" \("aria-current=\"true\"", if: person.name == choice.person?.name)>\(person.name)</a></li>"
+            "<li><a href=\"\(url: (path.isEmpty ? "/" : path) + query(person.name))\" \("aria-current=\"true\"", if: person.name == choice.person?.name)>\(person.shownName)</a></li>"
         }
         return "<nav aria-label=\"Persons\"><ul>\(links)</ul></nav>"
     }

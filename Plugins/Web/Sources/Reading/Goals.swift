@@ -55,7 +55,7 @@ struct Goals: Sendable {
 
     /// In the type's unit.
     func value(of type: TypeID, for person: String) -> Double? {
-        goals.last { $0.person == person && $0.type == type }?.value
+        goals.last { PersonName.folded($0.person) == PersonName.folded(person) && $0.type == type }?.value
     }
 }
 

@@ -7,6 +7,8 @@ import PluginKit
 /// Whose values a page shows, how they read them, and which day it is where they are.
 struct Subject: Sendable {
     let name: String
+    /// As people read it.
+    let shownName: String
     let reader: Reader
     /// By whose clocks days are cut, IANA.
     let zone: String
@@ -16,6 +18,7 @@ struct Subject: Sendable {
 
     init(_ person: Welcome.PersonEntry, _ clock: HubClock) throws {
         (name, reader, now) = (person.name, person.reader, clock.time)
+        shownName = person.shownName
         zone =
             [person.zone, TimeZone.current.identifier, "UTC"].compactMap(\.self)
             .first { Intervals(.day, zone: $0) != nil } ?? "GMT"

@@ -110,7 +110,7 @@ struct TodayFigures: Sendable {
         let trend = line.trend.map { (date: LocalDate(daysSinceEpoch: Int($0.day)), value: $0.value) }
             .filter { $0.date >= first }
         let chart = Chart(
-            id: "today", title: "\(TypeName.text(record.type)) of \(subject.name), \(range.title.lowercased())",
+            id: "today", title: "\(TypeName.text(record.type)) of \(subject.shownName), \(range.title.lowercased())",
             form: line.isSum ? .bars : .points, points: points,
             trend: trend.map { point in
                 ChartPoint(

@@ -114,7 +114,7 @@ struct TypePage: Sendable {
         guard !points.isEmpty else { return "<p class=\"empty\">Nothing was measured in this time.</p>" }
         let goal = window.unit == .day || !isSum ? parts.settings.goals.value(of: type, for: subject.name) : nil
         let chart = Chart(
-            id: "type", title: "\(TypeName.text(type)) of \(subject.name) by \(window.unit.rawValue)",
+            id: "type", title: "\(TypeName.text(type)) of \(subject.shownName) by \(window.unit.rawValue)",
             form: isSum ? .bars : .line, points: points,
             goal: goal.map { Chart.Goal(value: $0, label: "Goal \(format.text($0))") },
             from: subject.midnight(window.first), to: subject.midnight(window.last.adding(days: 1)),

@@ -29,20 +29,23 @@ struct SetupArea: SiteArea {
     }
 
     private func plan(_ form: WebForm, _ choice: Choice) async throws -> Response {
-        let names = parts.hub.persons.map(\.name)
         if form.has("name") {
             let name = (form["name"] ?? "").split(separator: " ").joined(separator: " ")
-            if let fault = HubConfiguration.fault(ofPerson: name, besides: names) {
-                let typed = FormFields(values: ["name": name], faults: ["name": fault])
+            let person: PersonSection?
+            do throws(PersonName.Fault) {
+                person = try PersonName.entered([name], besides: parts.hub.persons).first
+            } catch {
+                let typed = FormFields(values: ["name": name], faults: ["name": error.reason])
                 return try await page.response(choice, .init(name: typed, text: "<p>Nothing was changed.</p>"))
             }
-            var change = SectionChange(.person(name))
+            var change = SectionChange(.person(person?.name ?? name))
             change.adds = true
+            if let shown = person?.displayName { change.set["display_name"] = .string(shown) }
             return try await changes.plan(change, [], choice) { _, text in
                 try await page.response(choice, .init(name: FormFields(values: ["name": name]), text: text))
             }
         }
-        if let person = form["person"], !names.contains(person) { throw NoSuchPage() }
+        if let person = form["person"], !parts.hub.persons.contains(where: { $0.name == person }) { throw NoSuchPage() }
         let section = form["person"].map { ChangedSection.person($0) } ?? .hub
         guard OwnerGrants(parts.hub).have(.configure) else { return try await page.response(choice) }
         let fields = try await page.fields(of: section).map { $0.filled(from: form) }

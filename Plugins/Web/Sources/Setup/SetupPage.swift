@@ -53,14 +53,14 @@ struct SetupPage: Sendable {
                 """
         }
         var persons = HTML()
-        for person in hub.persons.map(\.name) {
-            let form = try await form(.person(person), FormFields.hidden("person", person))
-            persons += "<h3>\(person)</h3>\(form)"
+        for person in hub.persons {
+            let form = try await form(.person(person.name), FormFields.hidden("person", person.name))
+            persons += "<h3>\(person.bothNames)</h3>\(form)"
         }
         return """
             <h2>People</h2>\(persons)
             <form class="entry" method="post" action="/setup">
-            \((refused?.name ?? FormFields()).line("name", "Another person", hint: "A name is \(HubConfiguration.nameRule). Only you take it out again, in hub.conf.", isNeeded: true))
+            \((refused?.name ?? FormFields()).line("name", "Another person", hint: "A name in any letters; the section gets one in plain letters. Only you take it out again, in hub.conf.", isNeeded: true))
             <button>Add …</button></form>
             <h2>The house</h2>\(try await form(.hub, HTML()))
             """

@@ -54,7 +54,7 @@ struct EntryPage: Sendable {
                 .sorted { $0.text < $1.text }
             return "<optgroup label=\"\(NameWords.text(group))\">\(FormFields.options(options, chosen: nil))</optgroup>"
         }
-        let title = choice.persons.count > 1 ? "Add for \(person.name)" : "Add"
+        let title = choice.persons.count > 1 ? "Add for \(person.shownName)" : "Add"
         return PageAnswer.page(
             Frame(title: title, choice: choice, path: Self.path).html(
                 """
@@ -76,7 +76,8 @@ struct EntryPage: Sendable {
         }
         let shown = form.names + TimeFields.names + ["note", "facts"]
         let frame = Frame(
-            title: "Add \(TypeName.text(form.type.id).lowercased()) for \(person.name)", choice: choice, path: Self.path
+            title: "Add \(TypeName.text(form.type.id).lowercased()) for \(person.shownName)", choice: choice,
+            path: Self.path
         )
         guard parts.grants.have(.log) else {
             return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.log, to: "Adding values"))</p>"))

@@ -66,7 +66,7 @@ struct RecordPage: Sendable {
         }
         facts.append(("When", "\(RecordLine.when(record, reader))"))
         switch record.assignment {
-        case .person(let person): facts.append(("Whose", "\(person.name)"))
+        case .person(let person): facts.append(("Whose", "\(choice.shownName(person.name))"))
         case .guest: facts.append(("Whose", "a guest's"))
         case .nobody(let why): facts += [("Whose", "no one's yet"), ("Why", "\(why)")]
         }

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+/// Names of people in any letters, on the pages and in the API.
+@Suite(.timeLimit(.minutes(3)))
+struct NameTests {
+    private static let persons = "[person.juergen]\ndisplay_name = \"Jürgen <b>\"\n"
+
+    @Test func `pages show the display name and take both names in any case`() async throws {
+        let scene = try await Scene(persons: Self.persons)
+        let owner = try await scene.logIn()
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "juergen")
+        for name in ["juergen", "JUERGEN", "j%C3%BCrgen%20%3Cb%3E"] {
+            let page = try await scene.get("/?person=\(name)", cookie: owner)
+            #expect(page.status == 200 && page.body.contains("80.4"), "\(page)")
+            #expect(page.body.contains("person=juergen\" aria-current=\"true\">Jürgen &lt;b&gt;</a>"), "\(page)")
+            #expect(!page.body.contains("<b>"), "a name is text")
+        }
+        #expect(try await scene.get("/records/1", cookie: owner).body.contains("Jürgen &lt;b&gt;"))
+        #expect(try await scene.get("/add?person=juergen", cookie: owner).body.contains("Add for Jürgen &lt;b&gt;"))
+        #expect(try await scene.get("/?person=nobody", cookie: owner).status == 404)
+    }
+
+    @Test func `a link for a person in another case is of that person alone`() async throws {
+        let scene = try await Scene(persons: Self.persons)
+        _ = try await scene.command("log", "weight", "80.4kg", "--person", "juergen")
+        let theirs = try await scene.logIn("JUERGEN")
+        #expect(try await scene.get("/", cookie: theirs).body.contains("80.4"))
+        #expect(try await scene.get("/?person=ben", cookie: theirs).status == 404)
+    }
+
+    @Test func `a person whom the page adds has a name in any letters, and a section in plain ones`() async throws {
+        let scene = try await Scene()
+        let (owner, before) = (try await scene.logIn(), try scene.configuration)
+        let token = "token=\(Scene.formToken)"
+        let twin = try await scene.post("/setup", "\(token)&name=BEN", cookie: owner)
+        #expect(twin.status == 422 && twin.body.contains("upper and lower case count as one"), "\(twin)")
+        let plan = try await scene.post("/setup", "\(token)&name=Zo%C3%AB+M", cookie: owner)
+        let id = try #require(Scene.field("change", in: plan.body), "\(plan)")
+        #expect(try await scene.post("/setup/save", "\(token)&change=\(id)", cookie: owner).status == 200)
+        var page = Scene.Answer()
+        while !page.body.contains("Zoë M (zoe-m)") { page = try await scene.get("/setup", cookie: owner) }
+        let added = try scene.configuration
+        #expect(added.contains("[person.zoe-m]\ndisplay_name = \"Zoë M\"\n"), "\(before) \(added)")
+    }
+}
