@@ -37,6 +37,8 @@ public struct PhoneContext: Sendable {
     public var device: String
     /// Whose phone it is, where the token says so.
     public var person: String?
+    /// What that person is called where it is shown; nil: as ``person``.
+    public var displayName: String?
     /// The person's IANA zone: the day of a time that has no offset.
     public var zone: String
     /// When the body came, in microseconds since 1970.
@@ -66,6 +68,11 @@ public struct PhoneContext: Sendable {
     }
 
     func source(_ account: String?) -> Source { Source(plugin: plugin, device: device, account: account) }
+
+    /// Whether a name in a body is the token's person's; names of persons differ in more than capitals.
+    func isPerson(_ said: String) -> Bool {
+        [person, displayName].contains { $0?.lowercased() == said.lowercased() }
+    }
 
     /// Whom a record is of, where the token says so: the hub looks for a person of that name.
     var subject: Subject? { person.map(Subject.account) }

@@ -141,10 +141,12 @@ struct IngestParts: Sendable {
         let said = call.arguments["person"]?.string
         let person = try person(of: name, said: said)
         let formats = Set(try call.arguments.texts("formats"))
-        var answer = NewIngestToken(name: name, person: person, address: settings.listening.address)
+        var answer = NewIngestToken(name: name, person: person?.name, address: settings.listening.address)
+        answer.displayName = person?.displayName
+        answer.meant = person == nil ? TokenOwner.meant(by: name, hub.persons) : nil
         answer.note = note(name, said, person)
         guard !call.isDryRun else { return answer }
-        let (_, text) = try await tokens.add(name: name, person: person, formats: formats, at: hub.clock.now())
+        let (_, text) = try await tokens.add(name: name, person: person?.name, formats: formats, at: hub.clock.now())
         answer.token = text
         if formats.isEmpty || formats.contains("hae") {
             let link = Self.link(address: settings.listening.address, name: name, token: text)
@@ -154,31 +156,25 @@ struct IngestParts: Sendable {
     }
 
     /// Whose it is: as said, by the beginning of the name, or the only person there is.
-    private func person(of name: String, said: String?) throws -> String? {
-        let persons = hub.persons.map(\.name)
+    private func person(of name: String, said: String?) throws -> Welcome.PersonEntry? {
         if let said {
-            guard persons.contains(said) else {
-                throw CommandFailure("person", "hub.conf has no person \(said) for this plugin; \(personsThere)")
+            guard let person = hub.persons.named(said) else {
+                throw CommandFailure(
+                    "person", "hub.conf has no person \(said) for this plugin; \(hub.persons.advice(on: said))")
             }
-            return said
+            return person
         }
-        let named = persons.filter { name == $0 || name.hasPrefix("\($0)-") || name.hasPrefix("\($0).") }
-        if let longest = named.max(by: { $0.utf8.count < $1.utf8.count }) { return longest }
-        return persons.count == 1 ? persons[0] : nil
-    }
-
-    private var personsThere: String {
-        let names = hub.persons.map(\.name).joined(separator: ", ")
-        return names.isEmpty ? "it has none: add a section [person.NAME]" : "it has \(names)"
+        return TokenOwner.named(by: name, hub.persons) ?? (hub.persons.count == 1 ? hub.persons[0] : nil)
     }
 
     /// What a person should look at: a name may be meant to say whose it is, and say nothing.
-    private func note(_ name: String, _ said: String?, _ person: String?) -> String? {
-        guard said == nil else { return nil }
-        let begins = "\(name) does not begin with the name of a person of hub.conf (\(personsThere))"
-        guard let person else { return "\(begins): if it is of one, revoke it, and make it again with --person NAME" }
-        let isNamed = name == person || name.hasPrefix("\(person)-") || name.hasPrefix("\(person).")
-        return isNamed ? nil : "\(begins); it is of \(person), the only one"
+    private func note(_ name: String, _ said: String?, _ person: Welcome.PersonEntry?) -> String? {
+        guard said == nil, TokenOwner.named(by: name, hub.persons) == nil else { return nil }
+        let names = hub.persons.map(\.bothNames).joined(separator: ", ")
+        let there = names.isEmpty ? "it has none: add a section [person.NAME]" : "it has \(names)"
+        let begins = "\(name) does not begin with the name of a person of hub.conf (\(there))"
+        guard let person else { return begins }
+        return "\(begins); it is of \(person.shownName), the only one"
     }
 
     /// The address by which Health Auto Export makes an automation.

@@ -96,7 +96,8 @@ import Testing
         arguments: [
             (["me"], "kitchen", "me", "the only one"), (["me"], "me-phone", "me", nil),
             (["ben", "carl"], "anna-iphone", nil, "it has ben, carl"), (["ben", "carl"], "ben.phone", "ben", nil),
-            ([], "anna-iphone", nil, "it has none"),
+            ([], "anna-iphone", nil, "it has none"), (["Anna", "ben"], "anna-iphone", "Anna", nil),
+            (["anna", "anna-maria"], "ANNA-MARIA.phone", "anna-maria", nil),
         ] as [([String], String, String?, String?)])
     func `Whose a token is, is said with a note where its name does not say it`(
         persons: [String], name: String, person: String?, note: String?
@@ -109,6 +110,42 @@ import Testing
             }
             #expect(made["person"]?.text == person)
             #expect(note.map { made["note"]?.text?.contains($0) == true } ?? (made["note"] == nil), "\(result.text)")
+        }
+    }
+
+    @Test(arguments: [
+        ("annas-phone", "anna"), ("anna_phone", "anna"), ("ana-phone", "anna"), ("jurgen-phone", "juergen"),
+        ("Jürgens-phone", "juergen"), ("kitchen", nil), ("a", nil),
+    ]) func `A name that nearly begins with a person's suggests that person`(_ name: String, _ meant: String?) {
+        let persons: [Welcome.PersonEntry] = [
+            .init(name: "anna"), .init(name: "juergen", displayName: "Jürgen"), .init(name: "ben"),
+        ]
+        #expect(TokenOwner.named(by: name, persons) == nil)
+        #expect(TokenOwner.meant(by: name, persons) == meant)
+    }
+
+    @Test func `A person is named to a token in any case and by display name, and posts may name them so`() async throws
+    {
+        let scene = try await Scene {
+            $0.persons = [.init(name: "juergen", displayName: "Jürgen", zone: "Europe/Berlin"), .init(name: "ben")]
+        }
+        try await scene.run { () async throws in
+            let new = await scene.hub.command(
+                "new", RawJSON(trusted: Array(#"{"name":"kitchen","person":"JÜRGEN"}"#.utf8)))
+            guard case .done(let result?) = new, let made = JSONTree(Array(result.text.utf8)) else {
+                return #expect(Bool(false), "\(new)")
+            }
+            #expect(made["person"]?.text == "juergen" && made["displayName"]?.text == "Jürgen")
+            let token = try #require(made["token"]?.text)
+            for (said, status) in [("jürgen", 200), ("Juergen", 200), ("ben", 403)] {
+                let body = #"{"weight":80,"start":"2026-03-01T06:00:00Z","person":"\#(said)"}"#
+                let answer = try await scene.send("POST", "/ingest/plain", Array(body.utf8), token: token)
+                #expect(answer.status == status, "\(said): \(answer)")
+            }
+            let unknown = await scene.hub.command(
+                "new", RawJSON(trusted: Array(#"{"name":"hall","person":"jurgen"}"#.utf8)))
+            guard case .failed(_, let reason) = unknown else { return #expect(Bool(false), "\(unknown)") }
+            #expect(reason.contains("did you mean"), "\(reason)")
         }
     }
 

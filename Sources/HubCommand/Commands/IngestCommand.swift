@@ -47,8 +47,11 @@ struct IngestNewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new", abstract: "Make a token for one phone or program, and show it once.",
         discussion: """
-            A name that begins as a person is called, such as anna-iphone, is of that
-            person. For Health Auto Export there is a code to scan, which sets the app up.
+            A token whose name begins with a person's, such as anna-iphone, writes for that
+            person alone; so does one made with --person. Without a person, and if there
+            are several, it belongs to no one: the hub's rules say whose each record is,
+            and what they give to no one waits in the inbox. For Health Auto Export there
+            is a code to scan, which sets the app up.
 
             Examples:
               hub ingest new anna-iphone
@@ -58,7 +61,7 @@ struct IngestNewCommand: AsyncParsableCommand {
 
     @Argument(help: "What the phone is called: letters, digits, . _ and -.")
     var name: String
-    @Option(help: ArgumentHelp("Whose phone it is, as hub.conf names them.", valueName: "name"))
+    @Option(help: ArgumentHelp("For whom it writes, by either name and in any case.", valueName: "name"))
     var person: String?
     @Option(
         help: ArgumentHelp(
@@ -80,15 +83,31 @@ struct IngestNewCommand: AsyncParsableCommand {
         for line in lines(answer) { try Output.print(line) }
     }
 
+    /// For whom it writes, and what follows if that is no one.
+    private func owner(_ answer: NewIngestToken) -> [String] {
+        if let person = answer.person {
+            let both = answer.displayName.map { $0 == person ? person : "\($0) (\(person))" } ?? person
+            return ["It writes for \(both) alone: a post that names someone else is refused."]
+        }
+        let plugin = ingest.plugin == "http-ingest" ? "" : " --plugin \(ingest.plugin)"
+        let options = (formats.map { " --formats \($0)" } ?? "") + plugin
+        let revoke = dryRun ? "" : "hub ingest revoke \(answer.name)\(plugin) && "
+        return [
+            "It belongs to no person. The hub's rules say whose each record is; a record that they",
+            "give to no one waits in the inbox (hub inbox), a value of a day is refused, and whoever",
+            "has the token may name any person. For the phone of one person make it so:",
+            "  \(revoke)hub ingest new \(answer.name) --person \(answer.meant ?? "NAME")\(options)",
+        ]
+    }
+
     private func lines(_ answer: NewIngestToken) -> [String] {
-        let owner = answer.person.map { "of \($0)" } ?? "without a person: the hub's rules say whose each record is"
-        let note = answer.note.map { ["note: \($0)"] } ?? []
-        guard let token = answer.token else { return ["would make the token \(answer.name), \(owner)"] + note }
+        let note = owner(answer) + (answer.note.map { ["note: \($0)"] } ?? [])
+        guard let token = answer.token else { return ["would make the token \(answer.name)"] + note }
         var lines = [
-            "\(answer.name), \(owner)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
+            "\(answer.name)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
             "It is shown this once. \(answer.address)/ says how each app is set up.",
         ]
-        lines += note
+        lines += [""] + note
         if answer.isLocal {
             lines += [
                 "", "Nothing but this machine reaches that address. For a phone set address, and what it needs",
@@ -122,7 +141,8 @@ struct IngestListCommand: AsyncParsableCommand {
         for entry in entries {
             let zone = units[entry.person].zone ?? .current
             table.add([
-                entry.name, entry.person ?? "-", entry.formats.isEmpty ? "all" : entry.formats.joined(separator: ","),
+                entry.name, entry.person.map(units.name) ?? "-",
+                entry.formats.isEmpty ? "all" : entry.formats.joined(separator: ","),
                 entry.made.map { LocalTime.text($0, zone: zone) ?? $0 } ?? "in hub.conf",
                 entry.lastSeen.map { LocalTime.text($0, zone: zone) ?? $0 } ?? "not since the plugin's start",
             ])

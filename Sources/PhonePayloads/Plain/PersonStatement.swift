@@ -17,8 +17,7 @@ enum PersonStatement {
                     inner[0].value.text
                 default: nil
                 }
-            // Names of persons differ in more than capitals.
-            guard said?.lowercased() != person.lowercased() else { continue }
+            if let said, context.isPerson(said) { continue }
             throw otherPerson("\(at)/\(member.name)", person, context)
         }
     }

@@ -28,9 +28,7 @@ struct BLEReading {
 
     /// Refuses the reading of a person's token that says that it is someone else's.
     func checkPerson(_ user: String?, _ at: String) throws(PhoneError) {
-        guard let person = context.person, let user, !user.isEmpty, user.lowercased() != person.lowercased() else {
-            return
-        }
+        guard let person = context.person, let user, !user.isEmpty, !context.isPerson(user) else { return }
         throw PersonStatement.otherPerson(at, person, context)
     }
 

@@ -67,9 +67,11 @@ struct Intake: Sendable {
     }
 
     private func context(of post: Post, arrival: Int64) async throws -> PhoneContext {
+        let person = post.token.person.map { hub.persons.named($0)?.name ?? $0 }
         var context = PhoneContext(
-            plugin: hub.kind, device: post.token.name, person: post.token.person, zone: zone(of: post.token.person),
-            arrival: arrival, grouping: post.grouping)
+            plugin: hub.kind, device: post.token.name, person: person, zone: zone(of: person), arrival: arrival,
+            grouping: post.grouping)
+        context.displayName = person.flatMap { hub.persons.named($0)?.displayName }
         (context.percent, context.workoutNames) = (settings.percent, settings.workoutNames)
         (context.takesComputed, context.isFresh) = (settings.takesComputed, post.isFresh)
         switch post.format {
@@ -91,7 +93,7 @@ struct Intake: Sendable {
     }
 
     private func zone(of person: String?) -> String {
-        hub.persons.first { $0.name == person }?.zone ?? hub.persons.lazy.compactMap(\.zone).first ?? "UTC"
+        person.flatMap { hub.persons.named($0)?.zone } ?? hub.persons.lazy.compactMap(\.zone).first ?? "UTC"
     }
 
     // MARK: - One piece
