@@ -10,8 +10,6 @@ package final class Interruption: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
     private let state = Mutex(State())
-    /// Made and resumed in `init`, and only held since.
-    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
     /// Takes the signals over for the rest of the process's life.
     /// - Parameters:
@@ -19,17 +17,10 @@ package final class Interruption: Sendable {
     ///   - last: what must still happen before the process ends at the second Ctrl-C.
     package init(hangup: (@Sendable () -> Void)? = nil, last: @escaping @Sendable () -> Void = {}) {
         let hadTerminal = Interruption.hasTerminal
-        let signals = [SIGINT, SIGTERM, SIGHUP]
-        // A handler that does nothing, not SIG_IGN: what is ignored here would stay ignored in every child.
-        for number in signals { signal(number) { _ in } }
-        sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: .global()) }
-        for (source, number) in zip(sources, signals) {
-            source.setEventHandler { [weak self] in
-                // The kernel says the same when a terminal is closed as an administrator who wants the settings read again.
-                if number == SIGHUP, let hangup, !hadTerminal || Interruption.hasTerminal { return hangup() }
-                self?.arrived(number, last)
-            }
-            source.resume()
+        SignalPipe.listen { [weak self] number in
+            // The kernel sends the same signal when a terminal is closed as an administrator who wants the settings read again.
+            if number == SIGHUP, let hangup, !hadTerminal || Interruption.hasTerminal { return hangup() }
+            self?.arrived(number, last)
         }
     }
 
@@ -96,6 +87,51 @@ package final class Interruption: Sendable {
         state.withLock { state in
             state.isReleased = false
             return state.count == 0
+        }
+    }
+}
+
+/// Hands signals from their handler to those that wait for them.
+///
+/// A signal source of Dispatch is registered some time after it was made, and a signal that comes meanwhile is lost to
+/// it. A byte that a handler has written into a pipe stays there until it is read.
+private enum SignalPipe {
+    private static let ends: (read: Int32, write: Int32) = {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { fatalError("no pipe for signals: \(errno)") }
+        for end in ends {
+            // A handler must never wait, and no child is to have the pipe.
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        return (ends[0], ends[1])
+    }()
+    private static let listeners = Mutex<[@Sendable (Int32) -> Void]>([])
+    private nonisolated(unsafe) static let source: any DispatchSourceRead = {
+        let source = DispatchSource.makeReadSource(fileDescriptor: ends.read, queue: .global())
+        source.setEventHandler {
+            var numbers = [UInt8](repeating: 0, count: 64)
+            let count = read(ends.read, &numbers, numbers.count)
+            for number in numbers.prefix(max(count, 0)) {
+                for listener in listeners.withLock(\.self) { listener(Int32(number)) }
+            }
+        }
+        source.resume()
+        return source
+    }()
+
+    /// Calls `listener` with each signal from now on, for the rest of the process's life.
+    static func listen(_ listener: @escaping @Sendable (Int32) -> Void) {
+        listeners.withLock { $0.append(listener) }
+        _ = source
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            // Not SIG_IGN, which every child would inherit.
+            signal(number) { number in
+                let former = errno
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = write(SignalPipe.ends.write, &byte, 1)
+                errno = former
+            }
         }
     }
 }

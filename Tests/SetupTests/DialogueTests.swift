@@ -61,6 +61,23 @@ import Testing
         ("Answer again?", "y"), ("token (not displayed)", "apple tree"), ("Try it now", "n"), ("Write ", "y"),
     ]
 
+    @Test func `Ctrl-C ends setup from the moment on at which it is taken over`() async throws {
+        let scene = try SetupScene()
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        let status = "/proc/\(setup.pid)/status"
+        func catches() throws -> Bool {
+            let line = try String(contentsOfFile: status, encoding: .utf8).split(separator: "\n")
+                .first { $0.hasPrefix("SigCgt:") }
+            let mask = line.flatMap { UInt64($0.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16) }
+            return (mask ?? 0) & 1 << (SIGINT - 1) != 0
+        }
+        while try !catches() { try Task.checkCancellation() }
+        setup.signal(SIGINT)
+        #expect(await setup.result().code == 130, "\(person.screen)")
+        #expect(scene.files == [], "\(person.screen)")
+    }
+
     // The first, one in the middle, one whose answer is not displayed, and the last, when a secret waits to be written.
     @Test(arguments: [0, 4, 8, 10]) func `Ctrl-C at any question leaves nothing behind`(_ index: Int) async throws {
         let scene = try SetupScene()
