@@ -234,7 +234,7 @@ let package = Package(
                 .embedInCode("Schema/0009-arrays.sql"),
             ], swiftSettings: strict),
         tests("CentralAdminTests", ["HubProcess", "hub-central-admin"]),
-        module("PhonePayloads", ["Digests", "HubWire", "JSON", "Samples"]),
+        module("PhonePayloads", ["Digests", "HubSettings", "HubWire", "JSON", "Samples"]),
         tests(
             "PhonePayloadsTests", ["HubWire", "JSON", "PhonePayloads", "Samples", "Seeds"],
             resources: [.copy("Fixtures")]),

@@ -1,3 +1,4 @@
+import HubSettings
 import JSON
 public import Samples
 
@@ -39,6 +40,8 @@ public struct PhoneContext: Sendable {
     public var person: String?
     /// What that person is called where it is shown; nil: as ``person``.
     public var displayName: String?
+    /// What the hub's other persons are called.
+    public var otherPersons: [String] = []
     /// The person's IANA zone: the day of a time that has no offset.
     public var zone: String
     /// When the body came, in microseconds since 1970.
@@ -71,7 +74,12 @@ public struct PhoneContext: Sendable {
 
     /// Whether a name in a body is the token's person's; names of persons differ in more than capitals.
     func isPerson(_ said: String) -> Bool {
-        [person, displayName].contains { $0?.lowercased() == said.lowercased() }
+        [person, displayName].contains { $0.map(PersonName.folded) == PersonName.folded(said) }
+    }
+
+    /// Whether a name in a body is that of another person of the hub.
+    func isOtherPerson(_ said: String) -> Bool {
+        otherPersons.contains { PersonName.folded($0) == PersonName.folded(said) }
     }
 
     /// Whom a record is of, where the token says so: the hub looks for a person of that name.

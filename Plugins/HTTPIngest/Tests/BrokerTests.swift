@@ -218,7 +218,8 @@ struct BrokerTests {
     {
         let broker = try await Broker()
         let scene = try await Scene(
-            settings: topics(broker, ["me=plain:phone:me", "house=plain:home", "scale=ble-scale-sync:bath:me"]))
+            settings: topics(broker, ["me=plain:phone:me", "house=plain:home", "scale=ble-scale-sync:bath:me"])
+        ) { $0.persons.append(.init(name: "ben")) }
         try await scene.run { () async throws in
             await connected(scene)
             let ben = Array(#"{"weight":70,"start":"2026-02-10T06:31:02Z","subject":{"account":"ben"}}"#.utf8)

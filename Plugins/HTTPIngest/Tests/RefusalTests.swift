@@ -21,7 +21,7 @@ import Testing
                 .string("phone:0badcafe:\(hash("a-secret-that-is-no-secret")):me"),
                 .string("home:1badcafe:\(hash("a-secret-of-the-house"))"),
             ])
-        ])
+        ]) { $0.persons.append(.init(name: "ben")) }
     }
 
     private static func metric(_ name: String, _ units: String, _ points: String) -> String {
@@ -75,7 +75,13 @@ import Testing
                 #"{"kind":"retraction","type":"stepCount","series":"http-ingest:hc","date":"2026-11-20","person":"ben"}"#,
                 "/person"
             ),
-            ("ble-scale-sync", #"{"weight":80,"user_name":"ben"}"#, "/user_name"),
+            ("ble-scale-sync", #"{"weight":80,"user_name":"Ben"}"#, "/user_name"),
+            ("ble-scale-sync", #"{"weight":80,"user_name":"Ben K.","user_slug":"ben"}"#, "/user_slug"),
+            (
+                "ble-scale-lines",
+                "{\"weight\":80,\"timestamp\":\"2026-11-20T07:00:00Z\",\"user\":\"jim\"}\n{\"weight\":80,\"user\":\"kim\"}",
+                "/1/user"
+            ),
             (
                 "ble-scale-lines",
                 "{\"weight\":80,\"timestamp\":\"2026-11-20T07:00:00Z\"}\n{\"weight\":80,\"user\":\"ben\"}", "/1/user"
@@ -94,6 +100,26 @@ import Testing
             )
             #expect(await scene.hub.held.count == 0)
             await scene.hub.wait { $0.events.contains { $0.text?.contains("names someone else") == true } }
+        }
+    }
+
+    @Test func `A reading of a ble-scale-sync user whom the hub does not know is the token's person's, with the name`()
+        async throws
+    {
+        let scene = try await scene()
+        try await scene.run { () async throws in
+            for (place, body) in [
+                ("ble-scale-sync", #"{"weight":80,"user_name":"Papa","user_slug":"papa"}"#),
+                ("ble-scale-lines", #"{"weight":81,"timestamp":"2026-11-20T07:00:00Z","user":"papa"}"#),
+            ] {
+                let answer = try await scene.post("/ingest/\(place)", body)
+                #expect(answer.status == 200 && answer.json?["stored"]?.integer == 1, "\(answer)")
+            }
+            let samples = await scene.hub.held.compactMap { record -> Sample? in
+                if case .sample(let sample) = record.record { sample } else { nil }
+            }
+            #expect(samples.map(\.subject) == [.account("me"), .account("me")])
+            #expect(samples.map { $0.metadata?.text } == [#"{"userName":"Papa"}"#, #"{"userName":"papa"}"#])
         }
     }
 

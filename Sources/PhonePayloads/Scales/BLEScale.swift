@@ -26,9 +26,17 @@ struct BLEReading {
             "weight", "timestamp", "user", "user_name", "user_slug",
         ] + optional.map(\.0) + computed.map(\.0)
 
-    /// Refuses the reading of a person's token that says that it is someone else's.
+    /// Whether the program's user is by name neither the token's person nor any other person of the hub.
+    func isStranger(_ user: String?) -> Bool {
+        guard context.person != nil, let user, !user.isEmpty else { return false }
+        return !context.isPerson(user) && !context.isOtherPerson(user)
+    }
+
+    /// Refuses the reading of a person's token that names another person of the hub.
+    ///
+    /// Other names are users of the program.
     func checkPerson(_ user: String?, _ at: String) throws(PhoneError) {
-        guard let person = context.person, let user, !user.isEmpty, !context.isPerson(user) else { return }
+        guard let person = context.person, let user, context.isOtherPerson(user) else { return }
         throw PersonStatement.otherPerson(at, person, context)
     }
 
@@ -49,6 +57,8 @@ struct BLEReading {
             return batch.reject("\(at)/weight", fault.code, fault.reason)
         }
         var samples: [Sample] = []
+        var metadata = MetadataWriter()
+        if isStranger(user) { metadata.add("userName", text: user) }
         func add(_ type: String, _ value: Double, _ unit: String) {
             guard let key = RecordKey("\(base) \(type)"), let id = try? TypeID(type) else {
                 return batch.reject(at, "key", "the name of the user is too long for a key")
@@ -58,7 +68,7 @@ struct BLEReading {
                     source: context.source("ble-scale-sync"), key: key, type: id,
                     value: .quantity(value, unit: unit), start: time,
                     subject: context.subject ?? user.map(Subject.name),
-                    group: base))
+                    group: base, metadata: metadata.text.flatMap { JSONObject($0) }))
         }
         add("weight", weight, "kg")
         if !context.takesComputed {
@@ -96,7 +106,9 @@ struct BLEScaleSteps: PayloadSteps {
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         guard root.kind == .object else { throw PhoneError(.form, "the body is an object with weight") }
         (members, self.context) = (Members(root, in: bytes), context)
-        try BLEReading(context: context).checkPerson(members.text("user_name"), "/user_name")
+        for name: StaticString in ["user_name", "user_slug"] {
+            try BLEReading(context: context).checkPerson(members.text(name), "/\(name)")
+        }
     }
 
     mutating func next() -> PhoneBatch? {
@@ -141,14 +153,24 @@ struct BLEScaleLines: PayloadSteps {
     }
 
     /// Of a person's token every line is to be theirs, before any is taken.
+    ///
+    /// A user whom the hub does not know may be that person. Of two users one is someone else.
     private func checkPersons() throws(PhoneError) {
-        guard context.person != nil else { return }
+        guard let person = context.person else { return }
         var (start, line) = (0, 0)
+        var first: String?
         while start < bytes.count {
             let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
             if let value = Self.object(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) {
                 let members = Members(value, in: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-                try BLEReading(context: context).checkPerson(members.text("user"), "/\(line)/user")
+                let user = members.text("user")
+                try BLEReading(context: context).checkPerson(user, "/\(line)/user")
+                if let user, !user.isEmpty {
+                    if let first, first.lowercased() != user.lowercased() {
+                        throw PersonStatement.otherPerson("/\(line)/user", person, context)
+                    }
+                    first = user
+                }
             }
             (start, line) = (end + 1, line + 1)
         }

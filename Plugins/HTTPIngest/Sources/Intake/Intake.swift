@@ -72,6 +72,8 @@ struct Intake: Sendable {
             plugin: hub.kind, device: post.token.name, person: person, zone: zone(of: person), arrival: arrival,
             grouping: post.grouping)
         context.displayName = person.flatMap { hub.persons.named($0)?.displayName }
+        context.otherPersons = hub.persons.filter { $0.name != person }.flatMap { [$0.name, $0.displayName] }
+            .compactMap(\.self)
         (context.percent, context.workoutNames) = (settings.percent, settings.workoutNames)
         (context.takesComputed, context.isFresh) = (settings.takesComputed, post.isFresh)
         switch post.format {
