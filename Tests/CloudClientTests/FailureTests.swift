@@ -47,7 +47,7 @@ import Testing
             _ = talk.request()
             talk.stall()
         }
-        let client = try client(service) { $0.silence = .milliseconds(100) }
+        let client = try client(service) { $0.silence = .seconds(1) }
         let error = try await failure { try await client.send(secretRequest(method)) }
         #expect(error.code == .timedOut && error.mayHaveHadEffect == effect && error.mayPass)
         #expect(error.message.hasSuffix("/data: the service did not answer in time"))
@@ -60,7 +60,7 @@ import Testing
             talk.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
             talk.stall()
         }
-        let client = try client(service) { $0.silence = .milliseconds(100) }
+        let client = try client(service) { $0.silence = .seconds(1) }
         let error = try await failure { try await client.send(secretRequest(.post)) }
         #expect(error.code == .timedOut && error.mayHaveHadEffect)
         #expect(error.message.hasSuffix("began to answer and did not end in time"))
@@ -72,7 +72,7 @@ import Testing
             talk.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             while talk.send("1\r\nx\r\n") { usleep(10_000) }
         }
-        let client = try client(service) { $0.whole = .milliseconds(200) }
+        let client = try client(service) { $0.whole = .seconds(1) }
         let error = try await failure { try await client.send(CloudRequest(.get, "/")) }
         #expect(error.code == .timedOut)
     }

@@ -40,10 +40,7 @@ import Testing
             _ = try await peer.give([
                 #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
             ])
-            for _ in 0..<2 {
-                let next = await sink.nextIfAny(within: .milliseconds(300))
-                if let next, next.verb == "DELIVER" { await sink.deliver(next) }
-            }
+            await sink.deliver(try await sink.delivery())
             try await hub.sink("sink/all") { $0["delivered"].int == 3 }
             let done = try await retention(peer, #"{"rule":"old"}"#)
             #expect(done["result"]["rules"][0].fits(JSON(#"{"rule":"old","thinned":0,"removed":2,"waiting":0}"#)))

@@ -34,8 +34,8 @@ import ZeroMQ
         await peer.give(unanswered: [weight("a")])
         // The loop turns all the while; only what was on its way may still come.
         _ = try await peer.ask("PING")
-        while manager.nextIfAny(within: .milliseconds(200)) != nil {}
-        #expect(manager.nextIfAny(within: .milliseconds(300)) == nil)
+        // Signs that were on their way may still come, however slow the machine is. A living hub would send a thousand.
+        #expect((0..<1_000).contains { _ in manager.nextIfAny(within: .milliseconds(500)) == nil })
         try hold.release()
         try await manager.next { $0.contains("STATUS=newest sequence 1; 0 of 0 plugins alive") }
         try await hub.stop()
@@ -53,8 +53,8 @@ import ZeroMQ
         try await manager.next { $0.first == "WATCHDOG=1" }
         let gate = DispatchSemaphore(value: 0)
         let hanging = Task { await turner.hang(gate) }
-        while manager.nextIfAny(within: .milliseconds(200)) != nil {}
-        #expect(manager.nextIfAny(within: .milliseconds(300)) == nil)
+        // Signs that were on their way may still come, however slow the machine is. A living hub would send a thousand.
+        #expect((0..<1_000).contains { _ in manager.nextIfAny(within: .milliseconds(500)) == nil })
         gate.signal()
         try await manager.next { $0.first == "WATCHDOG=1" }
         leaving.raise()

@@ -77,7 +77,7 @@ struct CertificateTests {
         let certificates = try await Certificates()
         try await certificates.issue()
         var limits = IngestLimits()
-        limits.connection.head = .milliseconds(500)
+        limits.connection.head = .seconds(3)
         let scene = try await Scene(settings: certificates.settings, limits: limits)
         let body = weight
         try await scene.run { () async throws in

@@ -140,7 +140,7 @@ import Testing
         async throws
     {
         var limits = IngestLimits()
-        (limits.post, limits.forgotten, limits.turn) = (.milliseconds(300), .milliseconds(300), .milliseconds(300))
+        (limits.post, limits.forgotten, limits.turn) = (.seconds(1), .seconds(1), .seconds(1))
         let scene = try await Scene(limits: limits) {
             $0.answers = false
             $0.heartbeat = Scene.quickHeartbeat
