@@ -114,8 +114,7 @@ let plugins = [
         ],
         tests: [
             "Exist", "GapFiller", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "JSONLines",
-            "PluginState",
-            "PrometheusText", "hub-confine", httpTypes, nio,
+            "PluginState", "PrometheusText", "Samples", "hub-confine", httpTypes, nio,
         ], resources: [.copy("events.py"), .copy("schemathesis.toml")]),
 ].flatMap { $0 }
 

@@ -14,7 +14,7 @@ package struct EntryDetails: Sendable {
     package var fat: String?
     package var sugar: String?
     package var fiber: String?
-    /// Any other quantities of a food or a workout: `dietaryCalcium 300mg`.
+    /// Any other quantities of a food or a workout: `calcium 300mg`.
     package var others: [String] = []
     /// More about the record: `insulinDeliveryReason=bolus`.
     package var facts: [String] = []
@@ -58,21 +58,28 @@ package struct EntryDetails: Sendable {
     {
         var all = words
         for text in others {
-            let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
-            guard let type = EverydayNames.type(parts.first ?? ""), type.kind == .quantity,
-                parts.count == 2
-            else {
+            guard let (type, value) = Self.quantity(text) else {
                 throw HandFault(
-                    "'\(HandFault.cut(text))': expected a quantity and its value, such as 'dietaryCalcium 300mg'",
+                    "'\(HandFault.cut(text))': expected a quantity and its value, such as 'calcium 300mg'; hub types lists the quantities",
                     field: "with")
             }
-            all.append((type.id, "with", parts[1]))
+            all.append((type, "with", value))
         }
         return try all.map { type, field, text throws(HandFault) in
             do throws(HandFault) { return try HandEntry.Member(type, text, for: reader) } catch {
                 throw HandFault(error.message, field: field)
             }
         }
+    }
+
+    /// `vitamin B12 2mcg` as type and value: the longest name that is one.
+    private static func quantity(_ text: String) -> (TypeID, String)? {
+        for space in text.indices.reversed() where text[space] == " " {
+            if let type = EverydayNames.type(String(text[..<space])), type.kind == .quantity {
+                return (type.id, String(text[text.index(after: space)...]))
+            }
+        }
+        return nil
     }
 
     /// Refuses what only a food and a workout have.
@@ -88,9 +95,12 @@ package struct EntryDetails: Sendable {
             return try facts.map { text throws(HandFault) in
                 let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
                 guard parts.count == 2, !parts[0].isEmpty else {
-                    throw HandFault("'\(HandFault.cut(text))': expected KEY=VALUE")
+                    throw HandFault(
+                        "'\(HandFault.cut(text))': expected KEY=VALUE, such as insulinDeliveryReason=bolus")
                 }
-                let key = MetadataKey.name(of: parts[0])
+                let typed = parts[0].split(separator: " ").joined(separator: " ")
+                let key =
+                    MetadataKey.all.first { NameWords.means(typed, $0.name) }?.name ?? MetadataKey.name(of: parts[0])
                 if key == "note" { throw HandFault("a note has a place of its own", remedy: ["note"]) }
                 guard !["wasUserEntered", "profileOf"].contains(key) else {
                     throw HandFault("\(key) is not given so")
@@ -113,12 +123,14 @@ package struct EntryDetails: Sendable {
             throw expected("true or false")
         case .number: return NumberText.shortest(try ValueArgument.number(text))
         case .enumeration where Int(text) != nil: return text
+        case .enumeration(let values):
+            return HandEntry.quoted(values.first { NameWords.means(text, $0.name) }?.name ?? text)
         case .quantity:
             guard case .quantity(let value, let unit) = try ValueArgument([text], of: nil) else {
                 throw expected("a number and its unit")
             }
             return "{\"value\":\(NumberText.shortest(value)),\"unit\":\(HandEntry.quoted(unit))}"
-        case .string, .date, .enumeration, nil: return HandEntry.quoted(text)
+        case .string, .date, nil: return HandEntry.quoted(text)
         }
     }
 }

@@ -1,3 +1,4 @@
+package import HealthText
 package import Samples
 
 /// What was measured together and waits for a person.
@@ -40,19 +41,16 @@ package struct Weighing: Sendable {
     }
 }
 
-/// What of a record is hardly true.
+/// Why a record looks wrong.
 package enum Doubts {
     /// Sentences for people.
-    package static func of(_ stored: StoredRecord) -> [String] {
+    ///
+    /// - Parameter reader: how they read values.
+    package static func of(_ stored: StoredRecord, for reader: Reader) -> [String] {
         guard case .sample(let sample) = stored.record else { return [] }
         var doubts: [String] = []
         if stored.implausible.contains(.value) {
-            var doubt: String?
-            if case .quantity(let value, let unit) = sample.value {
-                doubt = TypeRegistry.standard.type(stored.type)?.limits?.doubt(
-                    of: stored.canonical?.value ?? value, unit: stored.canonical?.unit ?? unit)
-            }
-            doubts.append("the value is \(doubt ?? "hardly true")")
+            doubts.append("the value is \(ValueText.doubt(stored, for: reader) ?? "implausible")")
         }
         func doubt(_ time: Timestamp, _ verb: String) {
             let isEarly = time.microseconds < SampleMembers.earliest

@@ -20,7 +20,7 @@ package struct MomentArgument: Hashable, Sendable {
     }
 
     package static let forms = """
-        a time of day (7:30), a day and a time ("yesterday 7:30", "last monday 7:30", "2024-03-15 07:30"), the same \
+        a time of day (7:30, 8:15pm), a day and a time ("yesterday 7:30", "last monday 7:30", "2024-03-15 07:30"), the same \
         with an offset (2024-03-15T07:30:00+01:00), a span back from now (90min, 2h, "2 hours ago"), or now
         """
 
@@ -30,7 +30,7 @@ package struct MomentArgument: Hashable, Sendable {
     /// `nil` for any other text.
     package init?(_ text: String) {
         self.text = text
-        let words = text.lowercased().split(separator: " ").map(String.init)
+        let words = MomentArgument.words(text)
         if words == ["now"] {
             meaning = .now
         } else if let time = try? Timestamp(parsing: text) {
@@ -54,6 +54,19 @@ package struct MomentArgument: Hashable, Sendable {
         }
     }
 
+    /// Small letters, with a half of the day at its time: `8:15 p.m.` is `8:15pm`.
+    private static func words(_ text: String) -> [String] {
+        var words = text.lowercased().split(separator: " ").map { word in
+            let plain = String(word).replacing(".", with: "")
+            return plain.hasSuffix("am") || plain.hasSuffix("pm") ? plain : String(word)
+        }
+        if words.count > 1, let half = words.last, ["am", "pm"].contains(half) {
+            words.removeLast()
+            words[words.count - 1] += half
+        }
+        return words
+    }
+
     /// A day and a time: `2024-03-15T07:30`, `2024-03-15 07:30`, `15.3.2024, 7:30`, `yesterday at 7:30`.
     private static func parts(_ words: [String]) -> (day: String, clock: String)? {
         guard words.count > 1, let clock = words.last else {
@@ -64,8 +77,18 @@ package struct MomentArgument: Hashable, Sendable {
         return (day.hasSuffix(",") ? String(day.dropLast()) : day, clock)
     }
 
-    /// `7:30` or `07:30:05`.
+    /// `7:30`, `07:30:05`, `8:15pm` or `8am`.
     private static func clock(_ text: String) -> Int64? {
+        if text.hasSuffix("am") || text.hasSuffix("pm") {
+            let time = String(text.dropLast(2))
+            let hour = Int64(time.prefix { $0 != ":" })
+            guard let hour, (1...12).contains(hour), let seconds = clock(time.contains(":") ? time : "\(time):00")
+            else {
+                return nil
+            }
+            // Noon is 12pm, midnight 12am.
+            return seconds + (text.hasSuffix("pm") ? 43_200 : 0) - (hour == 12 ? 43_200 : 0)
+        }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count), (1...2).contains(parts[0].count),
             parts.dropFirst().allSatisfy({ $0.count == 2 }),
@@ -118,6 +141,22 @@ package struct MomentArgument: Hashable, Sendable {
     /// Refuses a day without a time: for the ends of an interval, and in an edit, its noon would be a guess.
     package func refuseDay() throws(HandFault) {
         if isDay { throw HandFault("\(text): add the time of day, such as \"\(text) 7:30\"") }
+    }
+
+    /// The instant as the border of a range: also of a time that is still to come, and of one that the clocks skip or show twice.
+    package func border(by clock: PersonClock) -> Timestamp {
+        func instant(_ day: SpokenDay?, _ seconds: Int64) -> Timestamp {
+            let date = day?.date(today: clock.today) ?? clock.today
+            return clock.local(
+                LocalDay.instant(at: Int64(date.daysSinceEpoch) * 86_400 + seconds, in: clock.zone) * 1_000_000)
+        }
+        return switch meaning {
+        case .now: clock.local(clock.now)
+        case .instant(let time): time
+        case .secondsAgo(let seconds): clock.local(clock.now - seconds * 1_000_000)
+        case .wall(let day, let seconds): instant(day, seconds)
+        case .day(let day): instant(day, 0)
+        }
     }
 
     /// Reads it; a day without a time is its noon, or now if that is still to come.

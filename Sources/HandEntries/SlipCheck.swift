@@ -33,8 +33,9 @@ package enum SlipCheck {
             doubts.append("\(text) is less than one percent")
         }
         let type = TypeRegistry.standard.type(record.type)
-        if let doubt = type?.limits?.doubt(of: value.value, unit: value.unit) {
-            doubts.append("\(text) is \(doubt), hardly a \(record.type)")
+        let name = NameWords.lowered(NameWords.type(record.type))
+        if let doubt = ValueText.doubt(record, for: reader) {
+            doubts.append("\(text) is \(doubt), an implausible \(name)")
         }
         guard type?.aggregation != .cumulative, let last, let before = ValueText.quantity(last),
             before.unit == value.unit, before.value > 0, value.value > 0
@@ -42,7 +43,7 @@ package enum SlipCheck {
         let ratio = max(value.value / before.value, before.value / value.value)
         if ratio > (slow.contains(record.type) ? 4.0 / 3 : 3) {
             doubts.append(
-                "the last \(record.type) was \(ValueText.text(last, for: reader)), this is \(text)")
+                "the last \(name) was \(ValueText.text(last, for: reader)), this is \(text)")
         }
         return doubts
     }

@@ -21,12 +21,12 @@ package enum ValueArgument: Hashable, Sendable {
         case .quantity: self = try .sum(of: text, type, reader)
         case .correlation: self = try .pair(text, type, reader)
         case .category:
-            guard !text.isEmpty, let type else { throw HandFault("a value is missing") }
+            guard let type else { throw HandFault("a value is missing") }
             self = .name(try ValueArgument.category(text, of: type))
         case nil where text.first?.isNumber == true: self = try .sum(of: text, nil, reader)
         default:
             guard !text.isEmpty else { throw HandFault("a value is missing") }
-            self = .name(text)
+            self = .name(type?.values.first { !$0.isOldName && NameWords.means(text, $0.name) }?.name ?? text)
         }
         try refuseNegative(text, type)
     }
@@ -50,9 +50,16 @@ package enum ValueArgument: Hashable, Sendable {
     private static func category(_ text: String, of type: HealthType) throws(HandFault) -> String {
         if let value = type.value(named: text) { return value.name }
         let names = type.values.filter { !$0.isOldName }.map(\.name)
-        if let name = names.first(where: { $0.lowercased() == text.lowercased() }) { return name }
+        if let name = names.first(where: { NameWords.means(text, $0) }) { return name }
+        let words = names.map(NameWords.text).joined(separator: ", ")
+        guard !text.isEmpty else {
+            throw HandFault(names.isEmpty ? "a value is missing" : "a value is missing: one of \(words)")
+        }
         guard !names.isEmpty else { return text }
-        throw HandFault("\(type.id) has no value \"\(text)\"; it has \(names.joined(separator: ", "))")
+        let isSpan = MomentArgument.span(text) != nil
+        throw HandFault(
+            "\(type.id) has no value \"\(text)\"; it has \(words)"
+                + (isSpan ? "; give its beginning and end instead, such as --from 23:10 --to 7:05" : ""))
     }
 
     // MARK: - Quantities
@@ -128,7 +135,11 @@ package enum ValueArgument: Hashable, Sendable {
             }
             let word = unitWord(rest)
             rest = rest[word.endIndex...].drop { $0 == " " }
-            let unit = try word.isEmpty ? self.unit(of: type, reader, text) : spelled(String(word), of: type, text)
+            // Behind another unit, as in `12st 4`, it is not the person's usual one.
+            let unit =
+                try word.isEmpty
+                ? self.unit(of: type, parts.isEmpty ? reader : nil, String(parts.isEmpty ? text[...] : digits))
+                : spelled(String(word), of: type, text)
             parts.append(
                 unit == "%" ? (try percent(String(digits)), unit) : (try number(String(digits)), unit))
         }

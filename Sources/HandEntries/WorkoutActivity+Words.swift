@@ -1,10 +1,11 @@
+import HealthText
 package import Samples
 
 extension WorkoutActivity {
     /// The activity that a person calls so: `swim`, `Running`.
     package static func meant(by word: String) -> WorkoutActivity? {
         let word = word.lowercased()
-        return all.first { $0.name.lowercased() == word || $0.healthKitName.lowercased() == word }
+        return all.first { NameWords.means(word, $0.name) || $0.healthKitName.lowercased() == word }
             ?? usual[word].flatMap { activity(named: $0) }
     }
 

@@ -1,41 +1,70 @@
-/// A name of the bus such as `asleepCore`, as people read it.
+package import Samples
+
+/// Names that programs write, such as `asleepCore`, in the words of people: the one table of the page and the commands.
 package enum NameWords {
     /// Names that do not become words by their letters alone.
     private static let special = [
         "aPositive": "A+", "aNegative": "A-", "bPositive": "B+", "bNegative": "B-", "abPositive": "AB+",
         "abNegative": "AB-", "oPositive": "O+", "oNegative": "O-", "datedByHub": "Dated by the hub",
+        "dstAmbiguous": "Clock time that occurred twice", "dstGap": "Clock time that was skipped",
+        "clockSuspect": "Clock may be wrong", "maxExercise20Minute": "Maximal exercise, 20 minutes",
+        "maxExercise60Minute": "Maximal exercise, 60 minutes", "swolfScore": "SWOLF score",
+        "vo2MaxTestType": "VO2 max test type", "vo2MaxValue": "VO2 max",
+        "udiDeviceIdentifier": "UDI device identifier", "udiProductionIdentifier": "UDI production identifier",
     ]
 
-    /// A type that the standard does not name: `x.ihealth.muscleMass` is `Muscle mass (ihealth)`.
-    package static func type(_ id: String) -> String {
-        let parts = id.split(separator: ".")
+    /// The name of a type.
+    ///
+    /// If the standard does not name it, `x.ihealth.muscleMass` is `Muscle mass (ihealth)`.
+    package static func type(_ type: TypeID) -> String {
+        if let known = TypeRegistry.standard.type(type) { return known.displayName }
+        let parts = type.rawValue.split(separator: ".")
         switch (parts.first, parts.count) {
         case ("x", 3...): return "\(text(parts.dropFirst(2).joined(separator: " "))) (\(parts[1]))"
         case ("hc", 2...): return "\(text(parts.dropFirst().joined(separator: " "))) (Health Connect)"
-        default: return id
+        default: return type.rawValue
         }
     }
 
-    /// A member of metadata and its value, if both are of the kind that programs write: `wasUserEntered`, `true`.
-    package static func fact(_ name: String, _ value: String) -> (name: String, value: String) {
-        let isName = name.first?.isLowercase == true && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
-        let isWord = value.wholeMatch(of: /[a-z]+([A-Z]+[a-z]*)+/) != nil
-        let words = value == "true" ? "yes" : value == "false" ? "no" : isWord ? text(value) : value
-        return (isName ? text(name) : name, isName ? words : value)
+    /// `Weight` as it stands within a sentence: `weight`.
+    ///
+    /// Abbreviations keep their capitals: `VO2 max`.
+    package static func lowered(_ words: String) -> String {
+        words.dropFirst().first?.isLowercase == true ? words.prefix(1).lowercased() + words.dropFirst() : words
     }
 
-    /// `Asleep core`; capitals that stand together stay: `Asleep REM`.
+    /// Whether a text is written as programs write names: `openWater`, `asleepREM`.
+    package static func isName(_ text: String) -> Bool { text.wholeMatch(of: /[a-z]+[0-9]*([A-Z]+[a-z0-9]*)+/) != nil }
+
+    /// Whether a person means `name` by `text`: the name itself or its words, in any case.
+    package static func means(_ text: String, _ name: String) -> Bool {
+        let text = text.lowercased()
+        return text == name.lowercased() || text == self.text(name).lowercased()
+    }
+
+    /// `Asleep core`; capitals that stand together stay: `Asleep REM`, `Apple ECG algorithm version`.
     package static func text(_ name: String) -> String {
         if let words = special[name] { return words }
-        var (words, isWithinCapitals) = ("", false)
-        for letter in name {
-            if letter.isUppercase, !isWithinCapitals, !words.isEmpty { words += " " }
-            words.append(letter)
-            isWithinCapitals = letter.isUppercase
+        let letters = Array(name)
+        var words: [String] = []
+        for (place, letter) in letters.enumerated() {
+            if letter == "_" || letter == " " {
+                words.append("")
+                continue
+            }
+            let before = place > 0 ? letters[place - 1] : letter
+            let after = letters.dropFirst(place + 1)
+            // The last capital of several begins a word, unless it is a plural: METs.
+            let endsCapitals =
+                after.first?.isLowercase == true && (after.first != "s" || after.dropFirst().first?.isLowercase == true)
+            let begins = place == 0 || letter.isUppercase && (!before.isUppercase || endsCapitals)
+            if begins { words.append("") }
+            words[words.count - 1].append(letter)
         }
-        let parts = words.split(separator: " ").enumerated().map { index, word in
-            index == 0 || word.dropFirst().contains(where: \.isUppercase) ? String(word) : word.lowercased()
+        let parts = words.filter { !$0.isEmpty }.enumerated().map { index, word in
+            index == 0 || word.dropFirst().contains(where: \.isUppercase) ? word : word.lowercased()
         }
-        return words.prefix(1).uppercased() + parts.joined(separator: " ").dropFirst()
+        let all = parts.joined(separator: " ")
+        return all.prefix(1).uppercased() + all.dropFirst()
     }
 }

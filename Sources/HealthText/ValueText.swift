@@ -11,7 +11,7 @@ package enum ValueText {
             if let summary = sample.activitySummary {
                 return ActivityFigures(for: reader).words(summary)
             }
-            return name(of: sample) ?? word(sample.value)
+            return name(of: sample) ?? words(sample.value, of: stored.type)
         }
         return reader.format(unit, of: stored.type).text(value, finer: finer)
     }
@@ -22,25 +22,29 @@ package enum ValueText {
         return try? KnownMetadata(sample.metadata, of: sample.type).text("foodType")
     }
 
-    /// The same, and whether it is hardly true.
+    /// The same, marked if it is implausible.
     package static func marked(_ stored: StoredRecord, for reader: Reader, finer: Int = 0) -> String {
-        text(stored, for: reader, finer: finer) + mark(stored)
+        text(stored, for: reader, finer: finer) + (stored.implausible.contains(.value) ? " (implausible)" : "")
     }
 
-    /// The same with names such as `asleepCore` in words, where they are not typed again.
-    package static func spoken(_ stored: StoredRecord, for reader: Reader) -> String {
-        guard case .sample(let sample) = stored.record else { return marked(stored, for: reader) }
-        switch sample.value {
-        case .category(let name, _), .workout(let name, _): return NameWords.text(name) + mark(stored)
+    /// Why a value is implausible, such as `below 1.0 kg`; `nil` if it is plausible, or no quantity.
+    package static func doubt(_ stored: StoredRecord, for reader: Reader) -> String? {
+        guard let (value, unit) = quantity(stored),
+            let range = TypeRegistry.standard.type(stored.type)?.limits?.plausible, !range.contains(value)
+        else { return nil }
+        let (word, bound) = value < range.lowerBound ? ("below", range.lowerBound) : ("above", range.upperBound)
+        return "\(word) \(reader.format(unit, of: stored.type).text(bound))"
+    }
+
+    /// Names such as `asleepCore` in words.
+    private static func words(_ value: SampleValue, of type: TypeID) -> String {
+        switch value {
+        case .category(let name, _), .workout(let name, _): NameWords.text(name)
         case .characteristic(let name, _)
-        where TypeRegistry.standard.type(stored.type)?.values.contains { $0.name == name } == true:
-            return NameWords.text(name) + mark(stored)
-        default: return marked(stored, for: reader)
+        where TypeRegistry.standard.type(type)?.values.contains { $0.name == name } == true:
+            NameWords.text(name)
+        default: word(value)
         }
-    }
-
-    private static func mark(_ stored: StoredRecord) -> String {
-        stored.implausible.contains(.value) ? " (implausible)" : ""
     }
 
     /// Value and unit as the hub stores them; `nil` for what is not a quantity.
@@ -52,13 +56,30 @@ package enum ValueText {
         return (value, unit)
     }
 
+    /// A record's value as programs read it: every digit, and names as they are; `nil` if it has neither.
+    package static func exact(_ stored: StoredRecord) -> String? {
+        if let quantity = quantity(stored) { return exact(quantity) }
+        guard case .sample(let sample) = stored.record else { return nil }
+        return switch sample.value {
+        case .category, .workout, .characteristic: word(sample.value)
+        case .quantity, .correlation, .other: nil
+        }
+    }
+
+    /// Every digit, in the unit it comes in, with people's sign for it: `36.52 °C`.
+    package static func given(_ value: Double, _ unit: String) -> String {
+        let symbol = PeopleUnit(unit).symbol
+        if unit == "%" { return exact((value, unit)) }
+        return NumberText.shortest(value) + (symbol.isEmpty ? "" : " \(symbol)")
+    }
+
     /// Every digit, in the unit it comes in; a fraction as percent.
     package static func exact(_ quantity: (value: Double, unit: String)) -> String {
         quantity.unit == "%"
             ? "\(NumberText.percent(quantity.value)) %" : "\(NumberText.shortest(quantity.value)) \(quantity.unit)"
     }
 
-    /// What is not a quantity.
+    /// A value as programs write it: every digit, and names as they are.
     package static func word(_ value: SampleValue) -> String {
         switch value {
         case .quantity(let value, let unit): exact((value, unit))

@@ -305,7 +305,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// How many samples have something that is hardly true.
+    /// How many samples are implausible.
     public func implausibleCount() async throws(StoreError) -> Int64 {
         try await read("implausible") { db in
             try Tallies(from: db).implausible

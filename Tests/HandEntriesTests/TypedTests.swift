@@ -35,13 +35,47 @@ import Testing
     }
 
     @Test(arguments: [
+        ("8am", 8, 0), ("8:15 pm", 20, 15), ("8:15 p.m.", 20, 15), ("12am", 0, 0), ("12:30 PM", 12, 30),
+        ("yesterday 8am", 8, 0), ("yesterday at 8:15 pm", 20, 15), ("2024-03-15 8:15PM", 20, 15),
+    ])
+    func `a time is read by a clock of twelve hours`(_ text: String, _ hour: Int64, _ minute: Int64) throws {
+        let noon = try Timestamp(parsing: "2024-03-17T23:30:00Z").microseconds
+        let berlin = try #require(TimeZone(identifier: "GMT"))
+        let reading = try #require(MomentArgument(text)).reading(now: noon, in: berlin)
+        guard case .one(let time, _) = reading else { throw HandFault("two instants") }
+        #expect(time.microseconds / 60_000_000 % 1_440 == hour * 60 + minute)
+        for wrong in ["13pm", "0am", "8:15 xm", "am", "8:5pm"] { #expect(MomentArgument(wrong) == nil, "\(wrong)") }
+    }
+
+    @Test func `a number behind another unit needs its own`() throws {
+        let stones = Reader(units: [.weight: "st"])
+        #expect(throws: HandFault.self) {
+            try ValueArgument(["12st", "4"], of: TypeRegistry.standard.type(.weight), for: stones)
+        }
+        #expect(
+            try ValueArgument(["12st", "4lb"], of: TypeRegistry.standard.type(.weight), for: stones)
+                == .quantity(172, unit: "lb"))
+    }
+
+    @Test(arguments: [
+        ("Asleep core", "sleepAnalysis", "asleepCore"), ("asleep rem", "sleepAnalysis", "asleepREM"),
+        ("A+", "bloodType", "aPositive"), ("ab-", "bloodType", "abNegative"), ("not present", "acne", "notPresent"),
+    ])
+    func `a value is read by the words that the page and the commands show`(
+        _ text: String, _ type: String, _ name: String
+    ) throws {
+        #expect(try value(text, type) == .name(name))
+        #expect(WorkoutActivity.meant(by: "High intensity interval training")?.name == "highIntensityIntervalTraining")
+    }
+
+    @Test(arguments: [
         ("81foo", "weight", "there is no unit foo; weight is given in kg"),
         // Seed 004: the whole text is used, or nothing is saved.
         ("70x", "weight", "there is no unit x"), ("70kg x", "weight", "expected a number"),
         ("tall", "height", "expected a number"), ("5'10", "height", "10 of what?"),
         ("80.4", "weight", "weight is given in kg"), ("80,455kg", "weight", "80.455 or 80455"),
         ("1,234.5kg", "weight", "no commas"), ("", "weight", "80.4kg"), ("kg", "weight", "expected a number"),
-        ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has inBed"),
+        ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has In bed"),
         ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),
         ("1e400kg", "weight", "without an exponent, such as 80.4kg"), ("-80kg", "weight", "never less than nothing"),
         ("80/120", "bloodPressure", "the greater one, comes first"),

@@ -60,13 +60,13 @@ import ZeroMQ
             "log", "swim", "30min", "--energy", "300kcal", "--distance", "1km", "--at", "2026-03-01T07:00:00+01:00",
         ])
         #expect(
-            swim.output.contains(/2026-03-01 07:00:00–07:30:00 \+01:00 +me +workout +swimming +hand +5\n/),
+            swim.output.contains(/2026-03-01 07:00:00–07:30:00 \+01:00 +me +workout +Swimming +hand +5\n/),
             "\(swim.output)")
         let records = try await numbers()
         #expect(records.count == 7)
         // The energy and the distance are records of their own, and stand with the workout all the same.
         let workouts = try await hub.run(["samples", "workout"])
-        #expect(workouts.output.contains("swimming (30 min, 300 kcal, 1,000 m)"), "\(workouts.output)")
+        #expect(workouts.output.contains("Swimming (30 min, 300 kcal, 1,000 m)"), "\(workouts.output)")
         let story = try await hub.run(["trace", "5"])
         #expect(
             story.output.contains("\nactive     30 min\nenergy     300 kcal\ndistance   1,000 m\n"), "\(story.output)")
@@ -145,7 +145,8 @@ import ZeroMQ
         }
     }
 
-    @Test func `what is hardly true is counted in the status, explained in the inbox, and gone when a person says so`()
+    @Test
+    func `implausible values are counted in the status, explained in the inbox, and gone after a person confirms them`()
         async throws
     {
         let hub = try await TestHub()
@@ -156,12 +157,12 @@ import ZeroMQ
         #expect(try await hub.run(["status"]).output.contains("2 implausible (hub inbox)"))
         let inbox = try await hub.run(["inbox"]).output
         for cell in [
-            "weight 450.0 kg  the value is above 400 kg", "hub edit 1 VALUE",
+            "weight 450.0 kg  the value is above 400.0 kg", "hub edit 1 VALUE",
             "it starts after the hub's clock when it came",
             "hub edit 2 --at TIME",
         ] { #expect(inbox.contains(cell), "\(inbox)") }
         let lines = try await hub.run(["inbox", "--json"]).output.split(separator: "\n")
-        #expect(lines.count == 2 && lines[0].contains(#""why":"the value is above 400 kg""#), "\(lines)")
+        #expect(lines.count == 2 && lines[0].contains(#""why":"the value is above 400.0 kg""#), "\(lines)")
         #expect(try await hub.run(["samples", "weight"]).output.contains("450.0 kg (implausible)"))
         #expect(try await hub.run(["trace", "1"]).output.contains("450.0 kg (implausible)"))
         let edited = try await hub.run(["edit", "1", "450kg", "--yes"])
@@ -278,7 +279,7 @@ import ZeroMQ
             samples.errors.contains(
                 #"the hub says: --person: no person "\u001b[31mnosuch" here; there are: me"#))
         #expect(try await hub.run(["backup", ""]).code == 64)
-        for (weight, expected) in [("0kg", "below 0.1 kg, which is impossible"), ("501kg", "hardly a weight")] {
+        for (weight, expected) in [("0kg", "below 0.1 kg, which is impossible"), ("501kg", "an implausible weight")] {
             #expect(try await hub.run(["log", "weight", weight]).code != 0)
             #expect(try await hub.run(["log", "weight", weight, "--dry-run"]).errors.contains(expected))
         }

@@ -195,7 +195,7 @@ import Testing
             #"{"kind":"category","type":"sleepAnalysis","value":"asleepCore","raw":3,"start":"2026-03-15T00:00:00Z","end":"2026-03-15T01:00:00Z","person":null,"unassigned":"two persons","source":{"plugin":"p"},"key":"k","provenance":"measured","number":1,"seq":1}"#
         )
         #expect(unassigned.person == "-")
-        #expect(unassigned.value == "asleepCore")
+        #expect(unassigned.value == "Asleep core")
         let retraction = try text(
             #"{"kind":"retraction","type":"weight","person":"me","personId":"u1","source":{"plugin":"p"},"key":"k","by":"person","reason":"the dog","number":1,"seq":2}"#
         )

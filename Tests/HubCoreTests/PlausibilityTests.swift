@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func `R6.37 what is hardly true is stored and marked on the feed, in answers and in the status`() async throws
+    @Test func `R6.37 an implausible sample is stored and marked on the feed, in answers and in the status`()
+        async throws
     {
         try await withHub { hub in
             let listener = try await hub.listener("sample/")

@@ -119,9 +119,10 @@ extension StoredRecord {
 
 /// A type as people call it.
 enum TypeName {
-    static func text(_ type: TypeID) -> String {
-        TypeRegistry.standard.type(type)?.displayName ?? NameWords.type(type.rawValue)
-    }
+    static func text(_ type: TypeID) -> String { NameWords.type(type) }
+
+    /// As it stands within a sentence.
+    static func lowered(_ type: TypeID) -> String { NameWords.lowered(NameWords.type(type)) }
 }
 
 extension Welcome.PersonEntry {

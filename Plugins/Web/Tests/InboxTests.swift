@@ -5,7 +5,7 @@ import Testing
 
 @testable import Web
 
-/// What has no person yet, and what is hardly true.
+/// Records without a person, and values that look wrong.
 @Suite(.timeLimit(.minutes(5)))
 struct InboxTests {
     /// A weigh-in of a scale that tells no name.
@@ -165,7 +165,7 @@ struct InboxTests {
         #expect(try await persons(scene).count { $0 == "anna" } == 2)
     }
 
-    @Test func `what is hardly true is confirmed, or taken back`() async throws {
+    @Test func `a value that looks wrong is confirmed, or taken back`() async throws {
         let scene = try await Scene(owner: ["*"])
         try await weighIn(scene, 410, key: "a", at: "2024-03-15T07:30:05+01:00")
         _ = try await scene.command("assign", "1", "--to", "me")

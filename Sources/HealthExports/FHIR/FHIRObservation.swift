@@ -228,7 +228,7 @@ struct FHIRObservation {
         if case .quantity = sample.value, let food = metadata?["foodType"]?.text { remarks.append("of \(food)") }
         if case .filled(let method, _) = sample.provenance { remarks.append("not measured: filled in by \(method)") }
         let doubtful = SampleMembers.named.filter { stored.implausible.contains($0.member) }.map { "\($0.name)" }
-        if !doubtful.isEmpty { remarks.append("hardly true: \(doubtful.joined(separator: ", "))") }
+        if !doubtful.isEmpty { remarks.append("implausible: \(doubtful.joined(separator: ", "))") }
         return remarks
     }
 

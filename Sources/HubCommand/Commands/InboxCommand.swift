@@ -9,7 +9,7 @@ import Samples
 struct InboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox",
-        abstract: "What has no person, what is hardly true, and how to mend both.",
+        abstract: "List records without a person and values that look wrong.",
         discussion: """
             A record that the rules of hub.conf give to no person is kept here and reaches
             no sink. What was measured together is one line. Where a weight fits several
@@ -90,7 +90,7 @@ struct InboxCommand: ParsableCommand {
     }
 }
 
-/// A sample of which something is hardly true, and how to mend it.
+/// A sample that looks wrong, and how to mend it.
 struct ImplausibleSample: Encodable, Hashable {
     var number: Int64
     var time: String
@@ -107,10 +107,11 @@ struct ImplausibleSample: Encodable, Hashable {
         var plain = stored
         plain.implausible = []
         let text = RecordText(plain, units ?? ReadingUnits([]))
-        let exact = units == nil ? ValueText.quantity(stored).map(ValueText.exact) : nil
+        let exact = units == nil ? ValueText.exact(stored) : nil
         (number, time, person, type) = (stored.number, text.time, text.person, text.type)
         (value, source) = (exact ?? text.value, text.source)
-        why = Doubts.of(stored).joined(separator: "; ")
+        why = Doubts.of(stored, for: (units ?? ReadingUnits([]))[stored.assignment.person?.name]).joined(
+            separator: "; ")
         edit =
             "hub edit \(stored.number)" + (stored.implausible.contains(.value) ? " VALUE" : "")
             + (stored.implausible.contains(.start) ? " --at TIME" : "")
@@ -139,7 +140,7 @@ extension Weighing {
             source: texts.first?.source ?? "",
             values: zip(records, texts).compactMap { record, text in
                 if case .sample(let sample) = record.record, case .correlation = sample.value { return nil }
-                let exact = units == nil ? ValueText.quantity(record).map(ValueText.exact) : nil
+                let exact = units == nil ? ValueText.exact(record) : nil
                 return "\(text.type) \(exact ?? text.value)"
             }, why: why, assign: "hub assign \(number) --to NAME")
     }

@@ -63,7 +63,7 @@ extension ValueText {
         text(stored, for: units[stored.assignment.person?.name], finer: finer)
     }
 
-    /// The same, and whether it is hardly true.
+    /// The same, marked if it is implausible.
     static func marked(_ stored: StoredRecord, _ units: ReadingUnits, finer: Int = 0) -> String {
         marked(stored, for: units[stored.assignment.person?.name], finer: finer)
     }

@@ -17,7 +17,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
     ///
     /// Absent while the store cannot be read.
     public var inbox: Int64?
-    /// Samples of which something is hardly true, and which no person has confirmed; absent as well.
+    /// Implausible samples that no person has confirmed; absent as well.
     public var implausible: Int64?
     /// By the hub's clock, RFC 3339.
     public var time: String

@@ -28,7 +28,7 @@ extension SampleEdit {
 
     /// The sample as a person wants it, and which members that changes.
     ///
-    /// - Parameter doubtful: what is hardly true: a person who says the same confirms it.
+    /// - Parameter doubtful: the implausible members: a person who says the same confirms it.
     func applied(
         to sample: Sample, doubtful: SampleMembers = []
     ) -> (sample: Sample, members: SampleMembers) {

@@ -55,7 +55,7 @@ public struct RecordQuery: Hashable, Sendable {
     /// With it a record must also end before `to`.
     public var strictEnd = false
     public var group: String?
-    /// Only samples of which something is hardly true.
+    /// Only implausible samples.
     public var isImplausible = false
     /// Only samples that a person has assigned to a guest; with `false` only all others.
     public var isGuest: Bool?

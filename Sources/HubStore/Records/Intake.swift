@@ -9,7 +9,7 @@ public struct IntakeRecord: Hashable, Sendable {
     public var assignment: Assignment
     /// A quantity in the unit of its type's registry entry; `nil` when the source wrote exactly that.
     public var canonical: StoredRecord.CanonicalValue?
-    /// What of a sample is hardly true.
+    /// The implausible members of a sample.
     public var implausible: SampleMembers
     /// The bytes the source read the record from, kept with the version they made.
     public var rawPayload: [UInt8]?

@@ -39,7 +39,7 @@ struct SampleRow {
     var isAssignedByHand: Bool
     /// What a person has changed of the source's content.
     var edited: SampleMembers
-    /// What of it is hardly true.
+    /// Its implausible members.
     var implausible: SampleMembers
     /// Whose profile the device had been told, noted when a person first says whose the record is; shown where that is another person.
     var profileOf: String?

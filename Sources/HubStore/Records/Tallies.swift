@@ -6,7 +6,7 @@ import Samples
 struct Tallies: Hashable {
     /// Samples that wait for a person to say whose they are: a guest's do not.
     private(set) var inbox: Int64
-    /// Samples of which something is hardly true, but for a guest's.
+    /// Implausible samples, but for a guest's.
     private(set) var implausible: Int64
     /// How many transactions the store has had.
     private(set) var commits: Int64

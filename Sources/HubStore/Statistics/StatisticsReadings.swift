@@ -4,7 +4,7 @@ import Samples
 
 /// The samples that statistics of one person and type are made of, within one snapshot of the store.
 ///
-/// Quantities that stand, are not hardly true, and were not filled in by anything.
+/// Quantities that stand, are not implausible, and were not filled in by anything.
 struct StatisticsReadings {
     private let query: StatisticsQuery
     private let reader: Reader

@@ -35,7 +35,7 @@ public struct QueryRequest: Hashable, Sendable {
         public var isOfNobody = false
         /// Only samples that a person has assigned to a guest; with `false` only all others.
         public var isGuest: Bool?
-        /// Only samples of which something is hardly true.
+        /// Only implausible samples.
         public var isImplausible = false
         /// Records that end at or after this.
         public var from: Timestamp?

@@ -15,7 +15,7 @@ public struct RecordValidation: Sendable {
         /// The value in its type's one unit, where the source spelled another unit; `nil` where the value is canonical already,
         /// where the record has none, and for a full HealthKit identifier that the registry does not know.
         public var canonical: StoredRecord.CanonicalValue?
-        /// Which members of a sample are hardly true.
+        /// Which members of a sample are implausible.
         public var implausible: SampleMembers = []
     }
 
@@ -24,7 +24,7 @@ public struct RecordValidation: Sendable {
         try findings(of: record, at: 0).canonical
     }
 
-    /// Checks `record`, converts its value, and says what of it is hardly true.
+    /// Checks `record`, converts its value, and finds its implausible members.
     ///
     /// - Parameter now: the hub's clock, in microseconds since 1970.
     public func findings(of record: Record, at now: Int64) throws(RecordRejection) -> Findings {

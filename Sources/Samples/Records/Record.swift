@@ -84,7 +84,7 @@ public struct StoredRecord: Hashable, Sendable {
     public var canonical: CanonicalValue?
     /// What of a sample a person has changed by hand; the rest is as its source gave it.
     public var edited: SampleMembers
-    /// What of a sample is hardly true, as it was judged when it came; what a person has set by hand is not among it.
+    /// The implausible members of a sample, as the hub judged them when it came; members that a person has set by hand are not among them.
     public var implausible: SampleMembers
     /// The numbers of the records of the same event by other sources, if the hub was asked for them; one of all of them counts.
     ///

@@ -1,4 +1,4 @@
-/// Some members of a sample: those that a person has changed by hand, or those that are hardly true.
+/// Some members of a sample: those that a person has changed by hand, or those that are implausible.
 ///
 /// The bits are those of the store's columns; a bit is never given another meaning.
 public struct SampleMembers: OptionSet, Hashable, Sendable {

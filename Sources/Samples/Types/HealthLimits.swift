@@ -11,20 +11,14 @@ public struct HealthLimits: Hashable, Sendable {
     /// Why a number is impossible: a sentence for people, without the number, since reasons come into logs.
     public func objection(to value: Double, of type: TypeID, unit: String) -> String? {
         guard !possible.contains(value) else { return nil }
-        return "value: \(type) is \(Self.place(of: value, beside: possible, unit)), which is impossible"
+        let (word, bound) =
+            value < possible.lowerBound ? ("below", possible.lowerBound) : ("above", possible.upperBound)
+        let text = "\(bound)"
+        return
+            "value: \(type) is \(word) \(text.hasSuffix(".0") ? String(text.dropLast(2)) : text) \(unit), which is impossible"
             + (unit == "%" ? "; fractions are 0 to 1, so that 18 percent is 0.18" : "; check its unit")
     }
 
-    /// Why a number is hardly true, such as `below 1 kg`; `nil` where it is plausible.
-    public func doubt(of value: Double, unit: String) -> String? {
-        plausible.contains(value) ? nil : Self.place(of: value, beside: plausible, unit)
-    }
-
-    private static func place(of value: Double, beside range: ClosedRange<Double>, _ unit: String) -> String {
-        let (word, bound) = value < range.lowerBound ? ("below", range.lowerBound) : ("above", range.upperBound)
-        let text = "\(bound)"
-        return "\(word) \(text.hasSuffix(".0") ? String(text.dropLast(2)) : text) \(unit)"
-    }
 }
 
 extension SampleMembers {
@@ -35,7 +29,7 @@ extension SampleMembers {
     /// 1900: no person who was measured before has a hub.
     public static let earliest: Int64 = -2_208_988_800_000_000
 
-    /// Which members of a sample are hardly true.
+    /// Which members of a sample are implausible.
     /// - Parameters:
     ///   - sample: the sample, as its source gave it.
     ///   - canonical: its number in the type's one unit, where it has one.

@@ -45,7 +45,7 @@ enum WriteRoutes {
             handle: { call in try await call.assign() }),
         APIRoute(
             method: .get, path: "/inbox", topic: "By hand",
-            summary: "The newest records that wait for a person, and the newest that are hardly true; none of a guest.",
+            summary: "The newest records that wait for a person, and the newest that look wrong; none of a guest.",
             isOwners: true,
             parameters: [Parameters.limit(1_000, "Of each; not given: 100.")],
             answer: .init(

@@ -3,6 +3,8 @@ import HTMLText
 /// A field of a form as a page shows it: its label, what stands in it, and beside it what it takes and what is wrong with it.
 struct FormField: Sendable {
     let name, label: String
+    /// The name in `hub.conf`, if it is another than the label.
+    var code: String?
     /// By which the page knows it, where several of its forms have a field of this name; `nil`: the name.
     var id: String?
     var value = ""
@@ -28,7 +30,7 @@ struct FormField: Sendable {
 
     /// What is not to be changed here.
     func fixed(_ text: String) -> HTML {
-        "<div class=\"field\"><span class=\"label\">\(label)</span><code>\(text)</code>\n\(words)</div>"
+        "<div class=\"field\"><span class=\"label\">\(title)</span><code>\(text)</code>\n\(words)</div>"
     }
 
     private func html(_ control: (HTML) -> HTML) -> HTML {
@@ -39,11 +41,13 @@ struct FormField: Sendable {
             id="\(id)" name="\(name)" \("aria-invalid=\"true\"", if: fault != nil) \(by)
             """
         return """
-            <div class="field"><label for="\(id)">\(label)</label>
+            <div class="field"><label for="\(id)">\(title)</label>
             \(control(marks))\(more)
             \(words)</div>
             """
     }
+
+    private var title: HTML { "\(label)\(code.map { " <code>\($0)</code>" as HTML })" }
 
     private var words: HTML {
         let id = id ?? name

@@ -49,7 +49,7 @@ enum AssignForm {
     }
 }
 
-/// A button that says that what is hardly true is so.
+/// A button that confirms a value that looks wrong.
 enum ConfirmForm {
     static func html(_ record: StoredRecord, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
         guard grants.have(.edit) else { return HTML() }

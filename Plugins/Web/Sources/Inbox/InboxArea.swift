@@ -6,7 +6,7 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// The page Inbox: what has no person yet, and what is hardly true.
+/// The page Inbox: records without a person, and values that look wrong.
 struct InboxArea: SiteArea {
     let parts: WebParts
 
@@ -74,7 +74,7 @@ struct InboxPage: Sendable {
             return true
         }.sorted { Self.place($0) < Self.place($1) }
         let lines = HTML.each(values) { record in
-            "<li>\(TypeName.text(record.type)) <strong>\(ValueText.spoken(record, for: reader))</strong> (\(RecordPage.link(record.number)))</li>"
+            "<li>\(TypeName.text(record.type)) <strong>\(ValueText.marked(record, for: reader))</strong> (\(RecordPage.link(record.number)))</li>"
         }
         let source = first.map { RecordText.source($0.record.source) } ?? ""
         return """
@@ -94,9 +94,9 @@ struct InboxPage: Sendable {
             let reader = choice.with(record).reader
             table.rows.append([
                 RecordPage.link(record.number), "\(TypeName.text(record.type))",
-                "\(ValueText.spoken(plain, for: reader))", "\(RecordLine.when(record, reader))",
+                "\(ValueText.marked(plain, for: reader))", "\(RecordLine.when(record, reader))",
                 "\(choice.owner(record) ?? "no one's yet")",
-                "\(Doubts.of(record).joined(separator: "; "))",
+                "\(Doubts.of(record, for: reader).joined(separator: "; "))",
                 """
                 <div class="deeds">\(ConfirmForm.html(record, choice, parts.grants))
                 <a class="button" href="\(url: "\(RecordPage.path(record.number))/edit")">Edit</a>

@@ -15,7 +15,7 @@ enum MetricCatalogue {
         .init("hub_inbox_records", .gauge, "Records that wait in the inbox for a person."),
         .init(
             "hub_implausible_records", .gauge,
-            "Samples of which something is hardly true, and which no person has confirmed, but for a guest's."),
+            "Samples that look wrong and that no person has confirmed, without a guest's."),
         .init(
             "hub_dropped_messages_total", .counter,
             "Passing values and events beyond the allowance, since the start of the hub."),

@@ -1,4 +1,5 @@
 import HTMLText
+import HealthText
 import PluginKit
 
 /// One setting of a plugin, or one argument of its commands, as a form has it.
@@ -117,11 +118,12 @@ struct SettingField: Sendable {
 
     func html(isEnabled: Bool) -> HTML {
         var field = FormField(
-            name: name, label: declaration.name + (declaration.isRequired ? " (needed)" : ""), id: id,
+            name: name, label: NameWords.text(declaration.name) + (declaration.isRequired ? " (needed)" : ""),
+            code: declaration.name.contains("_") ? declaration.name : nil, id: id,
             value: declaration.isSecret ? "" : text, hint: helpText, fault: fault, more: removal)
         guard isEnabled, !namesPlace else {
             if isEnabled { field.hint? += " It names a place of the hub's machine: only hub configure changes it." }
-            return field.fixed(value.map { declaration.isSecret ? "set, and not shown" : Self.text($0) } ?? "not set")
+            return field.fixed(value.map { declaration.isSecret ? "set, and not shown" : spoken($0) } ?? "not set")
         }
         switch declaration.type {
         case .boolean: return field.choice(options([("true", "yes"), ("false", "no")]))
@@ -143,9 +145,22 @@ struct SettingField: Sendable {
         }
     }
 
+    /// A value in words, where its type has them.
+    private func spoken(_ value: SettingValue) -> String {
+        switch value {
+        case .boolean(let truth): truth ? "yes" : "no"
+        default: Self.text(value)
+        }
+    }
+
     private var helpText: String {
-        let standard = declaration.defaultValue.map { "; if it is empty: \(Self.text($0).replacing("\n", with: ", "))" }
         let end = declaration.help.hasSuffix(".") ? "" : "."
+        // Its field offers all there is.
+        if declaration.type == .boolean { return declaration.help + end }
+        let standard = declaration.defaultValue.flatMap { value in
+            let text = Self.text(value).replacing("\n", with: ", ")
+            return text.isEmpty ? nil : "; if it is empty: \(text)"
+        }
         return "\(declaration.help)\(end) Takes \(declaration.type.expected)\(standard ?? "")."
     }
 

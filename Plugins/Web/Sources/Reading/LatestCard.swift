@@ -54,7 +54,7 @@ extension HealthReader {
         filter.persons = [subject.name]
         let needed = TypeRegistry.standard.type(type)?.requiredMembers ?? []
         if !needed.isEmpty { filter.types = needed.map(\.rawValue) }
-        (filter.from, filter.to) = (Timestamp(microseconds: first), Timestamp(microseconds: last + 1))
+        (filter.from, filter.to) = (Timestamp(microseconds: first), Timestamp(microseconds: last).next)
         (filter.kinds, filter.condition) = ([.quantity], .part(of: .correlation))
         var found: [String: [StoredRecord]] = [:]
         for try await page in hub.query(filter, order: .newestFirst, limit: 2_000) {
@@ -74,7 +74,7 @@ extension HealthReader {
     private static func words(
         _ members: [StoredRecord], of record: StoredRecord, _ needed: [TypeID], _ subject: Subject
     ) -> String {
-        func value(_ member: StoredRecord) -> String { ValueText.spoken(member, for: subject.reader) }
+        func value(_ member: StoredRecord) -> String { ValueText.marked(member, for: subject.reader) }
         guard needed.isEmpty else {
             let values = needed.compactMap { type in members.first { $0.type == type }.map(value) }
             let parts = values.map { ($0.prefix { !$0.isWhitespace }, $0.drop { !$0.isWhitespace }) }

@@ -48,7 +48,7 @@ struct SampleList: Sendable {
         (filter.types, filter.persons, filter.strict) = ([type.rawValue], [subject.name], [.start])
         (filter.from, filter.to) = (Timestamp(microseconds: from), Timestamp(microseconds: to))
         let order = newer == nil ? QueryRequest.Order.newestFirst : .time
-        if let older { filter.to = Timestamp(microseconds: min(to, older.start + 1)) }
+        if let older, older.start < to { filter.to = Timestamp(microseconds: older.start).next }
         if let newer { filter.from = Timestamp(microseconds: max(from, newer.start)) }
         guard from < to,
             filter.from.map({ start in filter.to.map { start.microseconds < $0.microseconds } ?? true }) ?? true
@@ -127,7 +127,7 @@ struct RecordCells: Sendable {
 
     /// The value; of a category that lasted and of a workout how long as well, and what was reached.
     static func words(_ sample: Sample, _ stored: StoredRecord, _ reader: Reader) -> String {
-        let text = ValueText.spoken(stored, for: reader)
+        let text = ValueText.marked(stored, for: reader)
         let seconds = Double(sample.end.microseconds - sample.start.microseconds) / 1_000_000
         switch sample.value {
         case .category: return seconds > 0 ? "\(text), \(NumberText.duration(seconds: seconds))" : text

@@ -48,7 +48,7 @@ struct TodayFigures: Sendable {
         }
         guard let sample else { return HTML() }
         return """
-            <p class="large" data-live="\(record.type.rawValue)" data-person="\(subject.name)">\(ValueText.spoken(record, for: subject.reader))</p>
+            <p class="large" data-live="\(record.type.rawValue)" data-person="\(subject.name)">\(ValueText.marked(record, for: subject.reader))</p>
             <p class="faint">\(MomentText.interval(sample.start, sample.end, for: subject.reader)) · \(RecordText.source(sample.source))</p>
             """
     }

@@ -78,7 +78,7 @@ struct EditPage: Sendable {
     ) -> Response {
         let number = subject.record.number
         let frame = Frame(
-            title: "Edit \(TypeName.text(subject.record.type).lowercased()), record \(number)", choice: subject.choice)
+            title: "Edit \(TypeName.lowered(subject.record.type)), record \(number)", choice: subject.choice)
         guard parts.grants.have(.edit) else {
             return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.edit, to: "Editing"))</p>"))
         }
@@ -206,7 +206,7 @@ struct EditPage: Sendable {
         return "\(RecordLine.line(after, subject.choice.reader)): saved. \(undo)"
     }
 
-    /// What looked hardly true is so: the same again, by hand.
+    /// What looked wrong is right: the same value again, by hand.
     func confirm(_ request: Request, _ visit: Visit) async throws -> Response {
         let (sent, viewer) = try await WebForm.read(request, visit)
         let subject = try await subject(request, visit)

@@ -84,7 +84,7 @@ struct EntryForm: Sendable {
 
     private func others(_ fields: FormFields) -> HTML {
         fields.area(
-            "with", "Other quantities", hint: "One in a line: its type and its value, such as dietaryCalcium 300mg.")
+            "with", "Other quantities", hint: "One in a line: its type and its value, such as calcium 300mg.")
     }
 
     private var units: [String] {
@@ -120,7 +120,7 @@ struct EntryForm: Sendable {
     ///
     /// What was eaten has a field of its own.
     var neededFacts: String {
-        MetadataKey.required(on: type.id).filter { $0.name != "foodType" }.map { "\($0.name)=" }
+        MetadataKey.required(on: type.id).filter { $0.name != "foodType" }.map { "\(NameWords.text($0.name))=" }
             .joined(separator: "\n")
     }
 

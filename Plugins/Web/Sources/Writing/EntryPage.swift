@@ -76,8 +76,7 @@ struct EntryPage: Sendable {
         }
         let shown = form.names + TimeFields.names + ["note", "facts"]
         let frame = Frame(
-            title: "Add \(TypeName.text(form.type.id).lowercased()) for \(person.shownName)", choice: choice,
-            path: Self.path
+            title: "Add \(TypeName.lowered(form.type.id)) for \(person.shownName)", choice: choice, path: Self.path
         )
         guard parts.grants.have(.log) else {
             return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.log, to: "Adding values"))</p>"))
@@ -93,7 +92,7 @@ struct EntryPage: Sendable {
                 \(TimeFields.html(fields))
                 \(fields.line("note", "Note"))
                 <details \("open", if: !(fields.values["facts"] ?? "").isEmpty)><summary>More about it</summary>
-                \(fields.area("facts", "Facts", hint: "One in a line: KEY=VALUE, such as insulinDeliveryReason=bolus."))</details>
+                \(fields.area("facts", "Facts", hint: "One in a line: its name, = and its value, such as Insulin delivery reason=bolus."))</details>
                 <p><button class="main">\(sure == nil ? "Save" : "Save all the same")</button>
                 <a href="\(url: "/types/\(form.type.id.rawValue)?" + FormText.write([(name: "person", value: person.name)]))">Not now</a></p>
                 </form>

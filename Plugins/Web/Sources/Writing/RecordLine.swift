@@ -8,7 +8,7 @@ import Samples
 enum RecordLine {
     /// `Weight 80.4 kg, 2026-03-15 07:30:05 +01:00`.
     static func line(_ record: StoredRecord, _ reader: Reader) -> HTML {
-        let value = ValueText.spoken(record, for: reader)
+        let value = ValueText.marked(record, for: reader)
         let parts = ["\(TypeName.text(record.type)) \(value)".trimmed, when(record, reader)]
         return "\(parts.filter { !$0.isEmpty }.joined(separator: ", "))"
     }
@@ -22,14 +22,9 @@ enum RecordLine {
     }
 
     /// What a person has remarked.
-    static func note(_ sample: Sample) -> String? { facts(sample)["note"] }
-
-    /// The metadata, each member as a text; texts without their quotes.
-    static func facts(_ sample: Sample) -> [String: String] {
+    static func note(_ sample: Sample) -> String? {
         let members = RawMembers.members(of: Array((sample.metadata?.text ?? "{}").utf8)[...])
-        return members.mapValues { bytes in
-            RawJSON(trusted: Array(bytes)).textValue ?? String(decoding: bytes, as: UTF8.self)
-        }
+        return members["note"].flatMap { RawJSON(trusted: Array($0)).textValue }
     }
 }
 

@@ -34,7 +34,7 @@ struct RecordPage: Sendable {
                 frame.html(
                     Self.list(
                         [
-                            ("Value", "\(ValueText.spoken(record, for: choice.reader))"),
+                            ("Value", "\(ValueText.marked(record, for: choice.reader))"),
                             (
                                 "Day",
                                 "\(choice.reader.date(day.date)) of \(day.series), \(DayWords.how(day, choice.reader))"
@@ -59,10 +59,10 @@ struct RecordPage: Sendable {
     ) -> HTML {
         let reader = choice.reader
         var facts: [(String, HTML)] = []
-        let value = ValueText.spoken(record, for: reader)
+        let value = ValueText.marked(record, for: reader)
         if !value.isEmpty { facts.append(("Value", "<span class=\"big\">\(value)</span>")) }
         if case .quantity(let value, let unit) = sample.value {
-            facts.append(("As it was given", "\(ValueText.exact((value, unit)))"))
+            facts.append(("As it was given", "\(ValueText.given(value, unit))"))
         }
         facts.append(("When", "\(RecordLine.when(record, reader))"))
         switch record.assignment {
@@ -76,12 +76,11 @@ struct RecordPage: Sendable {
             $0.member == .metadata ? "note" : "\($0.name)"
         }
         if !edited.isEmpty { facts.append(("Edited by hand", "\(edited.joined(separator: ", "))")) }
-        let doubts = Doubts.of(record)
+        let doubts = Doubts.of(record, for: reader)
         if !doubts.isEmpty { facts.append(("Looks wrong", "\(doubts.joined(separator: "; "))")) }
         // What is the hub's own, or names another person, says nothing here.
-        let more = RecordLine.facts(sample).filter { !["note", "wasUserEntered", "profileOf"].contains($0.key) }
-        for (name, text) in more.sorted(by: { $0.key < $1.key }) {
-            let fact = NameWords.fact(name, text)
+        for fact in MetadataWords.facts(of: sample, for: reader)
+        where !["note", "wasUserEntered", "profileOf"].contains(fact.key) {
             facts.append(("\(fact.name)", "\(fact.value)"))
         }
         return Self.list(facts + told)
@@ -107,7 +106,7 @@ struct RecordPage: Sendable {
         for other in others {
             table.rows.append([
                 Self.link(other.number), "\(TypeName.text(other.type))",
-                "\(ValueText.spoken(other, for: choice.reader))",
+                "\(ValueText.marked(other, for: choice.reader))",
             ])
         }
         return table.html

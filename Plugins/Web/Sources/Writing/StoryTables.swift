@@ -40,9 +40,11 @@ struct StoryTables: Sendable {
 
     private func readers(_ person: String?) -> Reader { person.flatMap { persons[$0] } ?? Reader(zone: .current) }
 
-    /// What the page of a record does not say otherwise.
+    /// Facts that stand nowhere else on the page.
+    ///
+    /// `hub trace` also has the names of type and topic, which are for programs.
     var facts: [(String, HTML)] {
-        story.facts(readers).filter { ["type", "key", "group", "made of", "published"].contains($0.name) }
+        story.facts(readers).filter { ["key", "group", "made of"].contains($0.name) }
             .map { ($0.name.prefix(1).uppercased() + $0.name.dropFirst(), "\($0.text)") }
     }
 
