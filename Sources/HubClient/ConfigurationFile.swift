@@ -43,7 +43,7 @@ package enum ConfigurationFile {
     private static func fault(_ path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            return errno == ENOENT ? "there is no such file" : String(cString: strerror(errno))
+            return errno == ENOENT ? "there is no such file; hub setup writes one" : String(cString: strerror(errno))
         }
         return status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
     }

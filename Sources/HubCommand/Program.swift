@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HealthText
 import HubClient
 import HubSettings
 
@@ -27,7 +28,7 @@ enum Program {
             Terminal.complain("an error of hub itself, please report it: \(error)")
             exit(HubExit.fault.rawValue)
         } catch  where RootCommand.exitCode(for: error) == .validationFailure {
-            Terminal.explain(RootCommand.fullMessage(for: error))
+            Terminal.explain(RootCommand.usageMessage(for: error))
             exit(HubExit.usage.rawValue)
         } catch {
             RootCommand.exit(withError: error)
@@ -118,6 +119,14 @@ extension RootCommand {
         "enable": "hub configure NAME --enable enables a plugin",
         "disable": "hub configure NAME --disable disables a plugin",
     ]
+
+    /// The fault in the arguments, in the style of all errors of the program, and the usage of the command.
+    static func usageMessage(for error: any Error) -> String {
+        let message = fullMessage(for: error)
+        let prefix = "Error: "
+        guard message.hasPrefix(prefix) else { return message }
+        return "hub: " + NameWords.lowered(String(message.dropFirst(prefix.count)))
+    }
 
     /// Refuses a subcommand that does not exist, with the one that was probably meant, instead of the whole usage.
     static func checkName(_ arguments: some Collection<String>) throws(Failure) {

@@ -136,7 +136,7 @@ import Testing
             let nowhere = try await hub.run(["backup", folder.path + name])
             #expect(nowhere.code == HubExit.usage.rawValue)
             #expect(nowhere.errors.contains("there is no such folder. Make it (mkdir -p \(folder.path)/"))
-            #expect(nowhere.errors.contains("hub backup \(folder.path)/\(name.split(separator: "/")[0]).sqlite"))
+            #expect(nowhere.errors.contains("or name a file: \(folder.path)/\(name.split(separator: "/")[0]).sqlite"))
         }
         let apart = try await hub.run(["backup", folder.path + "/missing/one.sqlite"])
         #expect(apart.code == HubExit.usage.rawValue)
@@ -171,7 +171,7 @@ import Testing
     @Test func `names that are nearly right are answered with the right one, and nothing else`() async throws {
         let type = try await Programs.hub(["samples", "wieght"])
         #expect(type.code == HubExit.usage.rawValue)
-        #expect(type.errors == "hub: there is no type wieght; did you mean weight?; hub types lists them\n")
+        #expect(type.errors == "hub: there is no type wieght; did you mean weight? hub types lists all\n")
         let command = try await Programs.hub(["statuss"])
         #expect(command.code == HubExit.usage.rawValue)
         #expect(command.errors == "hub: there is no command statuss; did you mean hub status?\n")

@@ -96,8 +96,8 @@ import Testing
             (["--person", "Anna"], 64, "upper and lower case"), (["--person", "a b"], 64, "letters"),
             (["--person", "anna", "height=180"], 64, "hub.conf itself"),
             (["--person", "anna", "zone=Mars/X"], 65, "zone"),
-            (["--person", "anna", "--disable"], 64, "Only a plugin"), (["--hub"], 64, "Name what to change"),
-            (["--hub", "--person", "anna"], 64, "exclude each other"), (["--unset", "zone"], 64, "Name a plugin"),
+            (["--person", "anna", "--disable"], 64, "only a plugin"), (["--hub"], 64, "name what to change"),
+            (["--hub", "--person", "anna"], 64, "exclude each other"), (["--unset", "zone"], 64, "name a plugin"),
         ] {
             let wrong = try await hub.run(["configure"] + arguments)
             #expect(wrong.code == code && (wrong.output + wrong.errors).contains(reason), "\(arguments): \(wrong)")
@@ -112,7 +112,7 @@ import Testing
             (["probe", "poll_every=never"], 65, "poll_every"),
             (["probe", "pol_every=5min"], 64, "did you mean poll_every?"),
             (["probe", "executable=/bin/sh"], 64, "the owner's to write"), (["prob", "--enable"], 64, "probe"),
-            (["probe", "--enable", "--disable"], 64, "exclude each other"), (["probe"], 64, "Name what to change"),
+            (["probe", "--enable", "--disable"], 64, "exclude each other"), (["probe"], 64, "name what to change"),
         ] {
             let wrong = try await hub.run(["configure"] + arguments)
             #expect(wrong.code == code && (wrong.output + wrong.errors).contains(reason), "\(arguments): \(wrong)")

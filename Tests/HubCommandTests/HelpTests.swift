@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HandEntries
 import HubClient
+import HubProcess
 import HubWire
 import Samples
 import Testing
@@ -76,6 +77,14 @@ import Testing
         let error = try #require(throws: (any Error).self) { try RootCommand.parseAsRoot(arguments) }
         #expect(RootCommand.exitCode(for: error).rawValue == HubExit.usage.rawValue)
         #expect(RootCommand.fullMessage(for: error).hasPrefix(message + "\nUsage: hub \(arguments[0]) "))
+        let shown = RootCommand.usageMessage(for: error)
+        #expect(shown.hasPrefix("hub: ") && shown.contains("See 'hub \(arguments[0]) --help'"), "\(shown)")
+        #expect(shown.dropFirst(5).first?.isUppercase == false, "\(shown)")
+    }
+
+    @Test func `hub exit-codes prints a line for each code`() async throws {
+        let printed = try await ChildProcess(Programs.path("hub"), ["exit-codes"]).result().output
+        #expect(printed == HubExit.table + "\n")
     }
 
     @Test func `a date that is none is refused with the forms there are`() throws {

@@ -359,6 +359,6 @@ import ZeroMQ
         #expect(run.errors.hasSuffix("hub: \(folder.configuration) cannot be used; nothing was started\n"))
         let missing = try await Programs.hub(["check", "--config", "/nonexistent/hub.conf"])
         #expect(missing.code == HubExit.noConfiguration.rawValue)
-        #expect(missing.errors == "hub: --config /nonexistent/hub.conf: there is no such file\n")
+        #expect(missing.errors == "hub: --config /nonexistent/hub.conf: there is no such file; hub setup writes one\n")
     }
 }

@@ -119,7 +119,10 @@ import Testing
         for arguments in [["do", "foo"], ["do", "foo", "bar"], ["refresh", "foo"]] {
             let asked = try await hub.run(arguments)
             #expect(asked.code == HubExit.usage.rawValue)
-            #expect(asked.errors == "hub: there is no plugin foo; hub plugins lists them\n", "\(arguments)")
+            #expect(
+                asked.errors
+                    == "hub: there is no plugin foo; hub plugins lists those of hub.conf, hub setup adds one\n",
+                "\(arguments)")
         }
     }
 }

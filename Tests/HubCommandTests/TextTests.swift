@@ -250,6 +250,15 @@ import Testing
         #expect(try span("2026-03-01T07:30:00+01:00").0 == "2026-03-01T07:30:00+01:00")
     }
 
+    @Test(arguments: [
+        ("yesterday 7:30", "2026-03-14T07:30:00+01:00"), ("yesterday 8am", "2026-03-14T08:00:00+01:00"),
+        ("8:15 pm", "2026-03-15T20:15:00+01:00"), ("18.10.1974 7:30", "1974-10-18T07:30:00+01:00"),
+        // Skipped, and shown twice.
+        ("2026-03-29 2:30", "2026-03-29T03:30:00+02:00"), ("2025-10-26 2:30", "2025-10-26T02:30:00+02:00"),
+    ]) func `a day may have a time`(_ text: String, _ start: String) throws {
+        #expect(try span(text) == (start, start))
+    }
+
     @Test func `what lies beyond all times that a record can have means the nearest that one can`() throws {
         let (first, last) = ("0001-01-02T00:00:00Z", "9999-12-30T23:59:59.999999Z")
         #expect(try span("0001-01-01") == (first, first))
@@ -257,7 +266,7 @@ import Testing
         #expect(try span("9999-12-31") == ("9999-12-31T00:00:00+01:00", last))
     }
 
-    @Test(arguments: ["", "d", "7", "-7d", "7 d", "2026-02-30", "tomorrow", "2026-03-01T07:30:00", "99999999999999d"])
+    @Test(arguments: ["", "d", "7", "-7d", "7 d", "2026-02-30", "tomorrow", "2026-03-01T25:00", "99999999999999d"])
     func `anything else is refused`(_ text: String) {
         #expect(DateArgument(text) == nil)
     }

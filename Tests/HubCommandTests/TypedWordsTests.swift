@@ -50,7 +50,7 @@ import Testing
                 == #"{"alsoCalled":["body fat","fat"],"kind":"quantity","name":"Body fat percentage","type":"bodyFatPercentage","unit":"%","units":["%"],"values":[]}"#
                 + "\n")
         let none = try await types("wieght")
-        #expect(none.code == 1 && none.errors.contains("did you mean weight?; hub types lists them"), "\(none)")
+        #expect(none.code == 1 && none.errors.contains("did you mean weight? hub types lists all"), "\(none)")
     }
 
     @Test(arguments: [

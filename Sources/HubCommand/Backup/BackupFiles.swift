@@ -31,8 +31,8 @@ struct BackupFiles {
             guard trimmed.hasSuffix(BackupFiles.suffix), path?.hasSuffix("/") == false else {
                 throw Failure(
                     .usage,
-                    "\(trimmed): there is no such folder. Make it (mkdir -p \(trimmed)), or mount its disk, and say hub backup again; "
-                        + "or name a file: hub backup \(trimmed)\(BackupFiles.suffix)")
+                    "\(trimmed): there is no such folder. Make it (mkdir -p \(trimmed)), or mount its disk, and give the command again; "
+                        + "or name a file: \(trimmed)\(BackupFiles.suffix)")
             }
             (folder, target) = (nil, trimmed)
         }

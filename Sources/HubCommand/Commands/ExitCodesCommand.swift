@@ -18,5 +18,5 @@ struct ExitCodesCommand: ParsableCommand {
             Exit codes: 0.
             """)
 
-    func run() throws { try Output.print(HubExit.table) }
+    func run() throws { try Output.lines(HubExit.table) }
 }

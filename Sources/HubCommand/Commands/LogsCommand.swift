@@ -102,6 +102,6 @@ struct LogsCommand: ParsableCommand {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: files.folder)) ?? []
         let names = all.filter { $0.hasSuffix(".log") }.map { String($0.dropLast(4)) }.sorted()
         return "nothing was logged under the name \(name) in \(files.folder)"
-            + (names.isEmpty ? "" : "; there are: \(names.joined(separator: ", "))")
+            + (names.isEmpty ? "; hub plugins lists the plugins" : "; there are: \(names.joined(separator: ", "))")
     }
 }

@@ -79,7 +79,7 @@ struct PermissionsShowCommand: ParsableCommand {
             }
         let entries = plugins.map(Entry.init)
         if json { return try Output.json(try JSON.line(entries)) }
-        if entries.isEmpty { Terminal.say("no plugins: enable one with [plugin.NAME] in hub.conf") }
+        if entries.isEmpty { Terminal.say("no plugins: hub setup adds one") }
         for line in PermissionText.table(entries.flatMap { entry in entry.permissions.map { (entry.plugin, $0) } }) {
             try Output.print(line)
         }

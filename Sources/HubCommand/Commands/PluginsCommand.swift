@@ -46,7 +46,7 @@ struct PluginsCommand: ParsableCommand {
             }
         }
         if json { return try Output.json(try JSON.line(plugins)) }
-        if plugins.isEmpty { Terminal.say("no plugins: enable one with [plugin.NAME] in hub.conf") }
+        if plugins.isEmpty { Terminal.say("no plugins: hub setup adds one") }
         let status = try JSON.answer(HubStatus.self, try door.ask(.status))
         guard all || name != nil else { return try list(plugins, status) }
         for (index, plugin) in plugins.enumerated() {

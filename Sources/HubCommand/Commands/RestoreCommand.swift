@@ -58,7 +58,7 @@ struct RestoreCommand: AsyncParsableCommand {
         let file = file
         let identities = identity
         guard FileManager.default.fileExists(atPath: file) else {
-            throw Failure(.usage, "\(file): there is no such file")
+            throw Failure(.usage, "\(file): there is no such file; name one that hub backup wrote")
         }
         // Decrypted and put together where it will lie.
         if !StoreRestore.isPlain(file) {

@@ -32,10 +32,11 @@ struct SamplesCommand: ParsableCommand {
               hub samples weight --json --since "$(tail -1 all.jsonl | jq -r .cursor)"
 
             --from and --to take a date (2026-03-01, 1.3.2026), today, yesterday, "2 days
-            ago", "last monday", a span back from now (90min, 12h, 7d, 4w, 5y) or an
-            RFC 3339 time (2026-03-01T07:30:00+01:00). A date in --to is meant whole. Days
-            are by the zone of the person with --person, or of the only one there is; of
-            several persons by that of [hub] in hub.conf, else this machine's.
+            ago", "last monday", each with a time (yesterday 7:30, 8:15pm) or without, a
+            span back from now (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time
+            (2026-03-01T07:30:00+01:00). A date in --to is meant whole. Days are by the
+            zone of the person with --person, or of the only one there is; of several
+            persons by that of [hub] in hub.conf, else this machine's.
 
             --where takes conditions with and, or, not and parentheses:
               value > 80kg             any unit that fits; >= = != <= < likewise

@@ -165,7 +165,7 @@ enum TypeArgument {
             ? parts.filter { $0.lowercased().hasPrefix(part) } + parts.filter { !$0.lowercased().hasPrefix(part) } : []
         let names = meant.isEmpty ? longer.prefix(4).joined(separator: ", ") : meant[0]
         return "there is no type \(Terminal.cut(text))" + (names.isEmpty ? "" : "; did you mean \(names)?")
-            + "; hub types lists them"
+            + (names.isEmpty ? "; hub types lists them" : " hub types lists all")
     }
 }
 

@@ -13,12 +13,14 @@ struct DateArgument: Hashable {
         case day(SpokenDay)
         case instant(Timestamp)
         case secondsAgo(Int64)
+        /// A day and a time of it, or a time of today.
+        case moment(MomentArgument)
         /// The same date and time so many years before.
         case yearsAgo(Int)
     }
 
     static let forms = """
-        \(SpokenDay.forms), a span back from now (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time \
+        \(SpokenDay.forms), with a time ("yesterday 7:30", 8:15pm), a span back from now (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time \
         (2026-03-01T07:30:00+01:00)
         """
 
@@ -44,6 +46,8 @@ struct DateArgument: Hashable {
             let count = Int(text.dropLast()), count <= 10_000
         {
             meaning = .yearsAgo(count)
+        } else if let moment = MomentArgument(text) {
+            meaning = .moment(moment)
         } else {
             return nil
         }
@@ -87,6 +91,7 @@ struct DateArgument: Hashable {
         case .day(let day):
             return LocalDay.start(of: day.date(today: clock.today).adding(days: dayOffset), in: clock.zone)
         case .instant(let time): return time
+        case .moment(let moment): return moment.border(by: clock)
         case .secondsAgo(let seconds): return clock.local(clock.now - seconds * 1_000_000)
         case .yearsAgo(let years):
             let moment = Date(timeIntervalSince1970: Double(clock.now) / 1_000_000)

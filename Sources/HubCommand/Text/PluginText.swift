@@ -125,7 +125,7 @@ struct PluginText: Codable {
     static func absence(of name: String, among names: [String], _ door: DoorClient) throws -> String {
         if let refusal = try refusal(of: name, door) { return refusal }
         let nearest = nearestName(to: name, among: names).map { "; did you mean \($0)?" }
-        return "there is no plugin \(name)\(nearest ?? "; hub plugins lists them")"
+        return "there is no plugin \(name)\(nearest ?? "; hub plugins lists those of hub.conf, hub setup adds one")"
     }
 
     /// Prints what it can be asked to do.

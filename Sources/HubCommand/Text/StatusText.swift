@@ -153,7 +153,7 @@ struct StatusText {
     }
 
     private var plugins: [String] {
-        guard !status.plugins.isEmpty else { return ["no plugins: enable one with [plugin.NAME] in hub.conf"] }
+        guard !status.plugins.isEmpty else { return ["no plugins: hub setup adds one"] }
         var table = Table([
             ("PLUGIN", .left), ("STATE", .left), ("ALIVE", .left), ("FRESH", .left), ("DELIVERING", .left),
             ("RECORDS", .right), ("RESTARTS", .right), ("LAST RECORD", .left),

@@ -59,7 +59,7 @@ extension Commands {
             let hint = nearestName(to: instance, among: facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
             throw CommandFailure(
                 "command",
-                "COMMAND.instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists them")"
+                "COMMAND.instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists those of hub.conf, hub setup adds one")"
             )
         }
         guard plugin.enabled else { throw CommandFailure(disabled: instance, "absent") }

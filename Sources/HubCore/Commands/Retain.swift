@@ -27,7 +27,8 @@ struct Retain: OwnCommand {
         let rules = hub.facts.retention.filter { rule == nil || $0.name == rule }
         if let rule, rules.isEmpty {
             let names = hub.facts.retention.map(\.name)
-            let hint = nearestName(to: rule, among: names).map { "; did you mean \($0)?" } ?? ""
+            let hint =
+                nearestName(to: rule, among: names).map { "; did you mean \($0)?" } ?? "; hub retention lists the rules"
             throw CommandFailure(problems: ["rule: hub.conf has no [retention.\(rule.prefix(64))]\(hint)"])
         }
         if trust {

@@ -128,7 +128,7 @@ struct ConfigurationEdit: Sendable {
                 let hint = nearestName(to: instance, among: instances).map { "; did you mean \($0)?" }
                 throw CommandFailure(
                     "command",
-                    "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists them")"
+                    "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists those of hub.conf, hub setup adds one")"
                 )
             }
             if let instance = section.plugin, let enabled {
