@@ -17,7 +17,7 @@ package struct RecordText: Sendable {
 
     /// - Parameters:
     ///   - workout: the figures of a workout, which stand behind its activity.
-    ///   - retracted: what a retraction took back: its time and value stand before the words of the retraction.
+    ///   - retracted: the record before its retraction: its time and value stand before the words of the retraction.
     ///   - readers: how each person reads values and dates; their choice and the rounding are for this text alone.
     package init(
         _ stored: StoredRecord, workout: WorkoutFigures? = nil, retracted: StoredRecord? = nil,

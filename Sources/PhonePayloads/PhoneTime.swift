@@ -7,7 +7,7 @@ enum PhoneTime {
     ///
     /// The halves of the day may be words of any language, before the time or behind it, and the digits those of any script.
     ///
-    /// `nil` where it is none of these, there is no such day, or the year can be of several calendars.
+    /// `nil` if it is none of these, there is no such day, or the year can be of several calendars.
     static func read(_ text: String) -> Timestamp? {
         var copy = text
         return copy.withUTF8 { read(UnsafeRawBufferPointer($0)) }

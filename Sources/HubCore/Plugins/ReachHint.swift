@@ -45,7 +45,7 @@ struct ReachHint: Sendable {
     /// The setting that lets it run an interpreter; `nil` if it may.
     private func lack(of interpreter: String) -> String? {
         var (view, path, unseen, folders) = (view, interpreter, String?.none, [String]())
-        // An interpreter may be a link to another one, or a script with an interpreter of its own.
+        // An interpreter may be a link to another one, or a script that names a further interpreter.
         for _ in 0..<16 {
             switch view.sight(of: path) {
             case .unseen(let place):
@@ -129,7 +129,7 @@ struct ReachHint: Sendable {
         path.hasPrefix("/tmp/") ? ", for a plugin has a /tmp of its own" : ""
     }
 
-    /// With what is in it already, for a section has one such line.
+    /// The whole line with the present entries, for a section has one such line.
     private func setting(_ folders: [String]) -> String {
         let all = reach.readable + folders
         return "readable = [\(all.map { "\"\($0)\"" }.joined(separator: ", "))]"
@@ -150,7 +150,7 @@ struct ReachHint: Sendable {
     }
 }
 
-/// What the first line of a script names: `#!PATH`, or `#!/usr/bin/env NAME`.
+/// The interpreter in the first line of a script: `#!PATH`, or `#!/usr/bin/env NAME`.
 private struct Interpreter {
     let name: String
     /// Whether it is sought in `PATH`.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// What a confined program sees of the machine's files.
+/// The machine's files as a confined program sees them.
 struct ReachView: Sendable {
     /// In the order in which `hub-confine` mounts them: a later one covers an earlier one.
     private var places: [(path: String, isHidden: Bool)]
@@ -13,7 +13,7 @@ struct ReachView: Sendable {
         }
     }
 
-    /// What the program finds at a path.
+    /// A path as the program finds it.
     enum Sight: Hashable {
         case seen
         /// Nothing, for it or for the hub.
