@@ -1,3 +1,4 @@
+import HubSettings
 import HubStore
 import HubWire
 import Samples
@@ -10,15 +11,19 @@ struct FilterNames {
     /// The same in the store's terms; `nil` for all.
     let allowance: ReadAllowance?
     let registry: TypeRegistry
-    /// Persons of `hub.conf`, in its order, for reasons.
+    /// Persons of `hub.conf` that the session may read, in its order.
     let persons: [String]
+    /// The same for reasons, with their display names.
+    let listed: String
     private let facts: HubFacts
 
     init(_ verb: String, _ session: ClientSession, _ facts: HubFacts) {
         (self.verb, registry, self.facts) = (verb, session.registry, facts)
         let reading = ReadGrant(session.policy, of: session.instance)
         (self.reading, allowance) = (reading, reading.allowance(by: facts.clock))
-        persons = facts.persons.map(\.name).filter { reading.persons?.contains($0) ?? true }
+        let readable = facts.persons.filter { reading.persons?.contains($0.name) ?? true }
+        persons = readable.map(\.name)
+        listed = readable.isEmpty ? "none" : readable.map(\.bothNames).joined(separator: ", ")
     }
 
     /// Types by id; those that the session may not read are still among them.
@@ -54,9 +59,8 @@ struct FilterNames {
         var found: Set<String> = []
         for name in asked {
             guard let person = facts.knownName(name, allowed: reading.persons) else {
-                let names = persons.isEmpty ? "none" : persons.joined(separator: ", ")
                 throw WireError(
-                    .field, "\(verb).persons: no person \(Self.shown(name)) here; there are: \(names)", closed: false)
+                    .field, "\(verb).persons: no person \(Self.shown(name)) here; there are: \(listed)", closed: false)
             }
             found.insert(person)
         }

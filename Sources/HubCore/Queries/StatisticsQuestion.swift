@@ -85,8 +85,7 @@ struct StatisticsQuestion: Sendable {
         }
         throw WireError(
             .field,
-            "QUERY.persons: statistics are of one person; there are: "
-                + (names.persons.isEmpty ? "none" : names.persons.joined(separator: ", ")), closed: false)
+            "QUERY.persons: statistics are of one person; there are: \(names.listed)", closed: false)
     }
 
     private static func figures(
