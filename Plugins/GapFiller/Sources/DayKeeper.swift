@@ -33,11 +33,13 @@ actor DayKeeper {
     ///
     /// - Returns: up to where it was read.
     func open(_ settings: FillerSettings, _ hub: PluginContext) async throws -> Cursor? {
-        (self.settings, self.hub) = (settings, hub)
+        self.hub = hub
         // Also when it fails, which ends the plugin: no delivery shall wait then.
         defer { noteOpen() }
         // With settings from a file the hub was not waited for yet: persons, their zones and the clock are the hub's to say.
         try await hub.untilSession(beyond: 0)
+        let settings = settings.named(as: hub.persons)
+        self.settings = settings
         let unknown = settings.persons.subtracting(hub.persons.map(\.name)).sorted()
         if !unknown.isEmpty {
             hub.logger.warning(

@@ -27,13 +27,13 @@ struct FillerSettings: Hashable, Sendable {
     let zone: Zone
     /// Minutes after midnight; of persons without a time of their own.
     let dayStart: Int
-    let dayStarts: [String: Int]
-    let sources: [Choice<SourceChoice>]
-    let stops: [Choice<LocalDate>]
+    private(set) var dayStarts: [String: Int]
+    private(set) var sources: [Choice<SourceChoice>]
+    private(set) var stops: [Choice<LocalDate>]
 
     /// Something said of a type: of one person, or of all.
     struct Choice<Value: Hashable & Sendable>: Hashable, Sendable {
-        let person: String?
+        var person: String?
         let type: TypeID
         let value: Value
     }
@@ -243,6 +243,16 @@ extension FillerSettings {
     static func chosen<Value>(_ choices: [Choice<Value>], _ person: String, _ type: TypeID) -> [Value] {
         let own = choices.filter { $0.type == type && $0.person == person }
         return (own.isEmpty ? choices.filter { $0.type == type && $0.person == nil } : own).map(\.value)
+    }
+
+    /// The same with the names that the hub has for these persons, however the settings write them.
+    func named(as persons: [Welcome.PersonEntry]) -> Self {
+        func name(_ typed: String) -> String { persons.named(typed)?.name ?? typed }
+        var named = self
+        named.dayStarts = Dictionary(dayStarts.map { (name($0), $1) }) { first, _ in first }
+        for place in sources.indices { named.sources[place].person = sources[place].person.map(name) }
+        for place in stops.indices { named.stops[place].person = stops[place].person.map(name) }
+        return named
     }
 
     /// Persons that are named in the settings.

@@ -335,7 +335,7 @@ import Testing
             ])
         // A day that starts later moves what was weighed at seven.
         try await scene.stopFiller()
-        try await scene.startFiller("day_starts = [\"me=08:00\"]")
+        try await scene.startFiller("day_starts = [\"ME=08:00\"]")
         try await scene.settle()
         #expect(try scene.days() == days(17...20, 82, of: 17))
         #expect(try scene.days(series: "median2").isEmpty)
