@@ -102,9 +102,10 @@ struct IngestNewCommand: AsyncParsableCommand {
 
     private func lines(_ answer: NewIngestToken) -> [String] {
         let note = owner(answer) + (answer.note.map { ["note: \($0)"] } ?? [])
-        guard let token = answer.token else { return ["would make the token \(answer.name)"] + note }
+        let whose = answer.person.map { "for \(answer.displayName ?? $0)" } ?? "of no person"
+        guard let token = answer.token else { return ["would make the token \(answer.name), \(whose)"] + note }
         var lines = [
-            "\(answer.name)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
+            "\(answer.name), \(whose)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
             "It is shown this once. \(answer.address)/ says how each app is set up.",
         ]
         lines += [""] + note
