@@ -30,6 +30,31 @@ struct PhoneJourneyTests {
         return try? JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8)).plugins.first
     }
 
+    @Test func `hub ingest new says whom a token writes for, and of one of no person what follows`() async throws {
+        let host = try HubHost(
+            plugins: """
+                [person.juergen]
+                display_name = "Jürgen"
+                [plugin.http-ingest]
+                enabled = true
+                listen = "127.0.0.1:\(try FreePort.next())"
+                """)
+        let hub = try await host.start()
+        while try await plugin(host)?.alive != true { try await Task.sleep(for: .milliseconds(50)) }
+        let theirs = try await host.command("ingest", "new", "kitchen", "--person", "JÜRGEN", "--dry-run").lines
+        #expect(theirs.first == "would make the token kitchen, for Jürgen", "\(theirs)")
+        #expect(theirs.contains("It writes for Jürgen (juergen) alone: a post that names someone else is refused."))
+        let begun = try await host.command("ingest", "new", "ME-phone").lines
+        #expect(begun.first == "ME-phone, for me", "\(begun)")
+        let noOnes = try await host.command("ingest", "new", "juergens-phone").lines
+        #expect(noOnes.first == "juergens-phone, of no person", "\(noOnes)")
+        #expect(
+            noOnes.contains { $0.contains("It belongs to no person") } && noOnes.contains { $0.contains("hub inbox") })
+        let advice = "  hub ingest revoke juergens-phone && hub ingest new juergens-phone --person juergen"
+        #expect(noOnes.contains(advice), "\(noOnes)")
+        await hub.killAndWait()
+    }
+
     @Test func `Ten days of a phone are stored once, although hub and plugin are killed at times`() async throws {
         let days = ProcessInfo.processInfo.environment["HUB_PHONE_DAYS"].flatMap { Int($0) } ?? 10
         let port = try FreePort.next()
