@@ -158,7 +158,7 @@ struct ConfigureTests {
             ("/persons/ben", #"{"unset":["zone","zone"]}"#, "zone", 422),
             ("/hub", Self.assignments(("data", #""/tmp""#)), "data", 422),
             ("/persons/ben", Self.assignments(("zone", #""${file:/etc/passwd}""#)), "zone", 403),
-            ("/persons/CLARA", "{}", "person", 422), ("/persons/a%2F..%2Fb", "{}", "person", 400),
+            ("/persons/a%2F..%2Fb", "{}", "person", 400),
             ("/persons/..%2F..%2Fhub", "{}", "person", 400), ("/persons/%20", "{}", "person", 400),
             ("/persons/a%0A", "{}", "person", 400), ("/persons/-a", "{}", "person", 400),
             ("/persons/\(String(repeating: "a", count: 65))", "{}", "person", 400),
