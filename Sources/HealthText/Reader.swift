@@ -3,7 +3,7 @@ public import Samples
 
 /// How a person reads values: in the numbers and dates of which locale, which types in which units, and by which clocks.
 public struct Reader: Hashable, Sendable {
-    /// What the person is called, where that is another name than the one in `hub.conf`.
+    /// The name to show, if it differs from the one in `hub.conf`.
     public var displayName: String?
     /// `nil` where it is not known: then numbers are English, and dates `yyyy-MM-dd`.
     public var locale: Locale?

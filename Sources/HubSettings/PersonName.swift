@@ -9,9 +9,9 @@ public protocol NamedPerson {
 }
 
 extension NamedPerson {
-    /// What people read.
+    /// The name to show.
     public var shownName: String { displayName ?? name }
-    /// What people read who are to type one of the names: `Jürgen (juergen)`.
+    /// The name to show to people who may type either: `Jürgen (juergen)`.
     public var bothNames: String { displayName.map { $0 == name ? name : "\($0) (\(name))" } ?? name }
 
     /// Whether a text is one of the names, whatever its case.
@@ -21,7 +21,7 @@ extension NamedPerson {
 }
 
 extension Sequence where Element: NamedPerson {
-    /// The person whom a typed name means: the one of exactly that name, else the only one who has it in another case or as display name.
+    /// Finds the person meant by a typed name: the one of exactly that name, else the only one who has it in another case or as display name.
     public func named(_ typed: String) -> Element? {
         if let exact = first(where: { $0.name == typed }) { return exact }
         let folded = PersonName.folded(typed)
@@ -55,7 +55,7 @@ public enum PersonName {
     /// The same text with one code for each letter with an accent, as far as there is one.
     static func precomposed(_ name: String) -> String { name.precomposedStringWithCanonicalMapping }
 
-    /// What is wrong with a display name; nil if nothing is.
+    /// The fault of a display name; nil if it has none.
     public static func fault(ofDisplayName name: String) -> String? {
         if name.count > mostCharacters || name.utf8.count > mostBytes {
             return "expected at most \(mostCharacters) characters and \(mostBytes) bytes"
@@ -139,7 +139,7 @@ public enum PersonName {
         return added
     }
 
-    /// As people of these languages spell their letters where there is no key for them.
+    /// Usual spellings on keyboards without these letters.
     private static let spellings: [Character: String] = [
         "ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa", "œ": "oe", "þ": "th", "ð": "d",
         "ł": "l", "đ": "d", "ı": "i",

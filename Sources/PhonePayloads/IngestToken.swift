@@ -3,7 +3,7 @@ package struct NewIngestToken: Codable, Hashable, Sendable {
     package var name: String
     /// Whose records they are; absent where the hub's rules say so.
     package var person: String?
-    /// What the person is called where it is shown; absent if that is no other name.
+    /// The name to show for the person; absent if it is no other name.
     package var displayName: String?
     /// Whose it may be meant to be, of a token without a person whose name begins like a person's.
     package var meant: String?

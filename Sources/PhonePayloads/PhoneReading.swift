@@ -38,7 +38,7 @@ public struct PhoneContext: Sendable {
     public var device: String
     /// Whose phone it is, where the token says so.
     public var person: String?
-    /// What that person is called where it is shown; nil: as ``person``.
+    /// The name to show for that person; nil: as ``person``.
     public var displayName: String?
     /// What the hub's other persons are called.
     public var otherPersons: [String] = []

@@ -107,10 +107,10 @@ struct Choice: Sendable {
         return choice
     }
 
-    /// What the person of a record is called; nil if it has none.
+    /// The shown name of a record's person; nil if it has none.
     func owner(_ record: StoredRecord) -> String? { record.assignment.person.map { shownName($0.name) } }
 
-    /// What a person is called, also one whom `hub.conf` does not name any more.
+    /// The shown name of a person, also of one who is no longer in `hub.conf`.
     func shownName(_ name: String) -> String { persons.first { $0.name == name }?.shownName ?? name }
 
     /// The same for what belongs to no person.

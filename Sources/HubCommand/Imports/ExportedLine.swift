@@ -37,7 +37,7 @@ struct ExportedLine {
         "person", "personId", "unassigned", "original", "edited", "implausible", "mirrors", "by", "number", "seq",
     ]
 
-    /// - Parameter name: what the hub that it is for calls a person of the line.
+    /// - Parameter name: gives the name that the receiving hub has for a person of the line.
     init(_ bytes: ArraySlice<UInt8>, named name: (String) -> String = { $0 }) throws(Fault) {
         let members = try ExportedLine.members(bytes)
         func raw(_ name: String) -> ArraySlice<UInt8>? { members.first { $0.name == name }?.value }

@@ -46,7 +46,7 @@ struct ReadingUnits {
         readers[person] ?? persons.named(person).flatMap { readers[$0.name] }
     }
 
-    /// What a person is called, as people read it.
+    /// The shown name of a person.
     func name(of person: String) -> String { self.reader(of: person)?.displayName ?? person }
 
     /// Values of a type that come in `unit`, as that person reads them.

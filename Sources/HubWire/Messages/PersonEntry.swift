@@ -5,7 +5,7 @@ extension Welcome {
     /// A person as a plugin sees one.
     public struct PersonEntry: NamedPerson, Hashable, Sendable {
         public var name: String
-        /// What is shown in its place, with any letters; nil: ``name``.
+        /// The name to show in its place, with any letters; nil: ``name``.
         public var displayName: String?
         /// IANA name of the person's zone.
         public var zone: String?
