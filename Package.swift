@@ -194,7 +194,7 @@ let package = Package(
         module("HandEntries", ["HealthText", "HubSettings", "HubWire", "Samples"]),
         tests("HandEntriesTests", ["HandEntries", "HubSettings", "Samples"]),
         module("HTMLText"),
-        tests("HTMLTextTests", ["HTMLText", "HubProcess", "JSON", "Seeds"]),
+        tests("HTMLTextTests", ["HTMLText", "HubProcess", "JSON", "Seeds"], resources: [.copy("tree.py")]),
         module("HealthCharts", ["HTMLText", "HealthStatistics", "HealthText", "Samples"]),
         tests(
             "HealthChartsTests",
@@ -424,7 +424,8 @@ let package = Package(
             ],
             path: "Tests/Interop",
             resources: [
-                .copy("clients.py"), .copy("clients_fake.py"), .copy("days.py"), .copy("hostile.py"),
+                .copy("clients.py"), .copy("clients_fake.py"), .copy("clients_sessions.py"), .copy("days.py"),
+                .copy("hostile.py"),
                 .copy("sami_sdk.py"), .copy("stranger.py"),
             ]),
         tests(
