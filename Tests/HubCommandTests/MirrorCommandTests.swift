@@ -82,6 +82,19 @@ import Testing
         #expect(after.contains(#""sum":1500"#), "\(after)")
     }
 
+    @Test func `a command that removes a record by number names the other records of its event, which stay`()
+        async throws
+    {
+        let hub = try await hub()
+        let other = "the same by another source is 15, and stays"
+        for command in ["erase", "retract"] {
+            #expect(try await lines(hub, command, "7", "--dry-run").contains(other), "\(command)")
+            #expect(!(try await lines(hub, command, "7", "15", "--dry-run").contains { $0.hasPrefix("the same by") }))
+        }
+        let done = try await hub.run(["retract", "7", "--yes"])
+        #expect(done.code == 0 && done.errors.contains(other), "\(done)")
+    }
+
     @Test func `R8.192 exports without loss have both records of an event, marked, and an import leaves the marks out`()
         async throws
     {

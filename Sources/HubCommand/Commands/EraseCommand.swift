@@ -183,12 +183,14 @@ struct EraseCommand: ParsableCommand {
         var query = QueryRequest(id: 0, filter: filter, limit: Self.shown)
         if !number.isEmpty { query.filter.numbers = Array(number.prefix(Int(Self.shown))) }
         query.filter.kinds = RecordKind.allCases.filter { $0 != .retraction }
+        query.marksMirrors = !number.isEmpty
         var reader = RecordReader()
         guard case .records(let page, _, _) = try door.ask(query).content else { return [] }
         let records = try page.map { try reader.record($0) }
         let more = plan.records - Int64(records.count)
         return RecordText.lines(of: records, options.readingUnits())
             + (records.isEmpty || more < 1 ? [] : ["and \(NumberText.count(more, "more record"))"])
+            + RecordText.copies(of: records)
     }
 
     /// What is about to go, and what stays elsewhere.

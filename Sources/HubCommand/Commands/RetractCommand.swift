@@ -131,7 +131,8 @@ struct RetractCommand: ParsableCommand {
             let records = try door.records(numbers)
             let sequences = Dictionary(records.map { ($0.number, $0.sequence) }) { first, _ in first }
             return (
-                numbers.map { Found(number: $0, sequence: sequences[$0] ?? 0) }, listing(of: records)
+                numbers.map { Found(number: $0, sequence: sequences[$0] ?? 0) },
+                listing(of: records) + (undo ? [] : RecordText.copies(of: records))
             )
         }
         var query = QueryRequest(id: 0)

@@ -85,16 +85,8 @@ struct TraceCommand: ParsableCommand {
 
     /// The records that are the same event by other sources.
     private static func mirrors(of number: Int64, _ door: DoorClient) throws -> [StoredRecord] {
-        func records(_ numbers: [Int64], marked: Bool) throws -> [StoredRecord] {
-            var query = QueryRequest(id: 0)
-            (query.filter.numbers, query.marksMirrors) = (numbers, marked)
-            var reader = RecordReader()
-            var found: [StoredRecord] = []
-            try door.pages(query) { page, _ in for bytes in page { found.append(try reader.record(bytes)) } }
-            return found
-        }
-        let numbers = try records([number], marked: true).first?.mirrors ?? []
-        return numbers.isEmpty ? [] : try records(numbers, marked: false)
+        let numbers = try door.records([number]).first?.mirrors ?? []
+        return numbers.isEmpty ? [] : try door.records(numbers)
     }
 
     private func unknown(_ door: DoorClient) throws -> Failure {

@@ -23,10 +23,10 @@ extension DoorClient {
         return try Failure.ofHand { () throws(HandFault) in try ManualAnswer(answer) }
     }
 
-    /// Records by number, as they stand; what was retracted is not among them.
+    /// Records by number, as they stand, without those that were retracted; each with the numbers of the others of its event.
     func records(_ numbers: [Int64]) throws -> [StoredRecord] {
         var query = QueryRequest(id: 0)
-        query.filter.numbers = numbers
+        (query.filter.numbers, query.marksMirrors) = (numbers, true)
         query.filter.kinds = RecordKind.allCases.filter { $0 != .retraction }
         var records: [StoredRecord] = []
         var reader = RecordReader()

@@ -29,6 +29,19 @@ extension RecordText {
         return records.isEmpty ? [] : table.takeLines()
     }
 
+    /// Names the other records of the events that these records are of: a command by number leaves them.
+    static func copies(of records: [StoredRecord]) -> [String] {
+        let others = Set(records.flatMap(\.mirrors)).subtracting(records.map(\.number)).sorted()
+        guard !others.isEmpty else { return [] }
+        let (be, stay) = others.count == 1 ? ("is", "stays") : ("are", "stay")
+        let names = others.prefix(mostCopies).map { "\($0)" }.joined(separator: " ")
+        let more = others.count > mostCopies ? " and \(NumberText.grouped(Int64(others.count - mostCopies))) more" : ""
+        return ["the same by another source \(be) \(names)\(more), and \(stay)"]
+    }
+
+    /// Maximum number of copies that are named.
+    private static let mostCopies = 20
+
     /// The cells of ``table()``.
     var cells: [String] { [time, person, type, value, source, number] }
 }
