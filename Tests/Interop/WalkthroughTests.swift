@@ -23,7 +23,7 @@ import Testing
             file.contains { line in words.allSatisfy { line.contains($0) } }
         }
         // Save a category sample: a value of its enumeration, and no other.
-        #expect(holds("sleepAnalysis", "asleepCore", file: lines))
+        #expect(holds("sleepAnalysis", "Asleep core", file: lines))
         #expect(holds("sleepAnalysis has no value \"dreaming\"", file: errors))
         // 300 J of a ham sandwich, an instant; the day's question finds both meals.
         #expect(lines.count { $0.contains("dietaryEnergyConsumed") && $0.contains("0.072 kcal") } == 2)

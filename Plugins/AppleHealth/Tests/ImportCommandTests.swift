@@ -99,7 +99,8 @@ import Testing
         let kept = try await scene.host.command("import", try file("2026-01-02 07:00:00 +0100", "18.5"))
         #expect(kept.status == 0)
         #expect(
-            kept.lines.contains { $0.contains("bodyFatPercentage of Renpho, 2026-01-02T06:00:00Z") }, "\(kept.lines)")
+            kept.lines.contains { $0.contains("bodyFatPercentage of Renpho, 2026-01-02 07:00:00 +01:00") },
+            "\(kept.lines)")
         let lost = try await scene.host.command("import", try file("02.01.2026", "0.185"))
         #expect(lost.status == 1 && lost.errors.contains { $0.contains("1 thing of") && $0.contains("is lost") })
         #expect(lost.lines.contains { $0.contains("of Renpho, 02.01.2026") }, "\(lost.lines)")
