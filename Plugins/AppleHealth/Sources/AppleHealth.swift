@@ -41,7 +41,9 @@ struct AppleHealth: SourcePlugin {
             do {
                 try await importer.importNew()
             } catch let failure as PluginFailure where failure.exit == .unavailable {
-                await importer.wait(for: failure)
+                await importer.wait(for: failure.message)
+            } catch let error as PluginStateError where error.code == .diskFull {
+                await importer.wait(for: "\(error)")
             }
             try await Task.sleep(for: importer.settings.interval)
         }

@@ -71,6 +71,9 @@ actor FolderImporter {
                 // The next look goes on with it, and with the others.
                 say(entry.name, "\(entry.name): the hub cannot store: \(halt.reason)")
                 break
+            } catch let error as PluginStateError where error.code == .diskFull {
+                say(entry.name, "\(entry.name): \(error)")
+                break
             }
         }
         await showFaults(of: listing.entries.count)
@@ -106,9 +109,9 @@ actor FolderImporter {
                 + "share, mount that; if you have another now, put export.zip there")
     }
 
-    /// The folder went away, such as a share: it is looked for until it is back.
-    func wait(for folder: PluginFailure) async {
-        say("", folder.message)
+    /// The folder went away, such as a share, or the plugin's disk is full: the next look tries again.
+    func wait(for fault: String) async {
+        say("", fault)
         await showFaults(of: said.count)
     }
 
@@ -173,8 +176,8 @@ actor FolderImporter {
         // What the hub has a source may not read.
         work.looksUp = false
         work.resumeOffset = offset
-        let (key, state, hubState) = (key(entry), state(entry), hub.state)
-        work.save = { try await hubState.set(key, to: .text(Place(state: state, offset: $0, epoch: epoch).text)) }
+        let (key, state) = (key(entry), state(entry))
+        work.save = { try await self.keep(Place(state: state, offset: $0, epoch: epoch), key) }
         if let call {
             work.tell = { call.progress($0.position, of: $0.size, "\(entry.name)\($0.estimate)") }
         }
@@ -184,17 +187,28 @@ actor FolderImporter {
             let report = try await job.run(hub.link)
             if report.finished, !report.dryRun {
                 if report.complete, report.fault == nil {
-                    let done = Place(state: state, offset: nil, epoch: epoch)
-                    try await hub.state.set(key, to: .text(done.text))
+                    try await keep(Place(state: state, offset: nil, epoch: epoch), key)
                 } else {
                     // Not for good: it is read again when it has changed, and once at the next start of the plugin.
-                    try await hub.state.set(key, to: .text(Place(state: state, offset: 0, epoch: epoch).text))
+                    try await keep(Place(state: state, offset: 0, epoch: epoch), key)
                     failed[entry.name] = entry.state
                 }
                 said[entry.name] = nil
                 await told(report, entry)
             }
             return report
+        }
+    }
+
+    /// Saves how far an export was read.
+    ///
+    /// A full disk does not end the plugin: without the place the export is read again, and nothing is stored twice.
+    private func keep(_ place: Place, _ key: String) async throws(PluginStateError) {
+        do throws(PluginStateError) {
+            try await hub.state.set(key, to: .text(place.text))
+        } catch {
+            guard error.code == .diskFull else { throw error }
+            hub.logger.warning("the place in an export is not saved", metadata: ["state.error": "\(error)"])
         }
     }
 
