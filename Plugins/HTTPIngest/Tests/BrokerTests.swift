@@ -221,7 +221,8 @@ struct BrokerTests {
             settings: topics(broker, ["me=plain:phone:me", "house=plain:home", "scale=ble-scale-sync:bath:me"])
         ) { $0.persons.append(.init(name: "ben")) }
         try await scene.run { () async throws in
-            await connected(scene)
+            // Both connections: readings of now are published once.
+            await connected(scene, times: 2)
             let ben = Array(#"{"weight":70,"start":"2026-02-10T06:31:02Z","subject":{"account":"ben"}}"#.utf8)
             try await broker.publish("me", ben)
             try await broker.publish("scale", Array(#"{"weight":70,"user_name":"ben"}"#.utf8))
@@ -288,6 +289,8 @@ struct BrokerTests {
         let broker = try await Broker()
         let scene = try await Scene(settings: topics(broker, ["phones/anna=hae:anna-iphone"]))
         try await scene.run { () async throws in
+            // The broker keeps nothing for a client that it has never met.
+            await connected(scene)
             try await broker.publish("phones/anna", try Scene.fixture("hae-12-hour.json"))
             await scene.hub.records(3)
             await broker.stop()

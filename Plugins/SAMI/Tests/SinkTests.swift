@@ -8,7 +8,7 @@ import WebFaults
 
 @testable import SAMI
 
-@Suite(.timeLimit(.minutes(1)), .serialized) struct SinkTests {
+@Suite(.timeLimit(.minutes(3)), .serialized) struct SinkTests {
     private func weight(_ value: Double, number: Int64) throws -> StoredRecord {
         let sample = try Sample(
             source: Source(plugin: "ihealth-hs3", device: "004D321A2B3C"), key: #require(RecordKey("key-\(number)")),
