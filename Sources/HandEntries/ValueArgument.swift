@@ -53,13 +53,17 @@ package enum ValueArgument: Hashable, Sendable {
         if let name = names.first(where: { NameWords.means(text, $0) }) { return name }
         let words = names.map(NameWords.text).joined(separator: ", ")
         guard !text.isEmpty else {
-            throw HandFault(names.isEmpty ? "a value is missing" : "a value is missing: one of \(words)")
+            throw HandFault(
+                names.isEmpty ? "a value is missing; it is any word of yours" : "a value is missing: one of \(words)")
         }
         guard !names.isEmpty else { return text }
         let isSpan = MomentArgument.span(text) != nil
+        let usual = NameWords.text(names.first { $0 == "asleepUnspecified" } ?? names[0]).lowercased()
         throw HandFault(
             "\(type.id) has no value \"\(text)\"; it has \(words)"
-                + (isSpan ? "; give its beginning and end instead, such as --from 23:10 --to 7:05" : ""))
+                + (isSpan
+                    ? "; give its beginning and end beside one of them, such as '\(usual)' --from 23:10 --to 7:05" : "")
+        )
     }
 
     // MARK: - Quantities

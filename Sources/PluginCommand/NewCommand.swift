@@ -76,6 +76,11 @@ struct NewCommand: ParsableCommand {
             try Output.print("  hub setup                 makes hub.conf, which this machine does not have")
             try Output.print("  then add the lines of \(path)/sample.conf to it, and hub apply")
         }
+        if folder.role == .source {
+            Terminal.explain(
+                "Its readings.txt is invented, for hub plugin test. After hub apply the hub has those values: "
+                    + "first name a file of your own in sample.conf.")
+        }
         if !language.isOnThisMachine {
             Terminal.explain(
                 "This machine lacks what it needs, which is \(language.needs.replacing("`", with: "")).")

@@ -20,7 +20,8 @@ struct HTTPIngest: SourcePlugin {
                     "name",
                     .string(
                         TextRule(
-                            pattern: "[A-Za-z0-9._-]{1,64}", expected: "letters, digits, . _ -", example: "anna-iphone")
+                            pattern: "[A-Za-z0-9._-]{1,64}", expected: "letters a to z, digits, . _ -",
+                            example: "anna-iphone")
                     ),
                     help: "What the phone is called; a name like anna-iphone is of the person anna.", required: true),
                 .init(
@@ -136,7 +137,7 @@ struct IngestParts: Sendable {
     func new(_ call: CommandCall) async throws -> NewIngestToken {
         let name = try call.arguments.text("name")
         guard PhoneToken.isName(name) else {
-            throw CommandFailure("arguments", "name: expected 1 to 64 letters, digits, . _ or -")
+            throw CommandFailure("arguments", "name: expected 1 to 64 letters a to z, digits, . _ or -")
         }
         let said = call.arguments["person"]?.string
         let person = try person(of: name, said: said)

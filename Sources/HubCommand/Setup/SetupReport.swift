@@ -67,7 +67,10 @@ struct SetupReport: Encodable {
             switch kind {
             case "web": next.append(typed("hub web"))
             case "exist", "sami": next.append(typed("hub login \(name)"))
-            case "http-ingest": next.append(typed("hub ingest new my-phone"))
+            case "http-ingest":
+                // In a household a token whose name begins with no person's would be no one's.
+                let owner = configuration.persons.count > 1 ? configuration.persons[0].name : "my"
+                next.append(typed("hub ingest new \(owner)-phone"))
             default: break
             }
         }
