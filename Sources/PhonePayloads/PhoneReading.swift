@@ -40,7 +40,7 @@ public struct PhoneContext: Sendable {
     public var person: String?
     /// The name to show for that person; nil: as ``person``.
     public var displayName: String?
-    /// What the hub's other persons are called.
+    /// Names of the hub's other persons, display names too.
     public var otherPersons: [String] = []
     /// The person's IANA zone: the day of a time that has no offset.
     public var zone: String

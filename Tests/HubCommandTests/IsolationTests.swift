@@ -189,7 +189,7 @@ struct IsolationTests {
 
     private static let manifest = #"{"name":"other","summary":"S.","version":"1","writes":["weight"]}"#
 
-    /// A script with this first line, which says what it is.
+    /// A script with this first line that prints its manifest.
     private func script(_ first: String, _ more: String = "exit 3", in folder: TemporaryFolder) throws -> String {
         let program = try folder.write(
             "\(first)\ntest \"$1\" = --describe && { echo '\(Self.manifest)'; exit; }\n\(more)\n", to: "other")

@@ -167,7 +167,7 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    @Test func `what is hardly true of a guest's reading waits for nobody either`() async throws {
+    @Test func `implausible values of a guest's reading are not counted`() async throws {
         let home = try await Home(folder)
         var batch = home.intake(try home.group("g", 640, at: 0, parts: 1))
         guard case .record(var intake) = batch.items[0] else { return }

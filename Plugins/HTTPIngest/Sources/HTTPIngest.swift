@@ -64,6 +64,8 @@ struct HTTPIngest: SourcePlugin {
     private func parts(_ hub: PluginContext) async throws -> IngestParts { try await holder.parts(hub, limits) }
 
     func run(_ hub: PluginContext) async throws {
+        // Persons and their zones come with the first session: a post before it could be another person's, or of another day.
+        try await hub.untilSession(beyond: 0)
         let parts = try await parts(hub)
         try await parts.intake.begin()
         let listening = parts.settings.listening

@@ -110,7 +110,7 @@ struct Choice: Sendable {
     /// The shown name of a record's person; nil if it has none.
     func owner(_ record: StoredRecord) -> String? { record.assignment.person.map { shownName($0.name) } }
 
-    /// The shown name of a person, also of one who is no longer in `hub.conf`.
+    /// The shown name of a person; a person that `hub.conf` has no longer keeps the plain name.
     func shownName(_ name: String) -> String { persons.first { $0.name == name }?.shownName ?? name }
 
     /// The same for what belongs to no person.

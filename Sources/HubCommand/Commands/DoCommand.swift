@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HandEntries
 import HubClient
 import HubSettings
@@ -112,12 +113,12 @@ struct CallOptions: ParsableArguments {
         }
         if json { return try Output.json(result?.text ?? "null") }
         guard let result else { return try Output.print("done") }
-        // Times are those of the plugin's person.
-        let zone = try await blocking {
+        // Times are those of the plugin's person. The command is done: its result is printed also if the hub has ended meanwhile.
+        let zone = try? await blocking {
             let client = try DoorClient(endpoint: endpoint, command: command)
             return try client.open().clock(of: PluginText.named(call.instance, client).persons ?? []).zone
         }
-        for line in ResultText(zone: zone).lines(result) { try Output.print(line) }
+        for line in ResultText(zone: zone ?? .current).lines(result) { try Output.print(line) }
     }
 }
 

@@ -58,11 +58,7 @@ struct AppleExportRun {
 
     /// Whose export it is.
     private func person(_ welcome: Welcome) throws -> Welcome.PersonEntry? {
-        if let name = options.person {
-            if let known = welcome.persons.named(name) { return known }
-            throw Failure(
-                .usage, "--person \(name): hub.conf has no [person.\(name)]; add it and say hub apply")
-        }
+        if let name = options.person { return try welcome.person(name) }
         return try welcome.persons.isEmpty ? nil : welcome.onlyPerson()
     }
 

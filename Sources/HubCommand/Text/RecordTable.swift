@@ -7,7 +7,7 @@ import Samples
 /// Records in lines.
 extension RecordText {
     /// - Parameter units: how persons read values and dates.
-    ///   - retracted: what a retraction took back.
+    ///   - retracted: the record before its retraction.
     init(
         _ stored: StoredRecord, _ units: ReadingUnits, workout: WorkoutFigures? = nil, retracted: StoredRecord? = nil
     ) {
@@ -47,7 +47,7 @@ extension RecordText {
 }
 
 extension DoorClient {
-    /// What a retraction took back; `nil` for other records, and if it was erased.
+    /// The record before its retraction; `nil` for other records, and if it was erased.
     func retracted(by stored: StoredRecord) throws -> StoredRecord? {
         guard case .retraction = stored.record else { return nil }
         do {
