@@ -39,6 +39,11 @@ package struct Weighing: Sendable {
         if case .nobody(let reason)? = telling?.assignment { return reason }
         return ""
     }
+
+    /// ``why`` for people, beside the values.
+    ///
+    /// - Parameter shownName: how a person of that id is called.
+    package func why(_ shownName: (String) -> String) -> String { Odds(why).text(shownName) ?? why }
 }
 
 /// Why a record looks wrong.

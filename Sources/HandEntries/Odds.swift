@@ -22,12 +22,26 @@ package struct Odds: Sendable {
     /// The place of a person among those it may be.
     package func rank(of name: String) -> Int { order.firstIndex(of: name) ?? order.count }
 
+    /// The odds without the weight, which stands beside them: `Anna 62 %, Ben 31 %, somebody else 7 %`; `nil` if the reason has none.
+    ///
+    /// - Parameter shownName: how a person of that id is called.
+    package func text(_ shownName: (String) -> String) -> String? {
+        guard !order.isEmpty else { return nil }
+        return order.map { name in
+            let note = unknown.contains(name) ? " (whose weight is not known yet)" : ""
+            return "\(shownName(name))\(note) \(shares[name] ?? "")"
+        }.joined(separator: ", ")
+    }
+
     /// Why a person should confirm that it is `name`'s; `nil` if the odds allow it, or say nothing.
-    package func doubt(about name: String) -> String? {
+    ///
+    /// - Parameter shownName: how a person of that id is called.
+    package func doubt(about name: String, _ shownName: (String) -> String = { $0 }) -> String? {
         guard let first = order.first, first != name, !unknown.contains(name) else { return nil }
         let percent = shares[name].flatMap { Int($0.prefix { $0.isNumber }) } ?? 0
         guard percent < Odds.unlikely else { return nil }
+        let (likely, chosen) = (shownName(first), shownName(name))
         return
-            "by its weight it is \(first)'s (\(shares[first] ?? "")), and hardly \(name)'s (\(shares[name] ?? "under 1 %"))"
+            "by its weight it is \(likely)'s (\(shares[first] ?? "")), and hardly \(chosen)'s (\(shares[name] ?? "under 1 %"))"
     }
 }

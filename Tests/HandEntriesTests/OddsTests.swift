@@ -20,4 +20,15 @@ import Testing
         #expect(Odds("71.9 kg: anna 62 %, ben 31 %").doubt(about: "ben") == nil)
         #expect(Odds("put back into the inbox by hand").doubt(about: "anna") == nil)
     }
+
+    @Test func `people read the odds with the names that they have chosen, without the weight`() {
+        let names = ["juergen": "Jürgen"]
+        let odds = Odds("71.9 kg: juergen 62 %, ben (whose weight is not known yet) 31 %, somebody else 7 %")
+        #expect(
+            odds.text { names[$0] ?? $0 }
+                == "Jürgen 62 %, ben (whose weight is not known yet) 31 %, somebody else 7 %")
+        #expect(Odds("ask juergen: he was there").text { names[$0] ?? $0 } == nil)
+        let far = Odds("84.7 kg: juergen 90 %, anna 3 %, somebody else 7 %").doubt(about: "anna") { names[$0] ?? $0 }
+        #expect(far == "by its weight it is Jürgen's (90 %), and hardly anna's (3 %)")
+    }
 }

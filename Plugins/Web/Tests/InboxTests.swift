@@ -42,10 +42,12 @@ struct InboxTests {
         let line = try #require(waiting.first)
         let told = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         let why = try #require(told["why"] as? String)
-        #expect(page.body.contains(why), "\(why): \(page.body)")
+        let odds = Odds(why)
+        // The weight stands beside its odds.
+        let shown = try #require(odds.text { $0 })
+        #expect(page.body.contains(shown) && !page.body.contains(why), "\(why): \(page.body)")
         #expect(page.body.contains("70.2 kg"))
         let form = try #require(Browser.forms(page.body, to: "/inbox/assign").first)
-        let odds = Odds(why)
         let named = odds.shares.keys.filter { $0 != "somebody else" }
         #expect(Set(named).isSubset(of: ["anna", "ben", "me"]) && named.count > 1, "\(why)")
         for name in named {
@@ -63,7 +65,7 @@ struct InboxTests {
         // The form of before is of records that have changed.
         #expect(try await browser.send(form, ["to": "ben"]).status == 409)
         let undone = try await browser.press(try #require(Browser.forms(given.body, to: "/inbox/assign").first))
-        #expect(undone.body.contains(why) && undone.body.contains("70.2 kg"))
+        #expect(undone.body.contains(shown) && undone.body.contains("70.2 kg"))
         #expect(try await persons(scene).filter { $0 == "anna" }.count == 1)
         let again = try #require(Browser.forms(undone.body, to: "/inbox/assign").last)
         // Deleted, and back.
@@ -126,7 +128,7 @@ struct InboxTests {
         let browser = try await Browser(scene)
         let before = try await scene.command("inbox", "--json")
         let line = try #require(before.first)
-        let why = try #require(try Told(line).text("why"))
+        let why = try #require(Odds(try Told(line).text("why") ?? "").text { $0 })
         let page = try await browser.get("/inbox")
         #expect(page.body.contains("<button name=\"guest\" value=\"true\">A guest's</button>"), "\(page.body)")
         let given = try await browser.press(

@@ -100,10 +100,15 @@ struct AssignCommand: ParsableCommand {
         if dryRun { return try tell(expected) }
         if inbox {
             let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
-            try Consent.ask("Assign them all to \(to ?? "a guest")?", about: ["\(count) in the inbox"], isGiven: yes)
+            let name = to.map { options.readingUnits().name(of: $0) } ?? "a guest"
+            try Consent.ask("Assign them all to \(name)?", about: ["\(count) in the inbox"], isGiven: yes)
         } else if let to {
-            let doubts = try doubts(door, numbers, door.open().person(to).name)
-            if !doubts.isEmpty { try Consent.ask("Assign to \(to) against these odds?", about: doubts, isGiven: yes) }
+            let person = try door.open().person(to).name
+            let doubts = try doubts(door, numbers, person)
+            if !doubts.isEmpty {
+                let name = options.readingUnits().name(of: person)
+                try Consent.ask("Assign to \(name) against these odds?", about: doubts, isGiven: yes)
+            }
         }
         let done = try assign(door, numbers, sequences, isDryRun: false)
         try tell(done)
@@ -116,10 +121,12 @@ struct AssignCommand: ParsableCommand {
         query.filter.numbers = numbers
         var doubts: [String] = []
         var reader = RecordReader()
+        let units = options.readingUnits()
         try door.pages(query) { records, _ in
             for bytes in records {
                 let record = try reader.record(bytes)
-                guard case .nobody(let reason) = record.assignment, let doubt = Odds(reason).doubt(about: person)
+                guard case .nobody(let reason) = record.assignment,
+                    let doubt = Odds(reason).doubt(about: person, units.name)
                 else { continue }
                 doubts.append("\(record.number): \(doubt)")
             }
@@ -163,11 +170,13 @@ struct AssignCommand: ParsableCommand {
             for entry in answer.entries where !entry.isRejected {
                 guard let record = entry.record else {
                     let place =
-                        undo ? "as the rules had it" : to.map { "\($0)'s" } ?? (guest ? "a guest's" : "in the inbox")
+                        undo
+                        ? "as the rules had it"
+                        : to.map { "\(units.name(of: $0))'s" } ?? (guest ? "a guest's" : "in the inbox")
                     try output.line("\(entry.number) is \(place) already")
                     continue
                 }
-                let place = Self.place(record.assignment)
+                let place = Self.place(record.assignment, units)
                 let text = RecordText(record, units)
                 let verb = dryRun ? "would be" : "is now"
                 try output.line("\(text.number) \(verb) \(place): \(text.type) \(text.value), \(text.time)")
@@ -176,8 +185,8 @@ struct AssignCommand: ParsableCommand {
         try output.flush()
     }
 
-    private static func place(_ assignment: Assignment) -> String {
-        if let person = assignment.person { return "\(person.name)'s" }
+    private static func place(_ assignment: Assignment, _ units: ReadingUnits) -> String {
+        if let person = assignment.person { return "\(units.name(of: person.name))'s" }
         return assignment.isGuest ? "a guest's" : "in the inbox"
     }
 
@@ -187,9 +196,9 @@ struct AssignCommand: ParsableCommand {
         let assigned: [String: Int64]
         let left: [String: Int64]
 
-        func lines(_ verb: String) -> [String] {
+        func lines(_ verb: String, _ units: ReadingUnits) -> [String] {
             let given = assigned.sorted { $0.key < $1.key }.map {
-                "\(NumberText.count($0.value, "record")) \(verb) to \($0.key)"
+                "\(NumberText.count($0.value, "record")) \(verb) to \(units.name(of: $0.key))"
             }
             let stays = left.sorted { $0.key < $1.key }.map {
                 "\(NumberText.count($0.value, "record")) left: \($0.key)"
@@ -200,16 +209,17 @@ struct AssignCommand: ParsableCommand {
 
     private func runRules(_ door: DoorClient) throws {
         let expected = try ask(door, isDryRun: true)
+        let units = options.readingUnits()
         if expected.report.assigned.isEmpty || dryRun {
             if json { return try Output.json(expected.text) }
-            let lines = expected.report.lines("would go")
+            let lines = expected.report.lines("would go", units)
             for line in lines.isEmpty ? ["the inbox is empty"] : lines { try Output.print(line) }
             return
         }
-        try Consent.ask("Assign them so?", about: expected.report.lines("would go"), isGiven: yes)
+        try Consent.ask("Assign them so?", about: expected.report.lines("would go", units), isGiven: yes)
         let done = try ask(door, isDryRun: false)
         if json { return try Output.json(done.text) }
-        for line in done.report.lines("went") { try Output.print(line) }
+        for line in done.report.lines("went", units) { try Output.print(line) }
     }
 
     private func ask(_ door: DoorClient, isDryRun: Bool) throws -> (report: RuleReport, text: String) {

@@ -56,7 +56,10 @@ struct InboxCommand: ParsableCommand {
         }
         guard !weighings.isEmpty || !implausible.isEmpty else { return Terminal.say("the inbox is empty") }
         let units = options.readingUnits()
-        if !weighings.isEmpty { try Self.print(weighings, units, to: &output) }
+        if !weighings.isEmpty {
+            try Self.print(weighings, units, to: &output)
+            if weighings.count > 1 { try output.line("all of one person: hub assign --inbox --to NAME") }
+        }
         if !weighings.isEmpty, !implausible.isEmpty { try output.line("") }
         if !implausible.isEmpty {
             try Self.print(implausible.map { ImplausibleSample($0, units) }, to: &output)
@@ -142,7 +145,7 @@ extension Weighing {
                 if case .sample(let sample) = record.record, case .correlation = sample.value { return nil }
                 let exact = units == nil ? ValueText.exact(record) : nil
                 return "\(text.type) \(exact ?? text.value)"
-            }, why: why, assign: "hub assign \(number) --to NAME")
+            }, why: units.map { why($0.name) } ?? why, assign: "hub assign \(number) --to NAME")
     }
 }
 

@@ -79,7 +79,7 @@ struct InboxPage: Sendable {
         let source = first.map { RecordText.source($0.record.source) } ?? ""
         return """
             <li class="box"><h3>\(first.map { RecordLine.when($0, reader) } ?? "")</h3><ul>\(lines)</ul>
-            <p>From \(source). \(weighing.why)</p>
+            <p>From \(source). \(weighing.why(choice.shownName))</p>
             <div class="deeds">\(AssignForm.candidates(weighing, choice, parts.grants))</div></li>
             """
     }
