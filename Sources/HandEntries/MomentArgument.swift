@@ -20,7 +20,7 @@ package struct MomentArgument: Hashable, Sendable {
     }
 
     package static let forms = """
-        a time of day (7:30, 8:15pm), a day and a time ("yesterday 7:30", "last monday 7:30", "2024-03-15 07:30"), the same \
+        a time of day (7:30, 8:15pm), a day and a time ("yesterday 7:30", "last monday 7:30", "15.3. 7:30", "2024-03-15 07:30"), the same \
         with an offset (2024-03-15T07:30:00+01:00), a span back from now (90min, 2h, "2 hours ago"), or now
         """
 
@@ -60,18 +60,20 @@ package struct MomentArgument: Hashable, Sendable {
             let plain = String(word).replacing(".", with: "")
             return plain.hasSuffix("am") || plain.hasSuffix("pm") ? plain : String(word)
         }
-        if words.count > 1, let half = words.last, ["am", "pm"].contains(half) {
-            words.removeLast()
-            words[words.count - 1] += half
+        if let place = words.firstIndex(where: ["am", "pm"].contains), place > 0 {
+            words[place - 1] += words.remove(at: place)
         }
         return words
     }
 
-    /// A day and a time: `2024-03-15T07:30`, `2024-03-15 07:30`, `15.3.2024, 7:30`, `yesterday at 7:30`.
+    /// A day and a time: `2024-03-15T07:30`, `2024-03-15 07:30`, `15.3.2024, 7:30`, `yesterday at 7:30`, `8am yesterday`.
     private static func parts(_ words: [String]) -> (day: String, clock: String)? {
         guard words.count > 1, let clock = words.last else {
             let parts = words.first?.split(separator: "t", maxSplits: 1).map(String.init) ?? []
             return parts.count == 2 ? (parts[0], parts[1]) : nil
+        }
+        if self.clock(words[0]) != nil {
+            return (words.dropFirst().filter { $0 != "on" }.joined(separator: " "), words[0])
         }
         let day = words.dropLast().filter { $0 != "at" }.joined(separator: " ")
         return (day.hasSuffix(",") ? String(day.dropLast()) : day, clock)

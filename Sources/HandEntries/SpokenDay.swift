@@ -1,14 +1,17 @@
 package import Samples
 
-/// A day as people type it: `today`, `yesterday`, `2 days ago`, `last monday`, `2026-03-01`, `18.10.1974`.
+/// A day as people type it: `today`, `yesterday`, `2 days ago`, `last monday`, `2026-03-01`, `18.10.1974`, `18.10.`.
 package enum SpokenDay: Hashable, Sendable {
     case date(LocalDate)
     case daysAgo(Int)
     case monthsAgo(Int)
     /// The last one before today, 0 for Monday.
     case weekday(Int)
+    /// The last one up to today.
+    case dayOfYear(month: Int, day: Int)
 
-    package static let forms = "a date (2026-03-01 or 1.3.2026), today, yesterday, \"2 days ago\", \"last monday\""
+    package static let forms =
+        "a date (2026-03-01, 1.3.2026 or 1.3.), today, yesterday, \"2 days ago\", \"last monday\""
 
     private static let weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
@@ -30,6 +33,13 @@ package enum SpokenDay: Hashable, Sendable {
         case let words where words.first == "last" && words.count == 2:
             guard let place = SpokenDay.weekdays.firstIndex(of: words[1]) else { return nil }
             self = .weekday(place)
+        case let words where words.count == 1 && words[0].hasSuffix("."):
+            let parts = words[0].dropLast().split(separator: ".", omittingEmptySubsequences: false)
+            // 2000 has a 29 February.
+            guard parts.count == 2, let day = SpokenDay.count(parts[0]), let month = SpokenDay.count(parts[1]),
+                LocalDate(2000, month, day) != nil
+            else { return nil }
+            self = .dayOfYear(month: month, day: day)
         case let words where words.count == 1:
             guard let date = LocalDate(typed: words[0]) else { return nil }
             self = .date(date)
@@ -37,7 +47,7 @@ package enum SpokenDay: Hashable, Sendable {
         }
     }
 
-    private static func count(_ text: String) -> Int? {
+    private static func count(_ text: some StringProtocol) -> Int? {
         guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int(text), count <= 100_000 else {
             return nil
         }
@@ -54,6 +64,10 @@ package enum SpokenDay: Hashable, Sendable {
             // 1 January 1970 was a Thursday.
             let since = (today.daysSinceEpoch + 3 - place) % 7
             return today.adding(days: since > 0 ? -since : -since - 7)
+        case .dayOfYear(let month, let day):
+            // Eight years may lie between two of 29 February.
+            let dates = (0...8).lazy.compactMap { LocalDate(today.year - $0, month, day) }
+            return dates.first { $0 <= today } ?? today
         }
     }
 }

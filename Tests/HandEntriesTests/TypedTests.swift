@@ -109,7 +109,10 @@ import Testing
         ("2 hours ago", "2026-11-21T10:00:00+01:00"), ("2 days ago 7:30", "2026-11-19T07:30:00+01:00"),
         ("last monday 7:30", "2026-11-16T07:30:00+01:00"), ("last Saturday 7:30", "2026-11-14T07:30:00+01:00"),
         ("18.10.1974 7:30", "1974-10-18T07:30:00+01:00"), ("15.7.2024, 7:30", "2024-07-15T07:30:00+02:00"),
-        ("yesterday at 7:30", "2026-11-20T07:30:00+01:00"),
+        ("yesterday at 7:30", "2026-11-20T07:30:00+01:00"), ("8am yesterday", "2026-11-20T08:00:00+01:00"),
+        ("8 a.m. yesterday", "2026-11-20T08:00:00+01:00"), ("7:30 on last monday", "2026-11-16T07:30:00+01:00"),
+        ("20.11. 23:10", "2026-11-20T23:10:00+01:00"), ("22.11. 23:10", "2025-11-22T23:10:00+01:00"),
+        ("29.2. 7:30", "2024-02-29T07:30:00+01:00"),
     ])
     func `a time is that of the person's zone`(_ text: String, _ expected: String) throws {
         #expect(try reading(text) == .one(try Timestamp(parsing: expected), isLocal: true))
@@ -117,7 +120,8 @@ import Testing
 
     @Test(arguments: [
         ("18.10.1974", "1974-10-18T12:00:00+01:00"), ("2024-07-15", "2024-07-15T12:00:00+02:00"),
-        ("last monday", "2026-11-16T12:00:00+01:00"), ("today", "2026-11-21T12:00:00+01:00"),
+        ("last monday", "2026-11-16T12:00:00+01:00"), ("1.3.", "2026-03-01T12:00:00+01:00"),
+        ("today", "2026-11-21T12:00:00+01:00"),
     ])
     func `a day alone is its noon, and can be refused`(_ text: String, _ expected: String) throws {
         #expect(try reading(text) == .one(try Timestamp(parsing: expected), isLocal: true))
@@ -174,7 +178,10 @@ import Testing
         for text in ["9999-12-31 23:59", "0001-01-01 00:00"] {
             #expect(throws: HandFault.self, "\(text)") { try reading(text) }
         }
-        for text in ["", "7", "25:00", "7:60", "monday 7:30", "2026-02-30 07:30", "7:30 today", "min"] {
+        for text in [
+            "", "7", "25:00", "7:60", "monday 7:30", "2026-02-30 07:30", "30.2. 7:30", "13.", "1.13.", "7:30 monday",
+            "min",
+        ] {
             #expect(MomentArgument(text) == nil, "\(text)")
         }
     }

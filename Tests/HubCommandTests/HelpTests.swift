@@ -94,7 +94,7 @@ import Testing
         #expect(RootCommand.exitCode(for: error).rawValue == HubExit.usage.rawValue)
         #expect(
             RootCommand.fullMessage(for: error).contains(
-                "'monday' is none of: a date (2026-03-01 or 1.3.2026), today, yesterday"))
+                "'monday' is none of: a date (2026-03-01, 1.3.2026 or 1.3.), today, yesterday"))
     }
 
     @Test func `the question holds what was asked for, with one name for each type`() throws {

@@ -14,6 +14,8 @@ import Testing
             (["weight", "180"], "180.0 lb"),
             (["body fat", "24.5", "--at", "18.10.2020"], "2020-10-18 12:00:00 +02:00"),
             (["steps", "5000", "--at", "2 days ago 7:30"], "5,000"), (["pulse", "62"], "62"),
+            (["body", "fat", "24.5", "--at", "8am yesterday"], "24.5 %"),
+            (["sleep", "--from", "2020-01-01 23:10", "--to", "2020-01-02 7:05"], "Asleep"),
         ] {
             let log = try await hub.run(["log"] + words + ["--yes"])
             #expect(log.code == 0 && log.output.contains(shown), "\(words): \(log)")
@@ -22,6 +24,9 @@ import Testing
         #expect(fat.contains(#""value":0.245,"unit":"%""#), "\(fat)")
         let doubtful = try await hub.run(["log", "body fat", "0.245", "--yes"])
         #expect(doubtful.code == 64 && doubtful.errors.contains("can be 0.245% or 24.5%"), "\(doubtful)")
+        let late = try await hub.run(["log", "weight", "82.1", "yesterday", "8am"])
+        let advice = "the time goes behind --at: hub log weight 82.1 --at 'yesterday 8am'"
+        #expect(late.code == 64 && late.errors.contains(advice), "\(late)")
         let sum = try await hub.run(["stats", "steps", "--on", "2 days ago"])
         #expect(sum.output.contains("5,000"), "\(sum)")
         let edit = try await hub.run(["edit", "1", "--at", "yesterday", "--yes"])

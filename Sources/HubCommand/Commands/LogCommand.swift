@@ -23,10 +23,10 @@ struct LogCommand: ParsableCommand {
               hub log weight 80.4kg
               hub log weight 12st 8lb --at 'yesterday 7:30' --person anna
               hub log height 5ft10in
-              hub log body-fat 18.2
+              hub log body fat 18.2
               hub log bloodPressure 120/80 --note 'after coffee'
               hub log steps 5000 --from 8:00 --to 9:15
-              hub log sleep asleepCore --from 'yesterday 23:10' --to 7:05
+              hub log sleep --from 'yesterday 23:10' --to 7:05
               hub log food 'Ham Sandwich' 350kcal --protein 12g
               hub log food Muesli 400kcal --with 'dietaryIron 2mg' --at 7:30
               hub log swim 30min --energy 300kcal --distance 1km
@@ -43,10 +43,10 @@ struct LogCommand: ParsableCommand {
             decimal comma unless it can part thousands: 80,4kg is read, 1,250 is not.
 
             Times are by the person's zone (hub.conf): a time of day, a day and a time
-            ("last monday 7:30", "15.3.2024 7:30"), one with an offset, a span back from
-            now (90min, 2h, "2 hours ago"), or now, which is what is meant without --at. A
-            day alone means its noon. An hour that the clocks skipped is refused; one that
-            came twice is asked about.
+            ("last monday 7:30", "15.3.2024 7:30", "8am yesterday"), one with an offset, a
+            span back from now (90min, 2h, "2 hours ago"), or now, which is what is meant
+            without --at. A day alone means its noon. An hour that the clocks skipped is
+            refused; one that came twice is asked about.
 
             Exit codes: 0; 1 it was refused, or the answer was no; 64 what was typed is no
             value, type, time or person, or --yes is missing without a terminal;
@@ -94,8 +94,7 @@ struct LogCommand: ParsableCommand {
 
     func run() throws {
         let units = options.readingUnits()
-        let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))
-        let entry = try HandEntry(type, words, more, for: units[person])
+        let entry = try entry(for: units[person])
         // Before the hub is asked: what is wrong with it has nothing to do with a hub.
         _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")
@@ -117,6 +116,19 @@ struct LogCommand: ParsableCommand {
         let done = try door.hand("log", arguments, isDryRun: false)
         try done.refuseRejections(isDone: true)
         try tell(done)
+    }
+
+    private func entry(for reader: Reader) throws -> HandEntry {
+        let (type, value) = HandEntry.typeAndValue([type] + value)
+        do {
+            let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))
+            return try HandEntry(type, words, more, for: reader)
+        } catch {
+            guard at == nil, from == nil, let time = HandEntry.time(behind: value) else { throw error }
+            let words = [type] + value.dropLast(time.count) + ["--at", time.joined(separator: " ")]
+            let command = words.map(OwnerEndpoints.quoted).joined(separator: " ")
+            throw Failure(.usage, "the time goes behind --at: hub log \(command)")
+        }
     }
 
     private func doubts(about answer: ManualAnswer, now: Int64) -> [String] {
