@@ -113,7 +113,9 @@ extension SetupDialogue {
         if !granted.isEmpty, !isAll {
             Terminal.say("  Of what you may do here it may: \(granted.joined(separator: ", "))")
         }
-        guard try await prompt.isYes("  May it do what you may do here?", usually: usually) else {
+        let rights = manifest.owner.joined(separator: ", ")
+        let meaning = "With yes it may do for you: \(rights). hub permissions \(plugin) shows and changes it."
+        guard try await prompt.isYes("  May it do what you may do here?", usually: usually, meaning: meaning) else {
             // A part of it is a decision of its own, for hub permissions.
             if isAll { try draft.grant(plugin, []) }
             return

@@ -46,7 +46,7 @@ struct SetupDialogue {
             }
             let added: [PersonSection]
             do throws(PersonName.Fault) {
-                added = try PersonName.entered(SettingAnswer.parts(answer), besides: known)
+                added = try PersonName.entered(Self.names(answer), besides: known)
             } catch {
                 Terminal.say("  \(error.reason)")
                 continue
@@ -67,6 +67,11 @@ struct SetupDialogue {
                 try await ask(declaration, of: ["person", name], "\(person.shownName): \(title)", usual: usual)
             }
         }
+    }
+
+    /// `Anna, Ben and Zoe` are three.
+    private static func names(_ answer: String) -> [String] {
+        SettingAnswer.parts(answer.replacing(#/ (?:&|and|und) /#, with: ","))
     }
 
     /// What is asked of a person, and what holds where it is not said.
@@ -116,11 +121,20 @@ struct SetupDialogue {
             default:
                 if let fault = judged(answer, declaration, table) {
                     Terminal.say("  \(fault)")
-                } else {
-                    return
+                    continue
                 }
+                if let meaning = meaning(of: answer, declaration, table) { Terminal.say("  taken as \(meaning)") }
+                return
             }
         }
+    }
+
+    /// What was written for an answer that says it in other words: `Europe/Berlin` for `Berlin`.
+    private func meaning(of answer: String, _ declaration: SettingDeclaration, _ table: [String]) -> String? {
+        guard !declaration.isSecret, declaration.type != .boolean, let value = draft.value(table, declaration.name)
+        else { return nil }
+        let (text, plain) = (SettingAnswer.text(value), { (text: String) in text.filter { !$0.isWhitespace } })
+        return plain(text) == plain(answer) ? nil : text
     }
 
     /// Takes an answer; why it cannot, and then nothing has changed.

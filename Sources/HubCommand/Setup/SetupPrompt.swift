@@ -36,12 +36,14 @@ final class SetupPrompt: Sendable {
         }
     }
 
-    func isYes(_ question: String, usually: Bool) async throws -> Bool {
+    /// - Parameter meaning: what follows from yes, for those who answer `?`.
+    func isYes(_ question: String, usually: Bool, meaning: String? = nil) async throws -> Bool {
         while true {
             let answer = try await ask("\(question) [\(usually ? "Y/n" : "y/N")]")
             if answer.isEmpty { return usually }
             if let truth = SettingAnswer.truth(answer) { return truth }
-            Terminal.say("  y or n, please")
+            if answer == "?", let meaning { Terminal.say("  \(meaning)") }
+            Terminal.say("  y is yes, n is no, Enter is \(usually ? "yes" : "no")")
         }
     }
 
