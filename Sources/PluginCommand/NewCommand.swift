@@ -82,8 +82,9 @@ struct NewCommand: ParsableCommand {
                     + "first name a file of your own in sample.conf.")
         }
         if !language.isOnThisMachine {
+            let looked = language.interpreter.map { " Looked at: \($0)." } ?? ""
             Terminal.explain(
-                "This machine lacks what it needs, which is \(language.needs.replacing("`", with: "")).")
+                "This machine lacks what it needs, which is \(language.needs.replacing("`", with: "")).\(looked)")
         }
     }
 

@@ -118,6 +118,12 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
+    /// The interpreter that would run it, as the search path has it: a machine may have several, each with packages of its own.
+    var interpreter: String? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        return folders.map { "\($0)/\(probe[0])" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
     /// Whether a plugin in it can run here.
     var isOnThisMachine: Bool {
         let process = Process()

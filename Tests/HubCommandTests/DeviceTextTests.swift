@@ -58,7 +58,7 @@ import Testing
                 "020000003001  ihealth-hs4  away       12 % low  \(heard)",
                 "  HS4: stand still, movement while measuring (Er7)",
                 "S5            ihealth-hs5  connected         -  \(heard)",
-                "S3            ihealth-hs3  -                 -  never", "  no route to it",
+                "S3            ihealth-hs3  -                 -  -", "  no route to it",
             ])
     }
 }

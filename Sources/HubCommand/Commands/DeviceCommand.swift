@@ -135,7 +135,7 @@ enum DeviceText {
         for device in devices {
             let state = device.connected.map { $0 ? Shade.good.paint("connected", colours) : "away" } ?? "-"
             let battery = device.battery.map { "\($0) %" } ?? (device.batteryLow ? "" : "-")
-            let heard = device.lastHeard.map { LocalTime.text($0) ?? $0 } ?? "never"
+            let heard = device.lastHeard.map { LocalTime.text($0) ?? $0 } ?? "-"
             table.add([
                 device.device, device.instance, state,
                 device.batteryLow ? Shade.bad.paint("\(battery) low".trimmed, colours) : battery, heard,

@@ -42,7 +42,7 @@ extension Doctor {
                     Finding(
                         .error, "endpoints",
                         "another program\(holder) has the store \(files.store), with another run directory",
-                        repair: "stop that hub, or name another data folder in hub.conf"))
+                        repair: "stop that hub (hub stop), or name another data folder in hub.conf"))
             }
             let stale = sockets.filter { absent.map(\.path).contains($0.path) && access($0.path, F_OK) == 0 }
             if !stale.isEmpty {

@@ -12,7 +12,7 @@ enum StoreFiles {
             switch error {
             case .held(let holder):
                 throw StoreError(
-                    .locked, "open \(path): in use by \(holder); stop that hub, or name another store")
+                    .locked, "open \(path): in use by \(holder); stop that hub (hub stop), or name another store")
             case .refused(let error): throw StoreError(error)
             }
         }

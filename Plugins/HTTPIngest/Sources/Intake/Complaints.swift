@@ -15,7 +15,9 @@ final class Complaints: Sendable {
     func tell(_ report: IngestReport, of token: String) async {
         guard let first = report.rejected.first else { return await settle(token) }
         let place = "\(first.place)".isEmpty ? "" : " at \(first.place)"
-        await tell("\(report.rejections) refused, the first\(place): \(first.code), \(first.reason)", of: token)
+        await tell(
+            "\(report.rejections) refused\(report.rejections > 1 ? ", the first" : "")\(place): \(first.code), \(first.reason)",
+            of: token)
     }
 
     func tell(_ text: String, of token: String) async {

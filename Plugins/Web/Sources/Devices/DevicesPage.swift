@@ -71,7 +71,7 @@ struct DevicesPage: Sendable {
         return """
             <li class="box"><h2>\(device.device)</h2><dl><dt>Plugin</dt><dd>\(device.instance), \(plugin?.state ?? "no longer in hub.conf")</dd>
             <dt>State</dt><dd>\(state)</dd><dt>Battery</dt><dd>\(battery)</dd>
-            <dt>Last heard</dt><dd>\(device.lastHeard.flatMap { LocalTime.text($0) } ?? "never")</dd>\(fault)\
+            <dt>Last heard</dt><dd>\(device.lastHeard.flatMap { LocalTime.text($0) } ?? "not known")</dd>\(fault)\
             \((plugin?.advice).map { "<dt>To do</dt><dd>\(LocalTime.inSentence($0))</dd>" } ?? HTML())</dl></li>
             """
     }
