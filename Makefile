@@ -1,5 +1,6 @@
 # make demo    three people and three simulated scales: a year's days, and a month in two minutes  (ARGS="--days 10 --for 20")
 # make test    format check, build, all tests   (ONLY="HubWireTests SamplesTests": these alone, and only what they need is built)
+# make test-all the same, with every plugin, client language, page and fault, of which make test has one each
 # make attack  hostile programs against a hub, and what held                    (NAMES="importers quiet-listener")
 # make torture rounds of kills, failing disks, cut wires, restores and damage      (ROUNDS=300 SEED=1; as root for all of them)
 # make steady  examines each plugin of this project but Central, which delivers nothing before a person has agreed, many times, for what holds only mostly  (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
@@ -13,7 +14,7 @@
 # make test-central  the same, killed, cut, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test central central-programs test-central attack torture steady build format lint docs pictures fuzz bench packages setup setup-test
+.PHONY: demo test test-all central central-programs test-central attack torture steady build format lint docs pictures fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
 # Swift's own libraries inside, and nothing that only a debugger or a library that is loaded later reads: for machines that have no Swift.
@@ -48,6 +49,10 @@ else
 	@.ci/tests
 endif
 
+# Make gives a target's variables to what it needs, too.
+test-all: export HUB_TESTS := all
+test-all: test
+
 # What has to be there for both.
 central-programs: setup
 	@.ci/setup central
@@ -60,7 +65,7 @@ central: central-programs
 test-central: central-programs
 	@Tests/Central/run $(ONLY)
 
-# Against the hub that people run. make test has five rounds, in which each fault comes.
+# Against the hub that people run. make test-all has five rounds, in which each fault comes, make test one of them.
 torture: setup-test
 	for program in hub hub-confine hub-plugin hub-json-lines torture-source torture-sink hub-torture; do swift build $(RELEASE) --product $$program || exit 1; done
 	.build/release/hub-torture --rounds $(or $(ROUNDS),10) $(if $(SEED),--seed $(SEED))

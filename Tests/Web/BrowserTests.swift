@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .enabled(if: Need.browser.isMet, "\(Need.browser.reason)"), .timeLimit(.minutes(10)))
 struct BrowserTests {
     /// Runs one of the programs, which prints a line for each fault, and at the end what it has looked at.
-    private func run(_ name: String, _ arguments: String...) async throws {
+    private func run(_ name: String, _ arguments: [String] = []) async throws {
         let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Browser/\(name).py")
         let result = try await ChildProcess(
             try Tool.python(with: "json"), [program.standardizedFileURL.path, Programs.folder] + arguments
@@ -20,7 +20,7 @@ struct BrowserTests {
     func
         `each page, light and dark and at three sizes, keeps the rules of accessibility, asks no other place, and reads the same without JavaScript`()
         async throws
-    { try await run("pages") }
+    { try await run("pages", Thoroughness.isWhole ? [] : ["--brief"]) }
 
     @Test func `no text that a person or a plugin can choose becomes markup or script on any page`() async throws {
         try await run("hostile")
@@ -40,5 +40,5 @@ struct BrowserTests {
 
     @Test func `a month of the demo ends with every plugin well, and its page has the figures of the commands`()
         async throws
-    { try await run("demo", "60") }
+    { try await run("demo", ["60"]) }
 }

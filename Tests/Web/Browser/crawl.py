@@ -33,13 +33,14 @@ LINKS = """
 """
 
 
-def crawl(browser, look, start="/"):
+def crawl(browser, look, start="/", most=None):
     """Calls `look(path, isFirst)` with the browser at each page, where `isFirst` says that its kind was not seen often enough.
 
+    - Parameter most: the number of pages after which it ends; all of them if there is none.
     - Returns: the kinds and features that there are, each with the addresses that were looked at for it.
     """
     seen, waiting, known = {}, [start], {start}
-    while waiting:
+    while waiting and (most is None or sum(map(len, seen.values())) < most):
         path = waiting.pop(0)
         isFirst = len(seen.get(kind(path), [])) < OF_A_KIND.get(kind(path), 1)
         new = [feature for feature in features(path) if feature not in seen]
