@@ -9,7 +9,7 @@ enum PhoneUnits {
     /// for what is counted (`pas`, `lpm`) fits only types that are counted.
     static func unit(_ text: String, of type: HealthType) -> String? {
         let plain = cleaned(text)
-        if let known = exact[plain] { return fits(known, type) ? known : nil }
+        if let known = certain(plain) { return fits(known, type) ? known : nil }
         if plain.lowercased() == "mmol/l", type.id == .bloodGlucose { return "mmol<180.15588000005408>/L" }
         // With HealthKit the body mass index has no unit; everyone else writes this one for the same number.
         if type.id == .bodyMassIndex, ["kg/m2", "kg/m²", "kg/m^2"].contains(plain.lowercased()) { return "count" }
@@ -24,7 +24,7 @@ enum PhoneUnits {
     /// The same where the type is not known: only what is certain is translated.
     static func unit(_ text: String) -> String {
         let plain = cleaned(text)
-        return exact[plain] ?? (plain.hasPrefix("ml/") ? "mL/" + plain.dropFirst(3) : plain)
+        return certain(plain) ?? (plain.hasPrefix("ml/") ? "mL/" + plain.dropFirst(3) : plain)
     }
 
     private static func fits(_ unit: String, _ type: HealthType) -> Bool {
@@ -64,7 +64,7 @@ enum PhoneUnits {
     private static func atoms(_ word: String) -> [String] {
         let small = word.lowercased()
         var found: [String] = []
-        for unit in [word, UnitHints.usual(word), UnitHints.usual(small), exact[small]]
+        for unit in [word, UnitHints.usual(word), UnitHints.usual(small)]
             + (translated[folded(word)] ?? [])
         {
             if let unit, (try? HealthUnit(unit)) != nil { found.append(unit) }
@@ -78,13 +78,12 @@ enum PhoneUnits {
         word.lowercased().filter { $0 != " " && $0 != "." }
     }
 
-    /// Spellings that the hub's grammar does not have, or has for a unit that no phone means (`Mg` is a megagram there).
-    private static let exact: [String: String] = [
-        "bpm": "count/min", "spm": "count/min", "breaths/min": "count/min", "beats/min": "count/min",
-        "steps": "count", "mph": "mi/hr", "kmph": "km/hr", "km/h": "km/hr", "m/sec": "m/s", "MET": "kcal/kg·hr",
-        "METs": "kcal/kg·hr", "°C": "degC", "°F": "degF", "ml": "mL", "Ohm": "S^-1", "lbs": "lb", "mmHg": "mmHg",
-        "hours": "hr", "h": "hr", "minutes": "min", "kCal": "kcal", "fl oz": "fl_oz_us", "Mg": "mg", "MG": "mg",
-        "ML": "mL", "Ml": "mL", "MM": "mm", "Mm": "mm", "°С": "degC", "mmHG": "mmHg", "MMHG": "mmHg", "mm Hg": "mmHg",
+    /// The unit that a text means for every type.
+    private static func certain(_ plain: String) -> String? { prefixed[plain] ?? UnitWords.spelling(of: plain) }
+
+    /// Spellings that the hub's grammar has for a unit that no phone means: `Mg` is a megagram there.
+    private static let prefixed = [
+        "Mg": "mg", "MG": "mg", "ML": "mL", "Ml": "mL", "MM": "mm", "Mm": "mm", "°С": "degC",
     ]
 
     private static let translated: [String: [String]] = {
