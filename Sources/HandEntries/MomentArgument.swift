@@ -27,6 +27,9 @@ package struct MomentArgument: Hashable, Sendable {
     /// Whether a day was typed and no time of it.
     package var isDay: Bool { if case .day = meaning { true } else { false } }
 
+    /// Whether a time was typed without a day.
+    package var isTimeOfDay: Bool { if case .wall(nil, _) = meaning { true } else { false } }
+
     /// `nil` for any other text.
     package init?(_ text: String) {
         self.text = text

@@ -37,7 +37,9 @@ package enum SlipCheck {
         if let doubt = ValueText.doubt(record, for: reader) {
             doubts.append("\(text) is \(doubt), an implausible \(name)")
         }
-        guard type?.aggregation != .cumulative, let last, let before = ValueText.quantity(last),
+        // A value that a body hardly has says nothing about the next one.
+        guard type?.aggregation != .cumulative, let last, !last.implausible.contains(.value),
+            let before = ValueText.quantity(last),
             before.unit == value.unit, before.value > 0, value.value > 0
         else { return doubts }
         let ratio = max(value.value / before.value, before.value / value.value)

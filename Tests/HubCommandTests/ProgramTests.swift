@@ -165,6 +165,8 @@ import ZeroMQ
         #expect(lines.count == 2 && lines[0].contains(#""why":"the value is above 400.0 kg""#), "\(lines)")
         #expect(try await hub.run(["samples", "weight"]).output.contains("450.0 kg (implausible)"))
         #expect(try await hub.run(["trace", "1"]).output.contains("450.0 kg (implausible)"))
+        let right = try await hub.run(["edit", "1", "80kg", "--dry-run"])
+        #expect(right.code == 0 && !right.errors.contains("the last weight was"), "\(right)")
         let edited = try await hub.run(["edit", "1", "450kg", "--yes"])
         #expect(edited.output == "1 edited: 450.0 kg (implausible) → 450.0 kg\n", "\(edited)")
         #expect(try await hub.run(["retract", "2", "--yes"]).code == 0)

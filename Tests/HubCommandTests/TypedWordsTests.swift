@@ -24,8 +24,17 @@ import Testing
         #expect(fat.contains(#""value":0.245,"unit":"%""#), "\(fat)")
         let doubtful = try await hub.run(["log", "body fat", "0.245", "--yes"])
         #expect(doubtful.code == 64 && doubtful.errors.contains("can be 0.245% or 24.5%"), "\(doubtful)")
+        // A time of day is the last one before the end, whatever time it is now.
+        let night = try await hub.run(["log", "sleep", "--from", "23:10", "--to", "yesterday 7:05", "--json"])
+        #expect(night.code == 0, "\(night)")
+        let times = night.output.matches(of: #/"(?:start|end)":"[0-9-]+T([0-9:]+)/#).map { String($0.1) }
+        #expect(Set(times) == ["23:10:00", "07:05:00"], "\(night)")
+        for words in [["sleep"], ["sleep", "7h30"], ["sleep", "23:10", "6:45"], ["sleep", "--at", "7:05"]] {
+            let instant = try await hub.run(["log"] + words)
+            #expect(instant.code == 64 && instant.errors.contains("sleep has a beginning and an end"), "\(instant)")
+        }
         let late = try await hub.run(["log", "weight", "82.1", "yesterday", "8am"])
-        let advice = "the time goes behind --at: hub log weight 82.1 --at 'yesterday 8am'"
+        let advice = "the time goes behind --at: hub log weight 82.1 --at 'yesterday 8am'\n"
         #expect(late.code == 64 && late.errors.contains(advice), "\(late)")
         let sum = try await hub.run(["stats", "steps", "--on", "2 days ago"])
         #expect(sum.output.contains("5,000"), "\(sum)")

@@ -41,6 +41,7 @@ struct EditCommand: ParsableCommand {
     @Argument(help: "The right value, with its unit.")
     var value: [String] = []
     @Option(
+        name: [.customLong("at"), .customLong("from")],
         help: ArgumentHelp("The right time; of an interval, its beginning.", valueName: "when"),
         transform: LogCommand.moment)
     var at: MomentArgument?

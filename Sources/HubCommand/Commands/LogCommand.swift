@@ -122,14 +122,22 @@ struct LogCommand: ParsableCommand {
         let (type, value) = HandEntry.typeAndValue([type] + value)
         do {
             let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))
-            return try HandEntry(type, words, more, for: reader)
+            let entry = try HandEntry(type, words, more, for: reader)
+            // A night that lasts no time is a mistake in every case.
+            if entry.type == TypeID.sleepAnalysis.rawValue, from == nil { throw Failure(.usage, LogCommand.night) }
+            return entry
         } catch {
+            if EverydayNames.type(type)?.id == .sleepAnalysis, from == nil { throw Failure(.usage, LogCommand.night) }
             guard at == nil, from == nil, let time = HandEntry.time(behind: value) else { throw error }
             let words = [type] + value.dropLast(time.count) + ["--at", time.joined(separator: " ")]
-            let command = words.map(OwnerEndpoints.quoted).joined(separator: " ")
+            let whose = person.map { ["--person", $0] } ?? []
+            let command = (words + whose).map(OwnerEndpoints.quoted).joined(separator: " ")
             throw Failure(.usage, "the time goes behind --at: hub log \(command)")
         }
     }
+
+    private static let night =
+        "sleep has a beginning and an end: hub log sleep --from 'yesterday 23:10' --to 7:05"
 
     private func doubts(about answer: ManualAnswer, now: Int64) -> [String] {
         let units = options.readingUnits()
@@ -146,12 +154,25 @@ struct LogCommand: ParsableCommand {
     private func arguments(
         _ entry: HandEntry, _ person: String, _ clock: PersonClock
     ) throws(Failure) -> [String: SettingValue] {
-        let (start, zone) = try clock.moment(from ?? at ?? LogCommand.now, takesDay: from == nil)
         let end = try to.map { argument throws(Failure) in try clock.moment(argument, takesDay: false).time }
+        let (start, zone) = try begin(before: end, clock)
         let times = EntryTimes(start, zone: zone, end: end, isStart: at != nil, isInterval: from != nil)
         return try Failure.ofHand { () throws(HandFault) in
             try entry.arguments(times, of: person, by: clock, note: note, key: key)
         }
+    }
+
+    /// When it began: a time of day beside an end is the last one before that end.
+    private func begin(before end: Timestamp?, _ clock: PersonClock) throws(Failure) -> (Timestamp, String?) {
+        guard let from else { return try clock.moment(at ?? LogCommand.now, takesDay: true) }
+        guard from.isTimeOfDay, let end, let night = MomentArgument("yesterday \(from.text)") else {
+            return try clock.moment(from, takesDay: false)
+        }
+        let then = try Failure.ofHand { () throws(HandFault) in
+            try PersonClock(zone: clock.zone.identifier, now: end.microseconds)
+        }
+        let isSameDay = from.border(by: then).microseconds < end.microseconds
+        return try then.moment(isSameDay ? from : night, takesDay: false)
     }
 
     private static let now: MomentArgument = {

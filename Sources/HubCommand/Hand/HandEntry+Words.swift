@@ -5,14 +5,14 @@ import HubSettings
 import Samples
 
 extension HandEntry {
-    /// What was typed, with a type's name of several words as one: `body fat 24.5` is `body fat` and `24.5`.
+    /// Joins the words of a type's name: `body fat 24.5` is `body fat` and `24.5`.
     static func typeAndValue(_ words: [String]) -> (type: String, value: [String]) {
         let names = (1...3).reversed().lazy.map { words.prefix($0) }
         let name = names.first { EverydayNames.type($0.joined(separator: " ")) != nil } ?? words.prefix(1)
         return (name.joined(separator: " "), Array(words.dropFirst(name.count)))
     }
 
-    /// The moment at the end of what was typed as a value: `yesterday 8am` of `82.1 yesterday 8am`.
+    /// The moment at the end of a value: `yesterday 8am` of `82.1 yesterday 8am`.
     static func time(behind value: [String]) -> [String]? {
         value.indices.dropFirst().lazy.map { Array(value[$0...]) }
             .first { MomentArgument($0.joined(separator: " ")) != nil }
@@ -40,7 +40,7 @@ extension HandEntry {
             try self.init(activity, words[...], details)
         } else {
             let type = try HandEntry.known(word)
-            // Sleep of which no stage is said is HealthKit's "asleep, unspecified".
+            // Sleep without a stage is HealthKit's "asleep, unspecified".
             let value = words.isEmpty && known?.id == .sleepAnalysis ? ["asleepUnspecified"] : words
             self = try Failure.ofHand { () throws(HandFault) in try HandEntry(type, value, details) }
         }
