@@ -45,7 +45,7 @@ extension SetupDialogue {
                     "  Name all that are to run, such as 1, 4; those left out are disabled and stay in the file.")
                 continue
             }
-            let words = SettingAnswer.parts(answer)
+            let words = SettingAnswer.parts(answer.replacing(" ", with: ","))
             let found = words.map { word in
                 Int(word).flatMap { (1...offered.count).contains($0) ? offered[$0 - 1] : nil }
                     ?? offered.first { $0 == word }

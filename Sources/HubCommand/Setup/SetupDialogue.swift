@@ -129,7 +129,7 @@ struct SetupDialogue {
         }
     }
 
-    /// What was written for an answer that says it in other words: `Europe/Berlin` for `Berlin`.
+    /// The written value, if the answer has other words for it: `Europe/Berlin` for `Berlin`.
     private func meaning(of answer: String, _ declaration: SettingDeclaration, _ table: [String]) -> String? {
         guard !declaration.isSecret, declaration.type != .boolean, let value = draft.value(table, declaration.name)
         else { return nil }

@@ -11,6 +11,8 @@ struct PluginQuestion: Sendable {
     var own: ProgramReach.Own?
     /// What it reads from stdin.
     var input = ""
+    /// The zone that it takes for the machine's; `nil`: the machine's own.
+    var zone: String?
     let patience: Duration
 
     /// Why there is no answer, as it follows the program, its arguments and a colon.
@@ -53,7 +55,9 @@ struct PluginQuestion: Sendable {
                         .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
                     ]
                     let command = reach.command(path, arguments, own)
-                    let variables = PluginEnvironment.of(temporary: own?.temporary).compactMap { name, value in
+                    let variables = PluginEnvironment.of(
+                        temporary: own?.temporary, zone.map { ["TZ": $0] } ?? [:]
+                    ).compactMap { name, value in
                         Environment.Key(rawValue: name).map { ($0, value) }
                     }
                     let result = try await run(

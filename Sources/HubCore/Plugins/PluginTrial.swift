@@ -24,6 +24,10 @@ package struct PluginTrial: Sendable {
     package let manifest: Manifest
     package let executable: String
     private let reach: ProgramReach
+    /// Of all persons; `nil` if they have several, or the machine's.
+    ///
+    /// A running plugin hears it in WELCOME.
+    private let zone: String?
 
     /// - Throws: what `hub check` would say of it, a line for each fault; what is wrong with other plugins keeps none from being tried.
     package init(_ checked: CheckedConfiguration, _ name: String) throws(HubError) {
@@ -37,6 +41,8 @@ package struct PluginTrial: Sendable {
             throw HubError(.configuration, (problems + faults).joined(separator: "\n"))
         }
         (self.instance, self.manifest, self.executable) = (instance, manifest, executable)
+        let zones = Set(configuration.persons.map { $0.zone ?? configuration.hub.zone })
+        zone = zones.count == 1 ? zones.first.flatMap(\.self) : nil
         reach = ProgramReach(
             instance.confinement, manifest, instance, checked.isolation ?? Isolation(launcher: "", line: ""),
             hidden: [checked.file, configuration.hub.data])
@@ -102,7 +108,7 @@ package struct PluginTrial: Sendable {
         }
         let question = PluginQuestion(
             path: executable, arguments: ["--check", "--settings", file, "--state", folder], reach: reach,
-            own: ProgramReach.Own(state: folder, temporary: folder, sockets: []), patience: patience)
+            own: ProgramReach.Own(state: folder, temporary: folder, sockets: []), zone: zone, patience: patience)
         let answer = await question.ask { .success(String(decoding: $0, as: UTF8.self)) }
         return answer.map(instance.withoutSecrets).mapError {
             Silence(reason: instance.withoutSecrets($0.reason), hasEnded: $0.hasEnded)
