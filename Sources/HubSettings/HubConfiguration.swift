@@ -354,7 +354,7 @@ extension HubConfiguration {
             .string(
                 TextRule(
                     pattern: "[A-Za-z]{2,3}([_\\-][A-Za-z]{4})?([_\\-]([A-Za-z]{2}|[0-9]{3}))?",
-                    expected: "a language and a region", example: "de_DE")),
+                    expected: "a language, with a region or without", example: "de_DE")),
             help: "Language and region by which numbers, dates and units are shown; the machine's if not set."),
         .init("zone", .timeZone, help: "Time zone of the person's days."),
         .init("expected_weight", .number(Bounds(1, 500)), help: "Usual weight in kilograms, to tell people apart."),

@@ -118,17 +118,21 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
-    /// The interpreter that would run it, as the search path has it: a machine may have several, each with packages of its own.
+    /// The interpreter that would run it: a machine may have several, each with packages of its own, and a confined plugin reaches none
+    /// in a person's home.
     var interpreter: String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        return folders.map { "\($0)/\(probe[0])" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+        let home = FileManager.default.homeDirectoryForCurrentUser.path
+        return folders.filter { self == .swift || !$0.hasPrefix(home) }.map { "\($0)/\(probe[0])" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
     /// Whether a plugin in it can run here.
     var isOnThisMachine: Bool {
+        guard let interpreter else { return false }
         let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = probe
+        process.executableURL = URL(filePath: interpreter)
+        process.arguments = Array(probe.dropFirst())
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice

@@ -115,7 +115,8 @@ import Testing
         try await give(hub, parts("g", 68.4))
         let inbox = try await hub.run(["inbox"])
         let lines = inbox.output.split(separator: "\n")
-        #expect(lines.count == 2 && lines[1].contains("68.4 kg: ") && lines[1].contains("anna "), "\(inbox.output)")
+        #expect(
+            lines.count == 2 && lines[1].contains("weight 68.4 kg") && lines[1].contains("anna "), "\(inbox.output)")
         let assigned = try await hub.run(["assign", "6", "--to", "ben", "--yes"])
         #expect(assigned.output.split(separator: "\n").count == 3, "\(assigned.output)")
         #expect(try await hub.run(["inbox"]).output.isEmpty)

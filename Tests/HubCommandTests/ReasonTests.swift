@@ -73,6 +73,7 @@ import Testing
         #expect(
             try await said("sleepAnalysis")
                 == "no days: sleepAnalysis has no day values: it is not a quantity, and a day has one number\n")
+        #expect(try await said("sleep") == said("sleepAnalysis"))
         #expect(try await said("x.foo.bar") == "no days: x.foo.bar has no day values: it is not a standard type\n")
         #expect(
             try await said("weight") == "no days, and no plugin makes any: enable [plugin.gap-filler] in hub.conf\n")

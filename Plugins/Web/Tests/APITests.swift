@@ -189,7 +189,7 @@ struct APITests {
         #expect(!printed.isEmpty && records.contains("[" + printed.joined(separator: ",") + "]"), "\(records)")
         #expect(records.contains("80.123456789") && records.contains("12345678901"))
         #expect(try await scene.api("/records/1", token).body == printed.first { $0.contains("\"number\":1,") })
-        let steps = "/statistics?type=stepCount&person=me&interval=day&from=2026-03-16T00:00:00Z"
+        let steps = "/statistics?type=steps&person=me&interval=day&from=2026-03-16T00:00:00Z"
         #expect(
             try await scene.api(steps, token).body
                 == scene.command(

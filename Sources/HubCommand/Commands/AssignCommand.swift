@@ -97,18 +97,19 @@ struct AssignCommand: ParsableCommand {
         }
         let expected = try assign(door, numbers, sequences, isDryRun: true)
         for answer in expected { try answer.refuseRejections() }
-        if dryRun { return try tell(expected) }
+        let person = try inbox ? nil : to.map { try door.open().person($0).name }
+        let doubts = try person.map { try self.doubts(door, numbers, $0) } ?? []
+        if dryRun {
+            for doubt in doubts { Terminal.complain(doubt) }
+            return try tell(expected)
+        }
         if inbox {
             let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
             let name = to.map { options.readingUnits().name(of: $0) } ?? "a guest"
             try Consent.ask("Assign them all to \(name)?", about: ["\(count) in the inbox"], isGiven: yes)
-        } else if let to {
-            let person = try door.open().person(to).name
-            let doubts = try doubts(door, numbers, person)
-            if !doubts.isEmpty {
-                let name = options.readingUnits().name(of: person)
-                try Consent.ask("Assign to \(name) against these odds?", about: doubts, isGiven: yes)
-            }
+        } else if let person, !doubts.isEmpty {
+            let name = options.readingUnits().name(of: person)
+            try Consent.ask("Assign to \(name) against these odds?", about: doubts, isGiven: yes)
         }
         let done = try assign(door, numbers, sequences, isDryRun: false)
         try tell(done)

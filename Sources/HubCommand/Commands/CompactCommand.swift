@@ -56,7 +56,7 @@ struct CompactCommand: AsyncParsableCommand {
         var report = Report(store: files.store, bytes: plan.store.bytes, free: plan.free, needed: plan.needed)
         if dryRun { return try print(report) }
         guard UnixSocket.presence(OwnerEndpoints(hub).door) != .listening else {
-            throw Failure(.tryAgain, "the hub runs; stop it first: Ctrl-C where it runs, or systemctl --user stop hub")
+            throw Failure(.tryAgain, "the hub runs; stop it first: hub stop, or systemctl --user stop hub")
         }
         let interruption = Interruption { unlink(files.store + ".compacting") }
         report.after = try await BackupCommand.storing {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DaySeries
 import HandEntries
+import HealthText
 import HubClient
 import HubCore
 import HubSettings
@@ -175,7 +176,7 @@ struct DaysCommand: ParsableCommand {
 
     /// Why the gap-filler makes no days of a type; `nil` where it does when its settings name the type.
     private static func refusal(_ text: String) -> String? {
-        guard let type = TypeRegistry.standard.resolve(text) else {
+        guard let type = EverydayNames.type(text) else {
             return "\(text) has no day values: it is not a standard type"
         }
         do throws(DayRefusal) {

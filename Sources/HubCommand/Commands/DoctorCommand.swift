@@ -120,6 +120,7 @@ extension Doctor {
     /// Asks the hub that runs, if one does; blocks for its answer.
     init(path: String, checked: CheckedConfiguration, isDeep: Bool) {
         let configuration = checked.loaded.configuration
+        configuration?.hub.liveInZone()
         // Without a usable file nothing is known of the folders, and nothing is guessed.
         let files = HubFiles(configuration?.hub ?? HubSection(data: "/nonexistent", run: "/nonexistent"))
         let status = configuration.flatMap { configuration in

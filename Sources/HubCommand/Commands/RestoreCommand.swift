@@ -83,7 +83,7 @@ struct RestoreCommand: AsyncParsableCommand {
         }
         if dryRun { return try print(report) }
         guard UnixSocket.presence(OwnerEndpoints(hub).door) != .listening else {
-            throw Failure(.tryAgain, "the hub runs; stop it first: Ctrl-C where it runs, or systemctl --user stop hub")
+            throw Failure(.tryAgain, "the hub runs; stop it first: hub stop, or systemctl --user stop hub")
         }
         if !yes { try confirm(report) }
         do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }

@@ -25,8 +25,11 @@ struct StatisticsQuestion: Sendable {
         let person = try Self.person(request, names)
         self.person = person
         guard let style = type.aggregation, let unit = type.unit else {
+            let members = type.requiredMembers.map(\.rawValue).joined(separator: " and ")
             throw WireError(
-                .field, "QUERY.types: \(type.id) has no number in its values, and no statistics", closed: false)
+                .field,
+                "QUERY.types: \(type.id) has no number in its values, and no statistics"
+                    + (members.isEmpty ? "" : "; \(members) have"), closed: false)
         }
         (self.type, self.unit, self.style) = (type.id, unit, style)
         figures = try Self.figures(request.figures, type, style)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import HealthText
 import Hummingbird
 import JSON
 import NIOCore
@@ -100,7 +101,7 @@ struct APICall: Sendable {
     /// - Throws: ``Refusal`` for one that there is not.
     func types() throws -> [String]? {
         try texts("type")?.map { name in
-            if let type = TypeRegistry.standard.resolve(name) { return type.id.rawValue }
+            if let type = EverydayNames.type(name) { return type.id.rawValue }
             guard name.hasPrefix("x.") || name.hasPrefix("hc."), (try? TypeID(name)) != nil else {
                 throw Refusal(
                     .notFound, "There is no such type", "type: GET /api/v1/types has those that there are.",

@@ -10,7 +10,7 @@ struct TypePage: Sendable {
     private var reader: HealthReader { parts.reader }
 
     func response(_ name: String, _ request: Request, _ choice: Choice) async throws -> Response {
-        guard let person = choice.person, let type = TypeRegistry.standard.resolve(name)?.id ?? Self.foreign(name)
+        guard let person = choice.person, let type = EverydayNames.type(name)?.id ?? Self.foreign(name)
         else {
             throw NoSuchPage()
         }

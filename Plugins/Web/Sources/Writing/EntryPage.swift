@@ -38,7 +38,7 @@ struct EntryPage: Sendable {
     }
 
     private static func form(of name: String) throws -> EntryForm {
-        guard let type = TypeRegistry.standard.resolve(name), let form = EntryForm(type) else { throw NoSuchPage() }
+        guard let type = EverydayNames.type(name), let form = EntryForm(type) else { throw NoSuchPage() }
         return form
     }
 
