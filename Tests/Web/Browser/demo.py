@@ -80,9 +80,15 @@ def figures(browser, hub):
     """What a page says of each person's weight that the commands do not."""
     found = []
     for person in PERSONS:
-        lines = [json.loads(line) for line in hub("days", "weight", "--person", person, "--from", "2025-03-01", "--json").splitlines()]
-        browser.open(f"/?person={person}&range=all")
-        rows, first = browser.value(ROWS), browser.text()
+        ask = lambda: hub("days", "weight", "--person", person, "--from", "2025-03-01", "--json")
+        # The month may begin a day while the page is read.
+        answer, before = ask(), None
+        while answer != before:
+            before = answer
+            browser.open(f"/?person={person}&range=all")
+            rows, first = browser.value(ROWS), browser.text()
+            answer = ask()
+        lines = [json.loads(line) for line in answer.splitlines()]
         days = [(day["value"], day["method"] == "carried") for day in reversed(lines)]
         seen = [(row[1], "carried" in row[2]) for row in rows]
         if len(seen) != min(len(days), len(seen)) or len(seen) < min(len(days), 300):
