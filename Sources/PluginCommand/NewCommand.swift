@@ -84,7 +84,7 @@ struct NewCommand: ParsableCommand {
         if !language.isOnThisMachine {
             let looked = language.interpreter.map { " Looked at: \($0)." } ?? ""
             Terminal.explain(
-                "This machine lacks what it needs, which is \(language.needs.replacing("`", with: "")).\(looked)")
+                "It needs \(language.needs.replacing("`", with: "")), which this machine lacks.\(looked)")
         }
     }
 

@@ -118,11 +118,12 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
-    /// The interpreter that would run it: a machine may have several, each with packages of its own, and a confined plugin reaches none
-    /// in a person's home.
+    /// The first interpreter of the search path that a confined plugin reaches: none in a person's home.
+    ///
+    /// A machine may have several, each with packages of its own.
     var interpreter: String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        let home = FileManager.default.homeDirectoryForCurrentUser.path
+        let home = FileManager.default.homeDirectoryForCurrentUser.path + "/"
         return folders.filter { self == .swift || !$0.hasPrefix(home) }.map { "\($0)/\(probe[0])" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }

@@ -120,14 +120,15 @@ struct LogCommand: ParsableCommand {
 
     private func entry(for reader: Reader) throws -> HandEntry {
         let (type, value) = HandEntry.typeAndValue([type] + value)
+        // A night that lasts no time is a mistake in every case.
+        if EverydayNames.type(type)?.id == .sleepAnalysis, from == nil {
+            throw Failure(
+                .usage, "sleep has a beginning and an end: hub log sleep --from 'yesterday 23:10' --to 7:05")
+        }
         do {
             let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))
-            let entry = try HandEntry(type, words, more, for: reader)
-            // A night that lasts no time is a mistake in every case.
-            if entry.type == TypeID.sleepAnalysis.rawValue, from == nil { throw Failure(.usage, LogCommand.night) }
-            return entry
+            return try HandEntry(type, words, more, for: reader)
         } catch {
-            if EverydayNames.type(type)?.id == .sleepAnalysis, from == nil { throw Failure(.usage, LogCommand.night) }
             guard at == nil, from == nil, let time = HandEntry.time(behind: value) else { throw error }
             let words = [type] + value.dropLast(time.count) + ["--at", time.joined(separator: " ")]
             let whose = person.map { ["--person", $0] } ?? []
@@ -135,9 +136,6 @@ struct LogCommand: ParsableCommand {
             throw Failure(.usage, "the time goes behind --at: hub log \(command)")
         }
     }
-
-    private static let night =
-        "sleep has a beginning and an end: hub log sleep --from 'yesterday 23:10' --to 7:05"
 
     private func doubts(about answer: ManualAnswer, now: Int64) -> [String] {
         let units = options.readingUnits()

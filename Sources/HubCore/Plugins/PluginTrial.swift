@@ -24,7 +24,7 @@ package struct PluginTrial: Sendable {
     package let manifest: Manifest
     package let executable: String
     private let reach: ProgramReach
-    /// Of all persons; `nil` if they have several, or the machine's.
+    /// Of the persons that the instance deals with; `nil` if they have several zones, or none of their own.
     ///
     /// A running plugin hears it in WELCOME.
     private let zone: String?
@@ -41,7 +41,9 @@ package struct PluginTrial: Sendable {
             throw HubError(.configuration, (problems + faults).joined(separator: "\n"))
         }
         (self.instance, self.manifest, self.executable) = (instance, manifest, executable)
-        let zones = Set(configuration.persons.map { $0.zone ?? configuration.hub.zone })
+        let names = InstancePolicy(instance, manifest).persons
+        let persons = configuration.persons.filter { names?.contains($0.name) ?? true }
+        let zones = Set(persons.map { $0.zone ?? configuration.hub.zone })
         zone = zones.count == 1 ? zones.first.flatMap(\.self) : nil
         reach = ProgramReach(
             instance.confinement, manifest, instance, checked.isolation ?? Isolation(launcher: "", line: ""),
