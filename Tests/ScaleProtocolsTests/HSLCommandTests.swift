@@ -81,13 +81,33 @@ struct HSLCommandTests {
         #expect(results(rig) == [false, true])
     }
 
+    private func units(_ rig: Rig) -> [Int?] {
+        rig.requests.filter { $0.operation == .hs4Measure }.map { $0.arguments["unit"]?.whole }
+    }
+
+    @Test func `a unit that changes while a measurement is being opened is displayed by the next one, at once`() throws
+    {
+        var rig = Rig(.hs4)
+        rig.meet(Self.first)
+        let memory = try #require(rig.requests.last)
+        rig.say(#"{"t":"res","ref":\#(memory.id),"status":"done"}"#)
+        let measurement = try #require(rig.requests.last)
+        #expect(measurement.operation == .hs4Measure && units(rig) == [1])
+        rig.give(.command(.display(.pounds)))
+        #expect(cancels(rig).isEmpty, "what has not begun is not broken off")
+        rig.say(event(Self.first, "authentication", measurement.id, #"{"code":2}"#))
+        #expect(cancels(rig) == [measurement.id])
+        rig.say(#"{"t":"res","ref":\#(measurement.id),"status":"cancelled"}"#)
+        #expect(units(rig) == [1, 2])
+        let second = try #require(rig.requests.last)
+        rig.say(event(Self.first, "authentication", second.id, #"{"code":2}"#, n: 2))
+        #expect(cancels(rig) == [measurement.id], "it has the unit")
+    }
+
     @Test func `what is displayed is known before a scale is heard, and told with each measurement`() throws {
         var rig = Rig(.hs4)
         rig.give(.command(.display(.pounds)))
         rig.meet(Self.first)
-        func units(_ rig: Rig) -> [Int?] {
-            rig.requests.filter { $0.operation == .hs4Measure }.map { $0.arguments["unit"]?.whole }
-        }
         // The memory is asked for first, and refused before a person was admitted.
         let memory = try #require(rig.requests.last)
         rig.say(#"{"t":"res","ref":\#(memory.id),"status":"failed","error":{"code":111}}"#)

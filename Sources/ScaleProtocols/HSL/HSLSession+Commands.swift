@@ -31,10 +31,15 @@ extension HSLSession {
         settings.unit = unit
         guard settings.model == .hs4 else { return actions.append(.event(.commandResult(false), of: nil)) }
         actions.append(.event(.commandResult(true), of: nil))
-        for (device, scale) in scales.sorted(by: { "\($0.key)" < "\($1.key)" })
-        where scale.isHere && scale.request?.operation == .hs4Measure && scale.request?.isWaiting == true {
-            cancel(device, at: now, &actions)
-        }
+        for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) { reopenForUnit(device, at: now, &actions) }
+    }
+
+    /// Ends an open measurement that was asked for with another unit; the next one begins at once.
+    mutating func reopenForUnit(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
+        guard let scale = scales[device], scale.isHere, let request = scale.request, request.isWaiting,
+            let unit = request.unit, unit != settings.unit
+        else { return }
+        cancel(device, at: now, &actions)
     }
 
     private func isPossible(_ command: ScaleCommand, _ scale: Scale, _ actions: inout [Action]) -> Bool {

@@ -130,6 +130,8 @@ extension HSLSession {
             scales[device]?.request?.isWaiting = true
             // The memory may have waited for this.
             timePasses(device, at: now, &actions)
+            // The unit may have changed since this measurement was asked for.
+            reopenForUnit(device, at: now, &actions)
         case .hs3Init: wait(settings.recordTimeout, device, at: now)
         default: wait(settings.resultTimeout, device, at: now)
         }

@@ -88,6 +88,7 @@ extension HSLSession {
         case .hs4:
             let unit = JSONTree(Int(settings.unit.rawValue))
             start(.hs4Measure, ["unit": unit, "user": user], device, at: now, &actions)
+            scales[device]?.request?.unit = settings.unit
         case .hs5 where isMemoryDue: start(.hs5OpenUsers, ["user": user], device, at: now, &actions)
         case .hs5:
             if let serial = scale.round.first {

@@ -81,6 +81,8 @@ extension HSLSession {
         /// Nothing is going on: it may be ended for something else.
         var isWaiting = false
         var isCancelled = false
+        /// HS4: the unit in which the scale displays this measurement.
+        var unit: ScaleDisplayUnit?
         /// HS4: the person may be weighed.
         var isAdmitted = false
         /// Nothing more may come of it.
