@@ -136,7 +136,7 @@ import Testing
             #expect(full.code == 0, "\(full.errors)")
             try hub.give(weights(2_700..<2_750))
             // Named by the second.
-            while try backups().contains(BackupFiles.name(Date())) { await Task.yield() }
+            while try backups().contains(BackupFiles.name(Date())) { try await Task.sleep(for: .milliseconds(1)) }
         }
         func noted() -> Int {
             (FileManager.default.contents(atPath: hub.data + "/hub.sqlite.backups") ?? Data()).split(separator: 10)
@@ -144,7 +144,7 @@ import Testing
         }
         let before = noted()
         let backup = try hub.start(arguments)
-        while noted() == before { await Task.yield() }
+        while noted() == before { try await Task.sleep(for: .milliseconds(1)) }
         // Held wherever it is in its work: it has begun to read, or is about to, and the erasure comes to its end or waits for it.
         backup.signal(SIGSTOP)
         let erase = try hub.start(["erase", "--type", "weight", "--yes", "--json"])

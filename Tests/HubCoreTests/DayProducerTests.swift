@@ -61,9 +61,9 @@ import Testing
             await target.say(
                 "WANT",
                 #"{"want":"days","start":"beginning","types":["weight","stepCount"],"kinds":["day"],\#(Peer.credit)}"#)
-            _ = try await target.ask("PING")
             let owner = try await hub.client("owner")
             func sink() async throws -> JSON { try await owner.status()["sinks"][0] }
+            try await eventually("the sink is open") { try await sink()["open"].truth == true }
             #expect(try await sink()["well"].truth == true, "there is nothing to make days of")
             let scale = try await hub.client("scale")
             _ = try await scale.give([

@@ -138,16 +138,14 @@ import Testing
         _ = try host.folder.write(lines, to: "hub.conf")
         let hub = try await host.start()
         let count = 12 * Self.languages.count
-        func files(_ language: String) throws -> [String] {
-            let path = "\(quoted.path)/\(language)-sink/records"
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-            return try names.filter { $0.hasSuffix(".json") }.map {
-                try String(contentsOfFile: "\(path)/\($0)", encoding: .utf8)
-            }
+        func paths(_ language: String) -> [String] {
+            let folder = "\(quoted.path)/\(language)-sink/records"
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.filter { $0.hasSuffix(".json") }.map { "\(folder)/\($0)" }
         }
         func haveAll(_ count: Int) async throws -> Bool {
             for _ in 0..<600 {
-                if try Self.languages.allSatisfy({ try files($0).count == count }) { return true }
+                if Self.languages.allSatisfy({ paths($0).count == count }) { return true }
                 try await Task.sleep(for: .milliseconds(50))
             }
             return false
@@ -156,7 +154,7 @@ import Testing
         let plugins = try await host.command("plugins").lines
         #expect(haveFirst, "\(plugins)")
         for language in Self.languages {
-            let records = try files(language)
+            let records = try paths(language).map { try String(contentsOfFile: $0, encoding: .utf8) }
             #expect(records.allSatisfy { $0.hasSuffix("}\n") && $0.contains(#""type":"weight""#) }, "\(language)")
             let sources = try Set(
                 records.map { try JSONDecoder().decode(Delivered.self, from: Data($0.utf8)).source.plugin })
@@ -166,7 +164,7 @@ import Testing
         let retracted = try await host.command("retract", "1", "--yes")
         #expect(retracted.status == 0, "\(retracted)")
         let haveRest = try await haveAll(count - 1)
-        let counts = try Self.languages.map { try files($0).count }
+        let counts = Self.languages.map { paths($0).count }
         #expect(haveRest, "\(counts)")
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)

@@ -118,11 +118,11 @@ struct BridgeTests {
         _ = await bench.events("connected")
         #expect(try await ask(bench, "units", #"{"unit":"lb"}"#) == "done")
         // The measurement is opened again with it.
-        while bridge.device.scales[0].unit != .pounds { await Task.yield() }
+        await bridge.becomes { $0.scales[0].unit == .pounds }
         #expect(await bench.end(run) == .done)
         bridge.change { $0.forgetRequests() }
         let again = try await bench.run(.hs4, settings)
-        while bridge.device.scales[0].unit == nil { await Task.yield() }
+        await bridge.becomes { $0.scales[0].unit != nil }
         #expect(bridge.device.scales[0].unit == .pounds, "the first measurement has it")
         #expect(await bench.end(again) == .done)
         await bridge.stop()

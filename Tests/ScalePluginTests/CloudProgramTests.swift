@@ -43,7 +43,7 @@ struct CloudProgramTests {
         let (address, program) = (try ServiceAddress(cloud.base), try CloudProgram())
         cloud.standIn.faults.add([try Fault("delay=3600*1")])
         let question = Task { [page] in try await program.ask(address, page) }
-        while !cloud.standIn.faults.faults.isEmpty { await Task.yield() }
+        while !cloud.standIn.faults.faults.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         question.cancel()
         await #expect(throws: CancellationError.self) { try await question.value }
         #expect(try await program.ask(address, "/nothing").status == 404)

@@ -29,7 +29,9 @@ extension StandInScale where Device == HS4Device {
 
     /// Returns when the scale can be reached; a plugin tries again by itself, a check does not.
     func waits() async {
-        while access(String(link.dropFirst("unix://".count)), F_OK) != 0 { await Task.yield() }
+        while access(String(link.dropFirst("unix://".count)), F_OK) != 0,
+            (try? await Task.sleep(for: .milliseconds(1))) != nil
+        {}
     }
 
     func step(on tenths: Int, when isTime: @escaping @Sendable (HS4Device) -> Bool = { _ in true }) {

@@ -73,7 +73,7 @@ struct SessionTests {
         for _ in 0..<8 { _ = await bench.hub.command("users-list") }
         let time = try #require(WallTime("2026-11-19 07:30:05"))
         scale.submit(.store(StandInWeighing(tenthsOfKilogram: 700, composition: Scale.body, user: 3), at: time))
-        while scale.device.memory[3]?.isEmpty != false { await Task.yield() }
+        while scale.device.memory[3]?.isEmpty != false { try await Task.sleep(for: .milliseconds(1)) }
         _ = await bench.hub.command("users-list")
         await bench.hub.records(7)
         let counts = await bench.events("memory", 6).map { $0.data?.text ?? "" }

@@ -104,11 +104,16 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
 
     /// Returns when the link is open; over datagrams: when the scale can hear.
     public func linked() async {
-        while !box.value.withLock(\.isLinked) { await Task.yield() }
+        while !box.value.withLock(\.isLinked), (try? await Task.sleep(for: .milliseconds(1))) != nil {}
     }
 
     public var events: [StandInEvent] { box.value.withLock(\.events) }
     public var device: Device { box.value.withLock(\.device) }
+
+    /// Returns when the device has become so, or the test is ended.
+    public func becomes(_ isSo: @Sendable (Device) -> Bool) async {
+        while !isSo(device), (try? await Task.sleep(for: .milliseconds(1))) != nil {}
+    }
 
     /// Something about it becomes otherwise, such as a fault.
     public func change(_ body: @Sendable (inout Device) -> Void) { box.value.withLock { body(&$0.device) } }
