@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import FoundationInternationalization
+import Glibc
 import PluginKit
 import ScaleConnector
 public import ScaleProtocols
@@ -148,7 +149,8 @@ extension StandInScale.State {
 
 /// Ports below those that the system gives out by itself, each once in this process.
 public enum Ports {
-    private static let last = Mutex(UInt16.random(in: 20_000...30_000))
+    // Test processes that run side by side have numbers close to each other, and so ports of their own.
+    private static let last = Mutex(20_000 + UInt16(getpid() % 24) * 500)
 
     public static func next() -> UInt16 {
         last.withLock { port in
