@@ -108,6 +108,6 @@ extension DoorClient {
             case "internal": .fault
             default: .notWell
             }
-        return Failure(exit, "\(name): \(reason)")
+        return Failure(exit, "\(name): \(inWordsOfCommands(reason).words)")
     }
 }

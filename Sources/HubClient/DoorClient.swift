@@ -259,7 +259,7 @@ package final class DoorClient {
     }
 
     /// A reason that begins with the member of a message that is wrong: for people it is the option that they gave.
-    private static func inWordsOfCommands(_ reason: String) -> (member: String?, words: String) {
+    static func inWordsOfCommands(_ reason: String) -> (member: String?, words: String) {
         guard let match = reason.prefixMatch(of: #/(QUERY|COMMAND)\.([a-z]+): /#) else { return (nil, reason) }
         let rest = reason[match.range.upperBound...]
         let options = ["persons": "--person", "types": "type", "sources": "--source", "args": ""]

@@ -58,7 +58,10 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
     /// Reads one of the forms; the error says which are allowed.
     public init(_ text: String) throws(ScaleLinkError) {
         description = text
-        guard let end = text.firstRange(of: "://") else { throw ScaleLink.wrong(text, "there is no ://") }
+        guard let end = text.firstRange(of: "://") else {
+            let meant = ScaleLink.meant(by: text).map { "; did you mean \($0)?" } ?? ""
+            throw ScaleLink.wrong(text, "there is no ://\(meant)")
+        }
         let rest = text[end.upperBound...]
         let scheme = text[..<end.lowerBound]
         isHSL = scheme.hasPrefix("hsl")
@@ -90,6 +93,13 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
     public static let forms =
         "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, unix:///PATH, unix-accept:///…, "
         + "serial:///dev/…, udp://*, hsl://HOST:PORT or hsl-accept://…"
+
+    /// The link whose scheme is missing, if there can be only one.
+    private static func meant(by text: String) -> String? {
+        let isDevice = text.hasPrefix("/dev/")
+        let whole = (isDevice ? "serial://" : text.hasPrefix("/") ? "unix://" : "tcp://") + text
+        return (try? ScaleLink(whole))?.description
+    }
 
     private static func wrong(_ text: String, _ why: String) -> ScaleLinkError {
         ScaleLinkError(.address, "link \"\(text)\": \(why); expected \(forms)")

@@ -66,7 +66,8 @@ import Testing
         (["tap", "--count", "0"], "Error: --count takes a number from 1."),
         (["retract", "0"], "Error: 0 is not the number of a record."),
         (["export", "a.what"], "Error: The end of a.what says no format; say --format."),
-        (["export", "a.gpx", "--type", "weight"], "Error: gpx has routes alone: it goes without --type."),
+        (["export", "a.gpx", "--type", "weight"], "Error: gpx has routes alone: it goes without types."),
+        (["days"], "Error: Say of which types: hub days weight; hub types lists them."),
         (["export", "--format", "sqlite"], "Error: sqlite needs a path: a database is a file."),
         (["export", "-"], "Error: Without a path the format is not known; say --format."),
         (["backup", "--keep", "0"], "Error: --keep takes a number from 1 to 10000."),
@@ -103,7 +104,8 @@ import Testing
             "--from", "2026-03-01T00:00:00Z",
         ])
         let command = try #require(parsed as? SamplesCommand)
-        let query = try command.query(try TypeArgument.resolved(command.types), by: PersonClock(zone: "GMT", now: 0))
+        let query = try command.query(
+            try TypeArgument.resolved(command.typeNames.all), by: PersonClock(zone: "GMT", now: 0))
         #expect(query.filter.types == ["weight", "x.acme.thing"])
         #expect(query.filter.persons == ["anna"])
         #expect(query.filter.sources == ["ihealth-hs3"])
@@ -118,7 +120,7 @@ import Testing
         let parsed = try RootCommand.parseAsRoot(["samples", "--from", "2026-03-02", "--to", "2026-03-01"])
         let command = try #require(parsed as? SamplesCommand)
         let failure = try #require(throws: Failure.self) {
-            try command.query(try TypeArgument.resolved(command.types), by: PersonClock(zone: "GMT", now: 0))
+            try command.query(try TypeArgument.resolved(command.typeNames.all), by: PersonClock(zone: "GMT", now: 0))
         }
         #expect(failure == Failure(.usage, "--from 2026-03-02 is not before --to 2026-03-01"))
     }

@@ -33,13 +33,13 @@ import Testing
             try await hub.run(words, under: ["TZ=UTC"])
         }
         #expect(times(try await run(["samples", "weight"] + day).output) == shown)
-        #expect(try await run(["samples", "weight", "--last", "1"]).output.contains("2026-07-02 00:00:00 +02:00"))
+        #expect(try await run(["samples", "--type", "weight", "--last", "1"]).output.contains("2026-07-02 00:00:00 +02:00"))
         let on = try await run(["stats", "weight", "--on", "2026-07-01"]).output
         #expect(on.contains("2026-07-01 00:00") && on.contains("  3\n"), "\(on)")
         let byDay = try await run(["stats", "weight", "--by", "day"] + day).output
         #expect(byDay.split(separator: "\n").count == 2 && byDay.contains("2026-07-01"), "\(byDay)")
         for format in ["csv", "json-lines", "fhir-lines", "open-mhealth"] {
-            let export = try await run(["export", "--format", format, "--type", "weight"] + day)
+            let export = try await run(["export", "-", "weight", "--format", format] + day)
             let lines = export.output.split(separator: "\n").count
             #expect(lines == (format == "csv" ? 4 : 3), "\(format): \(export)")
         }

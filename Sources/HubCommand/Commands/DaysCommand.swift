@@ -33,8 +33,7 @@ struct DaysCommand: ParsableCommand {
             answers.
             """)
 
-    @Argument(help: "Types, or other names of them.")
-    var types: [String]
+    @OptionGroup var typeNames: TypeNames
     @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
     var person: [String] = []
     @Option(help: ArgumentHelp("From this day on.", valueName: "when"), transform: DateArgument.parsed)
@@ -57,6 +56,12 @@ struct DaysCommand: ParsableCommand {
             throw ValidationError("'\(text)' is none of: \(Trend.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return trend
+    }
+
+    private var types: [String] { typeNames.all }
+
+    func validate() throws {
+        if types.isEmpty { throw ValidationError("Say of which types: hub days weight; hub types lists them.") }
     }
 
     func run() throws {

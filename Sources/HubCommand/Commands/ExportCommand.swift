@@ -45,8 +45,7 @@ struct ExportCommand: ParsableCommand {
             "One of \(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "format"),
         transform: Self.format)
     var format: ExportFormat?
-    @Option(name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
-    var types: [String] = []
+    @OptionGroup var typeNames: TypeNames
     @OptionGroup var only: RecordFilterOptions
     @Option(
         name: .customLong("where"),
@@ -99,7 +98,7 @@ struct ExportCommand: ParsableCommand {
                     ?? "Without a path the format is not known; say --format.")
         }
         if columns != nil, format != .csv { throw ValidationError("--columns goes with csv.") }
-        if !types.isEmpty, format == .gpx { throw ValidationError("gpx has routes alone: it goes without --type.") }
+        if !typeNames.all.isEmpty, format == .gpx { throw ValidationError("gpx has routes alone: it goes without types.") }
         if numbers, format != .jsonLines { throw ValidationError("--numbers goes with json-lines.") }
         if days, !format.takesDays {
             throw ValidationError(
@@ -109,7 +108,7 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         guard let format = format ?? path.flatMap(ExportFormat.init(nameOf:)) else { return }
-        let asked = try TypeArgument.resolved(types)
+        let asked = try TypeArgument.resolved(typeNames.all)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "export")
         let welcome = try door.open()
         var run = ExportRun(

@@ -71,8 +71,7 @@ struct SamplesCommand: ParsableCommand {
             answers.
             """)
 
-    @Argument(help: "Types, or other names of them.")
-    var types: [String] = []
+    @OptionGroup var typeNames: TypeNames
     @OptionGroup var only: RecordFilterOptions
     @Option(help: ArgumentHelp("Only the newest n, the newest last.", valueName: "n"))
     var last: Int?
@@ -142,7 +141,7 @@ struct SamplesCommand: ParsableCommand {
     }
 
     func run() throws {
-        let types = try TypeArgument.resolved(types)
+        let types = try TypeArgument.resolved(typeNames.all)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
         var query = try query(types, by: welcome.clock(of: nobody || guest ? [Topic.nobody] : only.person))

@@ -5,6 +5,16 @@ import HubSettings
 import HubWire
 import Samples
 
+/// Types, as words of their own or each after `--type`: commands that take records away know only the latter.
+struct TypeNames: ParsableArguments {
+    @Argument(help: ArgumentHelp("Types, or other names of them.", valueName: "types"))
+    var words: [String] = []
+    @Option(name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
+    var named: [String] = []
+
+    var all: [String] { words + named }
+}
+
 /// Which records a command is about, besides their types.
 struct RecordFilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
