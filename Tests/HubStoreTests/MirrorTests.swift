@@ -58,6 +58,20 @@ import Testing
         #expect(try await marks(store) { $0.numbers = [5] } == [5: [4]])
     }
 
+    @Test func `R8.191 records without a value are one event only if they say the same`() async throws {
+        let store = try folder.open()
+        func element(_ key: String, _ text: String, _ source: Source) throws -> Sample {
+            var sample = try event(key, "x.apple.exportElement", .other(nil), source)
+            sample.metadata = JSONObject(#"{"attributes":{"type":"\#(text)"}}"#)
+            return sample
+        }
+        _ = try await store.put(
+            try element("1", "BodyFatPercentage", Self.export), try element("2", "OxygenSaturation", Self.old),
+            try element("3", "OxygenSaturation", Self.push))
+        let found = try await marks(store)
+        #expect(found == [2: [3], 3: [2]], "\(found)")
+    }
+
     @Test func `R8.191 two samples of one source are two events, and each mirrors one of another source`() async throws
     {
         let store = try folder.open()

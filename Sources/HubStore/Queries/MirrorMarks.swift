@@ -71,7 +71,8 @@ struct MirrorMarks {
     private func samples(with number: Int64, _ type: TypeID) throws -> [Candidate] {
         let statement = try RawStatement(
             cached: """
-                SELECT o.number, o.start, o.duration, o.source, o.kind, o.value, o.unit, o.name, o.content, o.extra, o.grouping
+                SELECT o.number, o.start, o.duration, o.source, o.kind, o.value, o.unit, o.name, o.content, o.extra, o.grouping,
+                    ifnull(o.metadata, (SELECT text FROM term WHERE id = o.shared_metadata))
                 FROM sample m CROSS JOIN sample o INDEXED BY sample_history
                 WHERE m.number = ?1 AND o.person = m.person AND o.type = m.type AND o.start = m.start
                     AND o.retracted IS NULL AND o.implausible IS NULL AND o.provenance <> 2
@@ -93,8 +94,8 @@ struct MirrorMarks {
                 number: statement.integer(0), start: statement.integer(1),
                 end: statement.integer(1) + statement.integer(2), value: statement.double(5), rank: Int(source),
                 content: [String(kind)] + words + [statement.text(8)])
-            // Other kinds have members there that differ by the way in which they came.
-            if kind == Int64(SampleKind.other.code) { sample.content.append(statement.text(9)) }
+            // What such a record says may stand there alone; of other kinds these members differ by the way in which they came.
+            if kind == Int64(SampleKind.other.code) { sample.content += [statement.text(9), statement.text(11)] }
             if kind == Int64(SampleKind.correlation.code), let group = statement.text(10) {
                 sample.parts = try parts(of: group, plugin)
             }
