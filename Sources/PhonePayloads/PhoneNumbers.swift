@@ -45,11 +45,13 @@ enum PhoneNumbers {
 
     /// Whether the hub would take this number in this unit; what is wrong else.
     static func fault(_ value: Double, _ unit: String, _ type: HealthType) -> (code: String, reason: String)? {
+        let foreign = ("unit", "\(unit) is not a unit of \(type.id); expected \(type.unit ?? "none")")
+        guard !PhoneUnits.isPercentOfCount(unit, type) else { return foreign }
         let number: Double?
         do throws(UnitError) {
             number = try type.canonicalValue(value, unit: unit)
         } catch {
-            return ("unit", "\(unit) is not a unit of \(type.id); expected \(type.unit ?? "none")")
+            return foreign
         }
         guard let number, let objection = type.limits?.objection(to: number, of: type.id, unit: type.unit ?? "") else {
             return nil

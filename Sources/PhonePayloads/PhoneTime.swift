@@ -48,7 +48,9 @@ enum PhoneTime {
         guard clock.allSatisfy({ isDigit($0) || $0 == ":" || $0 == "." }) else { return nil }
         let words = [middle[..<first], middle[(last + 1)...]].map(string).filter { $0.contains { $0 != " " } }
         guard let word = words.first else { return "\(string(date)) \(string(clock)) \(string(offset))" }
-        guard words.count == 1, let isAfternoon = HalfDayWords.isAfternoon(word) else { return nil }
+        guard words.count == 1, let hour = Int(string(clock.prefix(while: isDigit))),
+            let isAfternoon = HalfDayWords.isAfternoon(word, at: hour)
+        else { return nil }
         return "\(string(date)) \(string(clock)) \(isAfternoon ? "pm" : "am") \(string(offset))"
     }
 
@@ -114,7 +116,8 @@ private struct Reader {
         guard let fraction = fraction(), minute <= 59, second <= 59 else { return nil }
         let mark = position
         if space(), let isAfternoon = halfOfDay() {
-            guard (1...12).contains(hour) else { return nil }
+            // Japan's clock shows the hour after noon as 0.
+            guard (0...12).contains(hour) else { return nil }
             hour = hour % 12 + (isAfternoon ? 12 : 0)
         } else {
             position = mark

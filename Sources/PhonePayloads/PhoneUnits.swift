@@ -29,8 +29,11 @@ enum PhoneUnits {
 
     private static func fits(_ unit: String, _ type: HealthType) -> Bool {
         guard let own = type.healthUnit, !unit.isEmpty, let meant = try? type.meant(by: unit) else { return false }
-        return meant.isCompatible(with: own)
+        return meant.isCompatible(with: own) && !isPercentOfCount(unit, type)
     }
+
+    /// Whether it is a percentage of what is counted: in the hub's grammar both are plain numbers, and 120 % of steps are no steps.
+    static func isPercentOfCount(_ unit: String, _ type: HealthType) -> Bool { unit == "%" && type.unit == "count" }
 
     /// With plain spaces and degrees, and without marks that only steer the direction of the text.
     private static func cleaned(_ text: String) -> String {
@@ -111,7 +114,7 @@ enum PhoneUnits {
         in ίν дюйм дюйма дюйми дюймов дюймів инч инча אינץ׳ اینچ بوصات بوصة इंच นิ้ว 吋 英寸
         kcal kkal θερμ ккал קק״ל קלו׳ سع كسع كسعرة کالری ککالری कै कैलोरी กิโลแคลอรี กแคลอรี แคลอรี 千卡 大卡
         kJ кдж كجول کژول कि॰जू॰ กิโลจูล 千焦 千焦耳
-        hr h giờ godz hrs j ore oră sa sat sata sati st std t tim tiếng u uur val ó č ώ ώρ ώρα г год сат сата сати сағ ч שעה שע׳ س ساعت घं घं॰ ชม 小时 小時 時間 시간
+        hr h giờ godz hrs j ore oră sa saat sat sata sati st std t tim tiếng u uur val ó č ώ ώρ ώρα г год сат сата сати сағ ч שעה שע׳ س ساعت घं घं॰ ชม 小时 小時 時間 시간
         min d dk mins mnt p phút perc λ λεπ λεπτό м мин х хв ד׳ דק׳ דקה د دقيقة دقیقه मि मि॰ मिनट นาที 分 分鐘 分钟 분
         s dtk giây mp saat sec secs seg sek sn δ δευτ с сек שנ׳ ث ثانیه से से॰ วิ 秒 초
         L λ λίτ л ל׳ ل لتر لترات لیتر ली ली॰ ล ℓ 升

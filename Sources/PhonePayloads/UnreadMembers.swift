@@ -156,7 +156,7 @@ enum UnitStatement: Equatable {
     }
 
     /// The words of a name, in small letters: `weightUnit` and `weight-unit` have two.
-    private static func words(of name: String) -> [String] {
+    static func words(of name: String) -> [String] {
         var words: [String] = []
         var word = ""
         var wasSmall = false

@@ -33,7 +33,7 @@ import Testing
         for locale in Locale.availableIdentifiers.sorted() {
             let formatter = Self.formatter(locale, pattern)
             // Phones do not speak these; the same letters mean the other half of the day in Finnish and Albanian.
-            let isOther = ["smn", "mrh", "kab"].contains(where: locale.hasPrefix)
+            let isOther = ["smn", "mrh", "kab", "gd"].contains(where: locale.hasPrefix)
             guard formatter.amSymbol.lowercased() != formatter.pmSymbol.lowercased(), !isOther else { continue }
             count += 1
             let texts = dates.map(formatter.string)
@@ -54,7 +54,15 @@ import Testing
             ("٢٠٢٦-١١-٢٠ ٧:٥٧:٠٠ م +٠٣٠٠", "2026-11-20T16:57:00Z"),
             ("२०२६-११-२० १९:५७:०० +०५३०", "2026-11-20T14:27:00Z"),
             ("\u{200F}2026-11-20 7:57:00 PM \u{200E}+0200", "2026-11-20T17:57:00Z"),
-            ("2026-11-20 7:57:00 abends +0100", nil), ("2026-11-20 13:57:00 p. m. +0100", nil),
+            ("2026-11-20 7:57:00 nachts +0100", nil), ("2026-11-20 7:57:00 abends +0100", "2026-11-20T18:57:00Z"),
+            ("2026-11-20 午後0:05:00 +0900", "2026-11-20T03:05:00Z"),
+            ("2026-11-20 午前0:05:00 +0900", "2026-11-19T15:05:00Z"),
+            ("2026-11-20 凌晨12:05:00 +0800", "2026-11-19T16:05:00Z"),
+            ("2026-11-20 晚上8:05:00 +0800", "2026-11-20T12:05:00Z"),
+            ("2026-11-20 8:05:00 de la noche -0500", "2026-11-21T01:05:00Z"),
+            ("2026-11-20 12:05:00 m. -0500", nil), ("2026-11-20 8:05:00 f +0100", "2026-11-20T19:05:00Z"),
+            ("5787-03-10 07:57:00 +0200", nil), ("1743-03-11 07:57:00 +0200", nil),
+            ("2026-11-20 13:57:00 p. m. +0100", nil),
             ("2569-11-20 7:57:00 am +0700", "2026-11-20T00:57:00Z"),
             ("๒๕๖๗-๐๒-๒๙ ๐๗:๕๗:๐๐ +๐๗๐๐", "2024-02-29T00:57:00Z"),
             ("1405-08-29 07:57:00 +0330", nil), ("۱۴۰۵-۰۸-۲۹ ۰۷:۵۷:۰۰ +۰۳۳۰", nil), ("1448-06-09 07:57:00 +0300", nil),
@@ -80,7 +88,9 @@ import Testing
             ("body_temperature", "℃", "degC"),
             ("body_temperature", "° F", "degF"), ("blood_glucose", "ммоль/л", "mmol<180.15588000005408>/L"),
             ("blood_glucose", "mg/dl", "mg/dL"), ("dietary_water", "мл", "mL"), ("caffeine", "Mg", "mg"),
-            ("body_mass_index", "kg/m²", "count"), ("step_count", "km", nil), ("step_count", "Tsd.", nil),
+            ("body_mass_index", "kg/m²", "count"), ("step_count", "km", nil), ("step_count", "%", nil),
+            ("body_mass_index", "percent", nil),
+            ("apple_exercise_time", "saat", nil), ("walking_speed", "km/saat", nil), ("step_count", "Tsd.", nil),
             ("walking_running_distance", "pas", nil), ("weight_body_mass", "°", nil), ("heart_rate", "pas", nil),
         ] as [(String, String, String?)])
     func `A unit is read in the phone's language, or the points are refused`(

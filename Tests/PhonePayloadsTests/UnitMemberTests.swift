@@ -36,6 +36,65 @@ import Testing
             } == true)
     }
 
+    @Test(
+        arguments: [
+            (#""attributes":{"unit_of_measurement":"lb"}"#, "attributes/unit_of_measurement"),
+            (#""metadata":{"unit":"lb"}"#, "metadata/unit"), (#""a":{"b":{"units":"lbs"}}"#, "a/b/units"),
+            (#""lb":true"#, "lb"), (#""is_lbs":true"#, "is_lbs"), (#""imperial":true"#, "imperial"),
+            (#""metric":false"#, "metric"), (#""kg":false"#, "kg"),
+        ])
+    func `A unit that is stated where it is not read refuses the record, and names the place`(
+        member: String, place: String
+    ) throws {
+        let reading = try Reading(#"{"weight":177.2,\#(member)}"#, .plain)
+        #expect(reading.faults == [" unit"] && reading.records.isEmpty, "\(reading.samples)")
+        #expect(reading.rejected.first?.reason.hasPrefix(place) == true, "\(reading.rejected)")
+        let beside = try Reading(#"{"settings":{"unit":"lb"},"records":[{"weight":177.2}]}"#, .plain)
+        #expect(beside.faults == ["/records/0 unit"])
+    }
+
+    @Test(
+        arguments: [
+            #""attributes":{"unit_of_measurement":"kg"}"#, #""battery":{"value":80,"unit":"%"}"#, #""metric":true"#,
+            #""kg":true"#, #""lb":false"#, #""is_new":true"#, #""unit":"kg","settings":{"unit":"lb"}"#,
+        ])
+    func `What states the same unit, or another thing's, refuses nothing`(member: String) throws {
+        let reading = try Reading(#"{"weight":80.4,\#(member)}"#, .plain)
+        #expect(reading.samples.map(\.value) == [.quantity(80.4, unit: "kg")], "\(reading.rejected)")
+    }
+
+    @Test func `A note that is a unit is the unit, and a second value refuses the record`() throws {
+        let note = try Reading(#"{"weight":177.2,"note":"lb"}"#, .plain)
+        #expect(note.samples.map(\.value) == [.quantity(177.2, unit: "lb")])
+        for body in [#"{"weight":80.4,"value":79}"#, #"{"value":79,"weight":80.4}"#] {
+            #expect(try Reading(body, .plain).faults == [" value"])
+        }
+    }
+
+    @Test(
+        arguments: [
+            #""fecha":"2026-11-19""#, #""datum":"19.11.2026""#, #""measured":"11/19/2026""#, #""日付":"2026-11-19""#,
+            #""日付":"2026年11月19日""#, #""label":"19/11/2026 07:00""#, #""stamp":"20261119T070000Z""#,
+            #""epoch":1763535600"#, #""dt":"1763535600000""#, #""hour":"07:00""#, #""meta":{"d":"2026-11-19"}"#,
+            #""sent":"Thu, 19 Nov 2026 07:00:00 GMT""#, #""on":"November 19, 2026""#, #""x":["7:30 pm"]"#,
+        ])
+    func `A record without a start that has a time elsewhere is refused, whatever the member is called`(
+        member: String
+    ) throws {
+        #expect(try Reading(#"{"weight":80.4,\#(member)}"#, .plain).faults == [" time"])
+        #expect(try Reading(#"{"weight":80.4,"start":"2026-11-20T07:00:00Z",\#(member)}"#, .plain).samples.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            #""mac":"00:11:22:33:44:55""#, #""firmware":"1.10.2""#, #""ip":"192.168.1.20""#, #""serial":12345678"#,
+            #""id":"a3f1-22""#, #""impedance":512"#, #""name":"Scale 2026""#,
+        ])
+    func `A member that is no time leaves a record without a start of now`(member: String) throws {
+        let reading = try Reading(#"{"weight":80.4,\#(member)}"#, .plain)
+        #expect(reading.samples.map(\.start.microseconds) == [Reading.arrival], "\(reading.rejected)")
+    }
+
     @Test func `A unit beside the records holds for each of them, and a value may have its unit within it`() throws {
         let list = try Reading(
             #"{"units":"lb","records":[{"weight":177.2,"start":"2026-11-20T07:00:00Z"},{"weight":80,"unit":"kg","start":"2026-11-20T08:00:00Z"}]}"#,

@@ -36,7 +36,7 @@ struct TimeText {
         let words = before + half
         var hours = hour
         if !words.isEmpty {
-            guard let isAfternoon = HalfDayWords.isAfternoon(words), hour <= 12 else { return nil }
+            guard let isAfternoon = HalfDayWords.isAfternoon(words, at: hour), hour <= 12 else { return nil }
             hours = hour % 12 + (isAfternoon ? 12 : 0)
         }
         guard hours < 24, minute < 60, second < 60,

@@ -66,7 +66,7 @@ struct ShapedMetric {
                 continue
             }
             if metric.shape == .sleep {
-                drafts += SleepReader(context: context, maker: maker).read(members, at, &batch)
+                drafts += SleepReader(context: context, maker: maker, units: units).read(members, at, &batch)
                 continue
             }
             guard let text = members.text("date") else {

@@ -5,6 +5,8 @@ import Samples
 struct SleepReader {
     let context: PhoneContext
     let maker: SampleMaker
+    /// The unit of a night's lengths, as the metric states it; nil: not at all, which means hours.
+    let units: String?
 
     /// The members of a segment and of a night, in all versions of the app.
     static let names: [StaticString] = [
@@ -54,12 +56,21 @@ struct SleepReader {
         return [SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)]
     }
 
+    private var isInHours: Bool {
+        guard let units, let time = TypeRegistry.standard.type(.appleExerciseTime) else { return true }
+        return PhoneUnits.unit(units, of: time).map { UnitStatement.areSame($0, "hr", of: time) } ?? false
+    }
+
     /// A night is one record of its own kind: its stages have lengths and no times, and none are made up.
     private func night(_ members: Members, _ at: PhonePlace, _ batch: inout PhoneBatch) -> [SampleDraft] {
         guard let start = members.text("sleepStart").flatMap(PhoneTime.read),
             let end = members.text("sleepEnd").flatMap(PhoneTime.read), start.microseconds <= end.microseconds
         else {
             batch.reject(at, "time", "sleepStart or sleepEnd cannot be read, or the end is before the start")
+            return []
+        }
+        guard isInHours else {
+            batch.reject(at, "unit", "the lengths of a night are in hours (hr), and the metric states another unit")
             return []
         }
         let text = members.text("date") ?? ""

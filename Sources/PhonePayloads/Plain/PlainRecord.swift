@@ -4,12 +4,15 @@ import Samples
 /// A plain record, and what it means.
 struct PlainRecord {
     private var members: [JSONTree.Member]
+    /// What stands beside the list and is no member of its records: a unit may be hidden there.
+    private let outer: [JSONTree.Member]
     /// Its members that are neither a record's nor say its unit.
     private(set) var unread: [String] = []
 
     /// - Parameter shared: what stands beside the list that it is in, and holds for it if it says nothing else.
     init(_ tree: JSONTree, _ shared: [JSONTree.Member] = []) {
         members = tree.members ?? []
+        outer = shared.filter { !Self.isShared($0.name) }
         let statesUnit = members.contains { UnitStatement.isName($0.name) }
         let isTimed = self["start"] != nil || self["dates"] != nil
         members += shared.filter { member in
@@ -108,6 +111,11 @@ struct PlainRecord {
                         ? "type is missing, and no member is called as a type\(unknownMember.map { "; \($0)" } ?? "")"
                         : "two members are called as types: send each as a record of its own, in records")
             }
+            guard self["value"] == nil else {
+                throw ItemFault(
+                    code: "value",
+                    reason: "value: \(known[0].name.prefix(64)) has the value already; leave one of them out")
+            }
             set("type", .text(known[0].name))
             set("value", known[0].value)
             set(known[0].name, nil)
@@ -185,7 +193,7 @@ struct PlainRecord {
     private mutating func readUnit() throws(ItemFault) {
         guard let type else { return }
         var found: (name: String, unit: String)?
-        for member in members where !Self.names.contains(member.name) || member.name == "unit" {
+        for member in members where !Self.names.contains(member.name) || ["unit", "note"].contains(member.name) {
             guard concernsValue(member.name, type) else { continue }
             let text = member.value.text
             if text == "percent" || text == "pct", UnitStatement.isName(member.name), type.unit == "%" {
@@ -206,7 +214,15 @@ struct PlainRecord {
         }
         let read = members.map(\.name).filter { UnitStatement.isName($0) && concernsValue($0, type) }
         members.removeAll { read.contains($0.name) && $0.name != "unit" }
-        if let found { set("unit", .text(found.unit)) }
+        if let found { return set("unit", .text(found.unit)) }
+        for member in members + outer {
+            guard let place = HiddenUnit.place(in: member, of: type) else { continue }
+            throw ItemFault(
+                code: "unit",
+                reason:
+                    "\(place.prefix(64)): it states another unit than \(type.unit ?? "none"); write it as unit, beside the value"
+            )
+        }
     }
 
     /// Whether the member states the unit of the record's own value, as far as its name says.
@@ -287,8 +303,7 @@ struct PlainRecord {
             guard !["key", "zone", "note", "metadata", "subject", "source"].contains(member.name.lowercased()) else {
                 return false
             }
-            return Self.isTimeName(member.name)
-                || member.value.text.map { PhoneTime.read($0) != nil || PhoneTime.readLocal($0) != nil } ?? false
+            return Self.isTimeName(member.name) || unread.contains(member.name) && LikelyTime.isIn(member.value)
         }.map { String($0.name.prefix(64)) }
     }
 

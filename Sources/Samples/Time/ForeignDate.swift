@@ -21,11 +21,12 @@ package enum ForeignDate {
 
     /// The Gregorian year that a written one means; `nil` if it can mean several.
     ///
-    /// No phone was there in the years 2 to 1500, in which Iran's calendar, the Islamic ones, those of Taiwan and Japan are now. The years of
-    /// Thailand, with the same months and days, are ahead by 543: no other calendar is there.
+    /// Nothing was measured in the years 2 to 1899, in which Iran's calendar, the Islamic ones, the Coptic one and those of Taiwan and Japan are
+    /// now, nor in the Hebrew calendar's years of this century. The years of Thailand, with the same months and days, are ahead by 543: no
+    /// other calendar is there.
     package static func gregorianYear(_ written: Int) -> Int? {
         switch written {
-        case 2...1_500: nil
+        case 2...1_899, 5_700...5_900: nil
         case 2_443...2_743: written - 543
         default: written
         }

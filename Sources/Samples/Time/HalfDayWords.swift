@@ -1,10 +1,14 @@
 /// The words for the two halves of the day on a twelve-hour clock, in every language of the Unicode CLDR.
 ///
 /// From the abbreviated and wide forms of `dayPeriods` of versions 37 to 47, folded as ``folded(_:)`` folds them. `ip`, `md` and `ut` mean
-/// different halves in two languages each; they are read as Finnish, Albanian and Embu, because phones are not set to the others.
+/// different halves in two languages each; they are read as Finnish, Albanian and Embu, because phones are not set to the others. At twelve
+/// o'clock `m` is not read, which is noon in Spanish and midnight in Gaelic. The last lines of each have parts of the day that lie in one half.
 package enum HalfDayWords {
-    /// Whether a word means the second half of the day; `nil` for a word that means neither.
-    package static func isAfternoon(_ word: some StringProtocol) -> Bool? { halves[folded(word)] }
+    /// Whether a word means the second half of the day; `nil` for a word that means neither at this hour, from 0 to 12.
+    package static func isAfternoon(_ word: some StringProtocol, at hour: Int) -> Bool? {
+        let word = folded(word)
+        return hour == 12 && word == "m" ? nil : halves[word]
+    }
 
     /// Letters, marks and digits in lower case: phones differ in points and spaces (`a. m.`, `a.m.`, `am`).
     private static func folded(_ word: some StringProtocol) -> String {
@@ -45,6 +49,7 @@ package enum HalfDayWords {
         पूर्वाह्न फुं भोर भ्यागा मंझंदिकापहिंरो मपू येएम सकाळ सकाळीं सबेरे सवेर सुबुहजा এএম নুমাং পূৰ্বাহ্ন ਪੂਦੁ
         ଏଏମ ପୂର୍ବାହ୍ନ முற்பகல் ఎఎమ్ ಪೂರ್ವಾಹ್ನ පෙව ก่อนเที่ยง ກ່ອນທ່ຽງ སྔཆ སྔདྲོ တွၼ်ႈၸဝ်ႉ တၸ နံနက် ማለዶ ቀደምሰርምዕል
         ቅቀ ንጉሆሰዓተ ጥዋት ጽባሕ ፋዱስጃብ ᐁᒼ ᐊᒼ ᠦᠥ ᱥᱤᱧᱥᱮᱛᱟᱜ ᱥᱮᱛᱟᱜ ⵜⵉⴼⴰⵡⵜ 上午 上昼 上晝 午前 ꎸꄑ ꮜꮎꮄ 오전 𐐰𐑋 𐑨𐑥 𞤢𞤰
+        morgens vormittags dumatin delamadrugada damadrugada rano dorána ráno утра ночи sabah 凌晨 清晨 早上 早晨 새벽 아침
         """
     private static let afternoon = """
         ak akasuba aluula amnamittag anw banringzgvaq baubaukndaax carra ch chilo cɛɛ́nko datarde delatarde
@@ -63,5 +68,7 @@ package enum HalfDayWords {
         ଅପରାହ୍ନ ପିଏମ பிற்பகல் పిఎమ్ ಅಪರಾಹ್ನ පව หลังเที่ยง ຫຼັງທ່ຽງ ཕྱིཆ ཕྱིདྲོ ညနေ တလ တွၼ်ႈလႃႈ ሓቆስርምዕል ምሴት ቃማ
         ከሰዓት ድሕርሰዓት ድቀ ፋዱስደምቢ ᐲᒼ ᠦᠬᠣ ᱟᱹᱭᱩᱵᱧᱤᱫᱟ ᱧᱤᱫᱟᱹ ḍeffiraza ọ̀sán ⲙⲙ ⵜⴰⴷⴳⴳⵯⴰⵜ 下午 下昼 下晝 午後 ꁯꋒ ꮢꭿᏹꭲ ꮢꭿᏹꭲꮧꮲ 오후
         𐐹𐑋 𐑐𐑥 𞤩𞤰
+        nachm nachmittags abends dusoir delaprèsmidi delanoche danoite popołudniu popoludní popoludni wieczorem večer
+        öğledensonra akşam дня вечера 中午 晚上 傍晚 저녁
         """
 }
