@@ -340,6 +340,19 @@ import Testing
         try await hub.stop()
     }
 
+    @Test func `a section of a new name without a program changes nothing: the name may be mistyped`() async throws {
+        let ground = try Ground(Folder())
+        try ground.write("[person.me]\n" + ground.plugin("other"))
+        let hub = try await ground.start(Self.policy)
+        let before = try await pid(hub, "other")
+        let mistyped = "[plugin.othr]\nexecutable = \"\(ground.folder.path)/othr\"\n"
+        try ground.write("[person.me]\n" + mistyped)
+        let answer = try await hub.client().command("apply").body
+        #expect(answer["result"]["applied"].truth == false, "\(answer)")
+        #expect(try await pid(hub, "other") == before)
+        try await hub.stop()
+    }
+
     @Test func `release starts what waits, and says what it cannot`() async throws {
         let folder = try Folder()
         var setting = Setting()

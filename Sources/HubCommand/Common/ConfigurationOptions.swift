@@ -44,7 +44,9 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private static func failure(_ loaded: LoadedConfiguration, _ path: String) -> Failure {
-        let problem = loaded.problems.first { $0.severity == .error }
+        // Without a hub no program was asked what it is; that is no fault of the file.
+        let errors = loaded.problems.filter { $0.severity == .error }
+        let problem = errors.first { $0.key != "executable" } ?? errors.first
         return Failure(
             .badConfiguration, "\(problem?.description ?? "\(path): it has errors"); hub check lists everything")
     }

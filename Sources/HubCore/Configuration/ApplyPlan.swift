@@ -73,17 +73,22 @@ struct ApplyPlan {
 
     /// The problems for which a file is not followed at all.
     ///
-    /// Not among them: that the program of an instance which does not run now cannot be asked. That is not the file's fault, and must not
-    /// keep every other change out.
-    static func blocking(_ checked: CheckedConfiguration, running: HubConfiguration) -> [SettingsProblem] {
+    /// - Parameter lacking: instances of the file that is followed whose programs could not be asked.
+    ///
+    /// Not among them: that the program of an instance which the file had before, and which does not run now, cannot be asked. That is not
+    /// the file's fault, and must not keep every other change out. The program of a new section is there, or the name is mistyped.
+    static func blocking(
+        _ checked: CheckedConfiguration, running: HubConfiguration, lacking: Set<String>
+    ) -> [SettingsProblem] {
         let runs = Set(running.plugins.filter(\.enabled).map(\.name))
+        let had = lacking.union(running.plugins.map(\.name))
         return checked.loaded.problems.filter { problem in
             guard problem.severity == .error else { return false }
             guard let table = problem.table, table.hasPrefix("plugin."), problem.key == "executable" else {
                 return true
             }
             let name = String(table.dropFirst("plugin.".count))
-            return runs.contains(name) || checked.faults[name] == nil
+            return runs.contains(name) || !had.contains(name) || checked.faults[name] == nil
         }
     }
 

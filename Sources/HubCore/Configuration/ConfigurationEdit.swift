@@ -102,7 +102,9 @@ struct ConfigurationEdit: Sendable {
             let hint = nearestName(to: name, among: known).map { "did you mean \($0)?" }
             problems.append(
                 isHubs
-                    ? "\(name): is not the program's setting but the owner's to write, in hub.conf itself"
+                    ? "\(name): is not the program's setting but the owner's to write, "
+                        + (name == "enabled"
+                            ? "with hub configure \(instance) --enable or --disable" : "in hub.conf itself")
                     : "\(name.prefix(64)): \(instance) has no such setting; \(hint ?? (known.isEmpty ? "it has none" : "it has \(known.sorted().joined(separator: ", "))"))"
             )
         }

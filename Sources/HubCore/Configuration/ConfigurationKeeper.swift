@@ -140,7 +140,8 @@ extension ConfigurationKeeper {
         var report = ApplyReport(
             file: wanted.file, applied: false, dryRun: isDryRun, problems: wanted.loaded.problems,
             faults: wanted.faults, needsRestart: [], persons: [], retention: [], instances: [])
-        guard let next = wanted.loaded.configuration, ApplyPlan.blocking(wanted, running: configuration).isEmpty else {
+        let blocking = ApplyPlan.blocking(wanted, running: configuration, lacking: Set(checked.faults.keys))
+        guard let next = wanted.loaded.configuration, blocking.isEmpty else {
             if !isDryRun {
                 parts.logger.error(
                     "hub.conf has errors and was not applied; hub check lists them",
