@@ -62,8 +62,12 @@ package struct HandEntry: Sendable {
 
     /// A workout.
     ///
-    /// - Parameter words: how long it lasted: `30min`, `1h 15min`; empty where its times say so.
+    /// - Parameter words: how long it lasted: `30min`, `1h 15min`; empty where its times say so. A distance may stand among them.
     package init(_ activity: WorkoutActivity, _ words: [String], _ details: EntryDetails) throws(HandFault) {
+        var (words, details) = (words, details)
+        if details.distance == nil, let place = words.firstIndex(where: HandEntry.isDistance) {
+            details.distance = words.remove(at: place)
+        }
         self.details = details
         (type, value) = (TypeID.workout.rawValue, .name(activity.name))
         seconds = try words.isEmpty ? nil : HandEntry.seconds(words)
@@ -77,6 +81,11 @@ package struct HandEntry: Sendable {
             let seconds = try? HealthUnit(unit).convert(value, to: HealthUnit("s")), seconds > 0, seconds <= 31_536_000
         else { throw HandFault("\"\(HandFault.cut(text))\": \(hint)") }
         return seconds
+    }
+
+    private static func isDistance(_ word: String) -> Bool {
+        guard (try? Member(.distanceWalkingRunning, word)) != nil else { return false }
+        return true
     }
 
     private static let minutes: HealthType = {

@@ -144,8 +144,9 @@ package enum ValueArgument: Hashable, Sendable {
                 try word.isEmpty
                 ? self.unit(of: type, parts.isEmpty ? reader : nil, String(parts.isEmpty ? text[...] : digits))
                 : spelled(String(word), of: type, text)
-            parts.append(
-                unit == "%" ? (try percent(String(digits)), unit) : (try number(String(digits)), unit))
+            let value =
+                unit == "%" ? try percent(String(digits)) : try number(String(digits), unit, of: type, for: reader)
+            parts.append((value, unit))
         }
         return parts
     }
@@ -212,6 +213,45 @@ package enum ValueArgument: Hashable, Sendable {
 
     // MARK: - Numbers
 
+    /// A number whose separator may begin a fraction or stand between thousands is the one that the type can have, or refused.
+    ///
+    /// A point is between thousands only for people who read a comma as the decimal one, and in counts, which have no thousandths.
+    private static func number(
+        _ text: String, _ unit: String, of type: HealthType?, for reader: Reader?
+    ) throws(HandFault) -> Double {
+        guard let type, let readings = Readings(text),
+            readings.hasComma || type.unit == "count" || reader?.locale?.decimalSeparator == ","
+        else { return try number(text) }
+        let possible = [readings.fraction, readings.thousands].compactMap(Double.init).filter { number in
+            guard let value = try? type.canonicalValue(number, unit: unit) else { return true }
+            return type.limits?.objection(to: value, of: type.id, unit: type.unit ?? "") == nil
+        }
+        guard possible.count == 1 else { throw readings.fault(text) }
+        return possible[0]
+    }
+
+    /// The two numbers that digits with one separator before the last three may mean.
+    private struct Readings {
+        let fraction, thousands: String
+        let hasComma: Bool
+
+        init?(_ text: String) {
+            guard let match = text.wholeMatch(of: /([+\-]?[1-9][0-9]{0,2})([.,])([0-9]{3})/) else { return nil }
+            (fraction, thousands) = ("\(match.1).\(match.3)", "\(match.1)\(match.3)")
+            hasComma = match.2 == ","
+        }
+
+        /// Names both in a way that has no second meaning.
+        func fault(_ text: String) -> HandFault {
+            var plain = fraction[...]
+            while plain.last == "0" { plain.removeLast() }
+            if plain.last == "." { plain.removeLast() }
+            return HandFault(
+                "\"\(text)\" can be read in two ways; write \(plain == fraction ? fraction + "0" : plain) or \(thousands)"
+            )
+        }
+    }
+
     /// A decimal point, or a decimal comma where it cannot be one between thousands.
     package static func number(_ text: String) throws(HandFault) -> Double {
         let digits = try pointed(text)
@@ -230,14 +270,10 @@ package enum ValueArgument: Hashable, Sendable {
     private static func pointed(_ text: String) throws(HandFault) -> String {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count > 1 else { return text }
-        let (whole, fraction) = (parts[0].drop { "+-".contains($0) }, parts[1])
-        let mayBeThousands = fraction.count == 3 && (1...3).contains(whole.count) && whole != "0"
-        guard parts.count == 2, !text.contains("."), !fraction.isEmpty, !mayBeThousands else {
-            let plain = text.replacing(",", with: "")
-            throw HandFault(
-                "\"\(text)\" can be read in two ways; write \(parts.count == 2 && !text.contains(".") ? "\(parts[0]).\(fraction) or \(plain)" : "it with a decimal point and no commas")"
-            )
+        if let readings = Readings(text) { throw readings.fault(text) }
+        guard parts.count == 2, !text.contains("."), !parts[1].isEmpty else {
+            throw HandFault("\"\(text)\" can be read in two ways; write it with a decimal point and no commas")
         }
-        return "\(parts[0]).\(fraction)"
+        return "\(parts[0]).\(parts[1])"
     }
 }

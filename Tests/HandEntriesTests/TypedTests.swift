@@ -27,6 +27,32 @@ import Testing
         #expect(try value(text, type) == .quantity(number, unit: unit))
     }
 
+    @Test func `a separator before three digits is read as the type and the person's language allow, or refused`()
+        throws
+    {
+        func value(_ text: String, _ type: String, _ locale: String?) throws -> ValueArgument {
+            try ValueArgument(
+                [text], of: TypeRegistry.standard.resolve(type),
+                for: Reader(locale: locale.map(Locale.init(identifier:))))
+        }
+        for locale in ["de", "en", nil] {
+            // No person weighs 80 tonnes.
+            for text in ["80.455kg", "80,455kg"] {
+                #expect(try value(text, "weight", locale) == .quantity(80.455, unit: "kg"))
+            }
+            // A step has no thousandths; the hub prints 8.500 for people who write so.
+            for text in ["8.500", "8,500"] {
+                let fault = try #require(throws: HandFault.self) { try value(text, "stepCount", locale) }
+                #expect("\(fault)".contains("write 8.5 or 8500"))
+            }
+            #expect(throws: HandFault.self) { try value("1,500mL", "dietaryWater", locale) }
+            #expect(try value("1500mL", "dietaryWater", locale) == .quantity(1500, unit: "mL"))
+        }
+        #expect(throws: HandFault.self) { try value("1.500mL", "dietaryWater", "de") }
+        #expect(try value("1.500mL", "dietaryWater", "en") == .quantity(1.5, unit: "mL"))
+        #expect(try value("0.125L", "dietaryWater", "de") == .quantity(0.125, unit: "L"))
+    }
+
     @Test func `a pressure is a pair, a category a name`() throws {
         #expect(try value("120/80", "bloodPressure") == .several([120, 80], unit: "mmHg"))
         #expect(try value("16/10.7 kPa", "bloodPressure") == .several([16, 10.7], unit: "kPa"))
@@ -73,7 +99,7 @@ import Testing
         // Seed 004: the whole text is used, or nothing is saved.
         ("70x", "weight", "there is no unit x"), ("70kg x", "weight", "expected a number"),
         ("tall", "height", "expected a number"), ("5'10", "height", "10 of what?"),
-        ("80.4", "weight", "weight is given in kg"), ("80,455kg", "weight", "80.455 or 80455"),
+        ("80.4", "weight", "weight is given in kg"), ("1,250", "stepCount", "write 1.25 or 1250"),
         ("1,234.5kg", "weight", "no commas"), ("", "weight", "80.4kg"), ("kg", "weight", "expected a number"),
         ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has In bed"),
         ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),

@@ -33,7 +33,8 @@ import Testing
             try await hub.run(words, under: ["TZ=UTC"])
         }
         #expect(times(try await run(["samples", "weight"] + day).output) == shown)
-        #expect(try await run(["samples", "--type", "weight", "--last", "1"]).output.contains("2026-07-02 00:00:00 +02:00"))
+        #expect(
+            try await run(["samples", "--type", "weight", "--last", "1"]).output.contains("2026-07-02 00:00:00 +02:00"))
         let on = try await run(["stats", "weight", "--on", "2026-07-01"]).output
         #expect(on.contains("2026-07-01 00:00") && on.contains("  3\n"), "\(on)")
         let byDay = try await run(["stats", "weight", "--by", "day"] + day).output

@@ -46,7 +46,7 @@ import Testing
                 == "value: weight is above 700 kg, which is impossible; check its unit")
         #expect(
             try limits("bodyFatPercentage").objection(to: 18.2, of: .bodyFatPercentage, unit: "%")
-                == "value: bodyFatPercentage is above 1 %, which is impossible; fractions are 0 to 1, so that 18 percent is 0.18"
+                == "value: bodyFatPercentage is above 100 %, which is impossible; in a record 18 percent is the fraction 0.18"
         )
     }
 

@@ -16,7 +16,8 @@ struct AddressTests {
 
     @Test(arguments: [
         ("", "there is no ://"), ("scale", "there is no ://; expected"),
-        ("localhost:4711", "did you mean tcp://localhost:4711?"), ("/dev/rfcomm0", "did you mean serial:///dev/rfcomm0?"),
+        ("localhost:4711", "did you mean tcp://localhost:4711?"),
+        ("/dev/rfcomm0", "did you mean serial:///dev/rfcomm0?"),
         ("ble://x", "\"ble\" is not a kind of link"),
         ("rfcomm://00:4D:32", "is not a Bluetooth address"),
         ("rfcomm://00:4D:32:1A:2B:3G", "is not a Bluetooth address"),

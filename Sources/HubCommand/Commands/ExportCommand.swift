@@ -98,7 +98,9 @@ struct ExportCommand: ParsableCommand {
                     ?? "Without a path the format is not known; say --format.")
         }
         if columns != nil, format != .csv { throw ValidationError("--columns goes with csv.") }
-        if !typeNames.all.isEmpty, format == .gpx { throw ValidationError("gpx has routes alone: it goes without types.") }
+        if !typeNames.all.isEmpty, format == .gpx {
+            throw ValidationError("gpx has routes alone: it goes without types.")
+        }
         if numbers, format != .jsonLines { throw ValidationError("--numbers goes with json-lines.") }
         if days, !format.takesDays {
             throw ValidationError(

@@ -13,10 +13,10 @@ public struct HealthLimits: Hashable, Sendable {
         guard !possible.contains(value) else { return nil }
         let (word, bound) =
             value < possible.lowerBound ? ("below", possible.lowerBound) : ("above", possible.upperBound)
-        let text = "\(bound)"
+        let text = "\(unit == "%" ? bound * 100 : bound)"
         return
             "value: \(type) is \(word) \(text.hasSuffix(".0") ? String(text.dropLast(2)) : text) \(unit), which is impossible"
-            + (unit == "%" ? "; fractions are 0 to 1, so that 18 percent is 0.18" : "; check its unit")
+            + (unit == "%" ? "; in a record 18 percent is the fraction 0.18" : "; check its unit")
     }
 
 }
