@@ -84,8 +84,10 @@ package struct HandEntry: Sendable {
     }
 
     private static func isDistance(_ word: String) -> Bool {
-        guard (try? Member(.distanceWalkingRunning, word)) != nil else { return false }
-        return true
+        guard let member = try? Member(.distanceWalkingRunning, word), let metre = try? HealthUnit("m") else {
+            return false
+        }
+        return (try? HealthUnit(member.unit).convert(member.value, to: metre)) != nil
     }
 
     private static let minutes: HealthType = {

@@ -32,7 +32,9 @@ public struct StatisticsOptions: OptionSet, Hashable, Sendable {
 
     /// Why these options cannot be had of a type, with those that can; `nil` when they can.
     public func fault(for type: HealthType) -> String? {
-        guard let style = type.aggregation else { return "\(type.id) has no number in its values, and no statistics" }
+        guard let style = type.aggregation else {
+            return "\(type.id) has no number in its values, and no statistics; hub samples \(type.id) lists them"
+        }
         let fitting = StatisticsOptions.fitting(style)
         let wrong = subtracting(fitting)
         guard !wrong.isEmpty else { return nil }

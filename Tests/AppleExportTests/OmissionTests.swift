@@ -301,7 +301,9 @@ import Testing
             "Withings"
         ),
         ("[{\"logId\": 1, \"weight\": 177.2}]", "Fitbit"), ("timestamp,weight grams,data source\n", "Fitbit"),
-        ("#Version: 6\n#Units: kg\n", "Libra"), ("{\"data\": {\"metrics\": []}}", "/ingest/hae"),
+        ("#Version: 6\n#Units: kg\n", "Libra"),
+        ("kind,type,person,value,unit,raw,start,end,date,zone,plugin\n", "hub export all.jsonl"),
+        ("{\"data\": {\"metrics\": []}}", "/ingest/hae"),
         ("\u{FEFF}com.samsung.health.weight,6,4\n", "Samsung Health"),
         ("\"biceps\",\"bone\",\"dateTime\",\"weight\"\n", "openScale"), ("date,time,weight,body_fat\n", "openScale"),
         ("[{\"metaData\": {\"calendarDate\": \"x\"}, \"weight\": {}}]", "Garmin"),

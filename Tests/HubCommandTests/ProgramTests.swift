@@ -25,6 +25,8 @@ import ZeroMQ
         #expect(edited.output == "1 edited: 79.8 kg → 80.2 kg\n")
         #expect(try await hub.run(["edit", "1", "80.2kg"]).output == "1 is so already\n")
         #expect(try await hub.run(["assign", "1", "--to", "you"]).code == HubExit.notWell.rawValue)
+        let guest = try await hub.run(["assign", "1", "--to", "guest"])
+        #expect(guest.errors.contains("--guest says that it was a guest's"), "\(guest)")
         let given = try await hub.run(["assign", "1", "--nobody"])
         #expect(given.output == "1 is now in the inbox: weight 80.2 kg, 2026-03-01 07:30:00 +01:00\n")
         let inbox = try await hub.run(["inbox"])

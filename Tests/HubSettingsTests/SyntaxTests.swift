@@ -32,6 +32,14 @@ import Testing
             ])
     }
 
+    @Test func `a decimal comma and a yes are answered with what to write`() {
+        let lines = load("[person.me]\nexpected_weight = 64,5\n[plugin.exist]\nenabled = yes\n").lines.joined(
+            separator: "\n")
+        #expect(
+            lines.contains("hub.conf:2: not TOML: nothing follows a comma here: a number has a decimal point, as 64.5"))
+        #expect(lines.contains("hub.conf:4: not TOML: expected true or false, in small letters and without quotes"))
+    }
+
     @Test func `a repeated key and a repeated table are named with their line`() {
         let lines = load("[hub]\nkeep_raw = true\nkeep_raw = true\n[plugin.exist]\n[plugin.exist]\n").lines
         #expect(lines.count == 3)

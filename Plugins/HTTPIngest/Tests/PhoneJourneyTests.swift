@@ -46,7 +46,7 @@ struct PhoneJourneyTests {
         #expect(theirs.contains("It writes for Jürgen (juergen) alone: a post that names someone else is refused."))
         let begun = try await host.command("ingest", "new", "ME-phone").lines
         #expect(begun.first == "ME-phone, for me", "\(begun)")
-        let refused = try await host.command("ingest", "new", "jürgens-phone").lines
+        let refused = try await host.command("ingest", "new", "jürgens-phone").errors
         #expect(refused.first?.hasPrefix("hub: new of http-ingest: name: ") == true, "\(refused)")
         let noOnes = try await host.command("ingest", "new", "juergens-phone").lines
         #expect(noOnes.first == "juergens-phone, of no person", "\(noOnes)")

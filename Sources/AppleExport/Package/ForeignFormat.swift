@@ -195,6 +195,11 @@ public struct ForeignFormat: Hashable, Sendable {
         if cells.first?.hasPrefix("cyclestart") == true || cells.first?.hasPrefix("startzeitdeszyklus") == true {
             return whoop
         }
+        if has("kind", "type", "person", "value", "start", "plugin") {
+            return ForeignFormat(
+                "a table of hub export",
+                "write the records once more as JSON Lines (hub export all.jsonl), which say all of them")
+        }
         if begins("datum", "zeit") { return ForeignFormat("an export of Health Sync", either) }
         if cells.count == 2, cells[0] == "date", cells[1].hasPrefix("pound") {
             return ForeignFormat("a Happy Scale export", either)

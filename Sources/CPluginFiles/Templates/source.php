@@ -62,7 +62,10 @@ function look(string $path, int $place): array
     $end = strrpos($data, "\n"); // the line that is being written waits
     $size = $end === false ? (strlen($data) === 65536 ? 65536 : 0) : $end + 1; // a longer line is never a reading
     $records = [];
+    $start = $place;
     foreach (explode("\n", substr($data, 0, $size)) as $line) {
+        $at = $start;
+        $start += strlen($line) + 1;
         $line = trim($line);
         if ($line === '') {
             continue;
@@ -71,7 +74,7 @@ function look(string $path, int $place): array
         if ($made) {
             $records[] = $made;
         } else {
-            say("a line behind byte $place is left out: it is not a reading");
+            say("the line at byte $at is left out: it is not a reading");
         }
     }
     return [$records, $place + $size];

@@ -50,12 +50,14 @@ sub look ($path, $place) {
     read $file, my $data, 65_536;
     my $size = 1 + rindex $data, "\n"; # the line that is being written waits
     $size = length $data if $size == 0 && length $data == 65_536; # never a reading
-    my @records;
+    my ($start, @records) = ($place);
     for my $line (split /\n/, substr $data, 0, $size) {
+        my $at = $start;
+        $start += 1 + length $line;
         next unless $line =~ /\S/;
         utf8::decode($line);
         my $made = record($line);
-        if ($made) { push @records, $made } else { note("a line behind byte $place is left out: it is not a reading") }
+        if ($made) { push @records, $made } else { note("the line at byte $at is left out: it is not a reading") }
     }
     return (\@records, $place + $size);
 }

@@ -64,13 +64,14 @@ def look(path, place):
     size = data.rfind(b"\n") + 1  # the line that is being written waits
     if size == 0 and len(data) == 65536:
         size = len(data)  # never a reading
-    records = []
-    for line in data[:size].decode(errors="replace").splitlines():
+    records, start = [], place
+    for line in data[:size].splitlines(keepends=True):
         try:
             if line.strip():
-                records.append(record(line))
+                records.append(record(line.decode(errors="replace")))
         except ValueError:
-            log(f"a line behind byte {place} is left out: it is not a reading")
+            log(f"the line at byte {start} is left out: it is not a reading")
+        start += len(line)
     return records, place + size
 
 

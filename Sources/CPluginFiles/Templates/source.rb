@@ -40,9 +40,13 @@ def look(path, place)
   end
   size = (data.rindex("\n") || -1) + 1 # the line that is being written waits
   size = data.bytesize if size.zero? && data.bytesize == 65_536 # never a reading
-  lines = data.byteslice(0, size).force_encoding("UTF-8").scrub.lines.reject { |line| line.strip.empty? }
-  records = lines.map { |line| record(line) }
-  warn "a line behind byte #{place} is left out: it is not a reading" if records.include?(nil)
+  start = place
+  records = data.byteslice(0, size).b.lines.map do |bytes|
+    (at, start) = start, start + bytes.bytesize
+    line = bytes.force_encoding("UTF-8").scrub
+    next if line.strip.empty?
+    record(line) || warn("the line at byte #{at} is left out: it is not a reading")
+  end
   [records.compact, place + size]
 rescue Errno::ENOENT
   [[], 0]

@@ -2,6 +2,7 @@ import ArgumentParser
 import HandEntries
 import HealthText
 import HubClient
+import HubSettings
 import HubWire
 import HubWords
 import Samples
@@ -94,6 +95,10 @@ struct AssignCommand: ParsableCommand {
             numbers = records.map(\.number)
             sequences = Dictionary(records.map { ($0.number, $0.sequence) }) { first, _ in first }
             guard !numbers.isEmpty else { return Terminal.say("the inbox is empty") }
+        }
+        let persons = try door.open().persons
+        if let to, ["guest", "gast"].contains(to.lowercased()), persons.named(to) == nil {
+            throw Failure(.usage, "hub.conf has no person \(to); --guest says that it was a guest's")
         }
         let expected = try assign(door, numbers, sequences, isDryRun: true)
         for answer in expected { try answer.refuseRejections() }

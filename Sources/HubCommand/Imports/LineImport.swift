@@ -4,6 +4,7 @@ import HandEntries
 import HubClient
 import HubSettings
 import HubWire
+import JSON
 import Samples
 
 /// Gives a hub what `hub export`, `hub samples --json` or the sink of line files has written, each record as its own source gave it.
@@ -43,6 +44,7 @@ final class LineImport {
         let key: String?
         let number: Int64?
         let isSample: Bool
+        let wasEdited: Bool
         let record: [UInt8]
     }
 
@@ -237,16 +239,14 @@ final class LineImport {
         if let end = takenBack[Self.digest(record)], end > line {
             return account.note("not given, because a later line takes the record back")
         }
-        if record.wasEdited {
-            account.note("a person had changed them by hand: what they said is now their source's word")
-        }
         if record.strangeNumbers > 0 {
             account.note("without the numbers of records of the other hub that they were made from")
         }
         waiting[record.plugin, default: []].append(
             Waiting(
                 line: line, start: record.start, owner: Owner(person: record.person, isGuest: record.isGuest),
-                key: record.key, number: record.number, isSample: !record.isDay, record: record.record))
+                key: record.key, number: record.number, isSample: !record.isDay, wasEdited: record.wasEdited,
+                record: record.record))
     }
 
     private static func digest(_ record: ExportedLine) -> SIMD2<UInt64> {
@@ -287,7 +287,18 @@ final class LineImport {
         }
     }
 
-    private func give(_ batch: [Waiting], of plugin: String, _ tell: (Outcome) throws -> Void) throws {
+    private func give(_ all: [Waiting], of plugin: String, _ tell: (Outcome) throws -> Void) throws {
+        let there = try sameEdits(all.filter(\.wasEdited), plugin)
+        var batch: [Waiting] = []
+        for waiting in all {
+            guard waiting.wasEdited, let result = waiting.key.flatMap({ there[$0] }) else {
+                batch.append(waiting)
+                continue
+            }
+            account.duplicates += 1
+            try tell(Outcome(line: waiting.line, key: waiting.key, was: waiting.number, result: result))
+        }
+        guard !batch.isEmpty else { return }
         var records = RawRecords()
         for waiting in batch { records.append(waiting.record) }
         let results: [RecordResult]
@@ -302,6 +313,9 @@ final class LineImport {
             switch result {
             case .stored(let number, _):
                 account.stored += 1
+                if waiting.wasEdited {
+                    account.note("a person had changed them by hand: what they said is now their source's word")
+                }
                 if waiting.isSample { numbers.append((number, waiting.owner, true)) }
             case .duplicate(let number, _):
                 account.duplicates += 1
@@ -313,6 +327,26 @@ final class LineImport {
             try tell(Outcome(line: waiting.line, key: waiting.key, was: waiting.number, result: result))
         }
         try assign(numbers)
+    }
+
+    /// Those that stand in this hub with the same edit, by key: given again, the edit would become their source's word.
+    private func sameEdits(_ edited: [Waiting], _ plugin: String) throws -> [String: RecordResult] {
+        let wanted = Dictionary(edited.compactMap { line in line.key.map { ($0, line.record) } }) { first, _ in first }
+        guard !wanted.isEmpty else { return [:] }
+        var filter = QueryRequest.Filter()
+        (filter.sources, filter.condition) = ([plugin], .keys(wanted.keys.sorted()))
+        var found: [String: RecordResult] = [:]
+        try owner.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
+            for bytes in records {
+                guard let line = try? ExportedLine(bytes), line.wasEdited, let key = line.key,
+                    wanted[key] == line.record,
+                    let number = line.number, case .number(let digits)? = JSONTree(Array(bytes))?["seq"],
+                    let sequence = Int64(digits)
+                else { continue }
+                found[key] = .duplicate(number: number, sequence: sequence)
+            }
+        }
+        return found
     }
 
     private func door(of plugin: String) throws -> DoorClient {

@@ -84,7 +84,7 @@ struct PersonRules: Sendable {
                         reason: "\(instance) names a person that hub.conf does not have, or that it may not write for"),
                 household: household([]))
         case nil:
-            let names = candidates.map(\.person.name).joined(separator: ", ")
+            let names = candidates.map { $0.displayName ?? $0.name }.joined(separator: ", ")
             return Finding(
                 assignment: .nobody(
                     reason:

@@ -29,7 +29,7 @@ struct StatisticsQuestion: Sendable {
             throw WireError(
                 .field,
                 "QUERY.types: \(type.id) has no number in its values, and no statistics"
-                    + (members.isEmpty ? "" : "; \(members) have"), closed: false)
+                    + (members.isEmpty ? "; hub samples \(type.id) lists them" : "; \(members) have"), closed: false)
         }
         (self.type, self.unit, self.style) = (type.id, unit, style)
         figures = try Self.figures(request.figures, type, style)

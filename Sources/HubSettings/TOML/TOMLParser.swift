@@ -44,7 +44,11 @@ struct TOMLParser {
         cursor.skipBlank()
         if cursor.next == UInt8(ascii: "#") { try cursor.skipComment() }
         guard cursor.next == nil || cursor.isLineEnd else {
-            throw cursor.fault("only a comment can follow here on the same line")
+            let isComma = cursor.next == UInt8(ascii: ",")
+            throw cursor.fault(
+                isComma
+                    ? "nothing follows a comma here: a number has a decimal point, as 64.5, and a list stands in brackets"
+                    : "only a comment can follow here on the same line")
         }
     }
 

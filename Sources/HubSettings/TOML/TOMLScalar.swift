@@ -10,6 +10,8 @@ enum TOMLScalar {
         let text = String(decoding: bytes, as: UTF8.self)
         switch text {
         case "true": return .boolean(true)
+        case "yes", "no", "on", "off", "Yes", "No", "On", "Off", "True", "False", "TRUE", "FALSE":
+            throw Objection(message: "expected true or false, in small letters and without quotes")
         case "false": return .boolean(false)
         case "inf", "+inf": return .number(.infinity)
         case "-inf": return .number(-.infinity)

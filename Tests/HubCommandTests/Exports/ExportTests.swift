@@ -175,6 +175,13 @@ import Testing
         _ = try await first.hub.run(["log", "weight", "80kg", "--person", "ben", "--at", "2026-02-01T07:30:00+01:00"])
         _ = try await first.hub.run(["edit", "1", "81kg"])
         _ = try await first.export("all.jsonl")
+        // In the hub that it came from nothing changes, and the correction can still be taken back.
+        let back = try await first.hub.run(["import", first.path("all.jsonl"), "--json"])
+        let lines = back.output.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.contains(#""result":"duplicate""#) || !$0.contains("result") }, "\(back)")
+        #expect(!(back.output + back.errors).contains("by hand"))
+        #expect(try await first.hub.run(["edit", "1", "--undo", "--yes"]).output.contains("80"))
+        _ = try await first.hub.run(["edit", "1", "81kg"])
         let second = try await ExportScene(isFilled: false)
         let given = try await second.hub.run(["import", first.path("all.jsonl")])
         #expect(given.errors.contains("1 line: a person had changed them by hand"))
