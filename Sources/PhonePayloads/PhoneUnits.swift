@@ -73,7 +73,9 @@ enum PhoneUnits {
             if let unit, (try? HealthUnit(unit)) != nil { found.append(unit) }
         }
         // A large calorie in small letters would be a small one.
-        if small != "cal", (try? HealthUnit(small)) != nil { found.append(small) }
+        for plain in [small, folded(word)] where plain != "cal" && (try? HealthUnit(plain)) != nil {
+            found.append(plain)
+        }
         return found
     }
 

@@ -58,7 +58,8 @@ import Testing
             ("2026-11-20 午後0:05:00 +0900", "2026-11-20T03:05:00Z"),
             ("2026-11-20 午前0:05:00 +0900", "2026-11-19T15:05:00Z"),
             ("2026-11-20 凌晨12:05:00 +0800", "2026-11-19T16:05:00Z"),
-            ("2026-11-20 晚上8:05:00 +0800", "2026-11-20T12:05:00Z"),
+            ("2026-11-20 晚上8:05:00 +0800", "2026-11-20T12:05:00Z"), ("2026-11-20 晚上12:05:00 +0800", nil),
+            ("2026-11-20 中午12:05:00 +0800", "2026-11-20T04:05:00Z"), ("2026-11-20 中午11:30:00 +0800", nil),
             ("2026-11-20 8:05:00 de la noche -0500", "2026-11-21T01:05:00Z"),
             ("2026-11-20 12:05:00 m. -0500", nil), ("2026-11-20 8:05:00 f +0100", "2026-11-20T19:05:00Z"),
             ("5787-03-10 07:57:00 +0200", nil), ("1743-03-11 07:57:00 +0200", nil),
@@ -137,5 +138,13 @@ import Testing
         let reading = try Reading(#"{"weight":"80.400"}"#, .plain)
         guard case .quantity(let value, let unit)? = reading.samples.first?.value else { return #expect(Bool(false)) }
         #expect(value == 80.4 && unit == "kg")
+    }
+
+    @Test(arguments: [("hr", 1), ("Std.", 1), ("Stunden", 1), ("", 1), ("min", 0), ("Min.", 0), ("s", 0)])
+    func `The lengths of a night are in hours, or the night is refused`(units: String, count: Int) throws {
+        let night =
+            #"{"date":"2026-02-10 00:00:00 +0100","totalSleep":7,"sleepStart":"2026-02-09 23:00:00 +0100","sleepEnd":"2026-02-10 06:00:00 +0100","source":"W"}"#
+        let reading = try Reading(metric: "sleep_analysis", units, [night])
+        #expect(reading.samples.count == count && reading.rejected.count == 1 - count, "\(reading.rejected)")
     }
 }

@@ -41,7 +41,10 @@ import Testing
             (#""attributes":{"unit_of_measurement":"lb"}"#, "attributes/unit_of_measurement"),
             (#""metadata":{"unit":"lb"}"#, "metadata/unit"), (#""a":{"b":{"units":"lbs"}}"#, "a/b/units"),
             (#""lb":true"#, "lb"), (#""is_lbs":true"#, "is_lbs"), (#""imperial":true"#, "imperial"),
-            (#""metric":false"#, "metric"), (#""kg":false"#, "kg"),
+            (#""metric":false"#, "metric"), (#""kg":false"#, "kg"), (#""imperial":1"#, "imperial"),
+            (#""imperial":"true""#, "imperial"),
+            (#""attributes":{"unit_system":"imperial"}"#, "attributes/unit_system"),
+            (#""list":[{"unit":"lb"}]"#, "list/0/unit"),
         ])
     func `A unit that is stated where it is not read refuses the record, and names the place`(
         member: String, place: String
@@ -57,10 +60,13 @@ import Testing
         arguments: [
             #""attributes":{"unit_of_measurement":"kg"}"#, #""battery":{"value":80,"unit":"%"}"#, #""metric":true"#,
             #""kg":true"#, #""lb":false"#, #""is_new":true"#, #""unit":"kg","settings":{"unit":"lb"}"#,
+            #""goal":{"value":170,"unit":"lb"}"#, #""stone_removed":true"#, #""logged_in":true"#, #""value":null"#,
         ])
-    func `What states the same unit, or another thing's, refuses nothing`(member: String) throws {
+    func `A member that states the same unit, or another thing's, refuses nothing`(member: String) throws {
         let reading = try Reading(#"{"weight":80.4,\#(member)}"#, .plain)
         #expect(reading.samples.map(\.value) == [.quantity(80.4, unit: "kg")], "\(reading.rejected)")
+        let others = [#"{"stepCount":8001,"fall_detected":false}"#, #"{"heartRate":61,"imperial":true}"#]
+        for other in others { #expect(try Reading(other, .plain).samples.count == 1) }
     }
 
     @Test func `A note that is a unit is the unit, and a second value refuses the record`() throws {
@@ -77,6 +83,7 @@ import Testing
             #""日付":"2026年11月19日""#, #""label":"19/11/2026 07:00""#, #""stamp":"20261119T070000Z""#,
             #""epoch":1763535600"#, #""dt":"1763535600000""#, #""hour":"07:00""#, #""meta":{"d":"2026-11-19"}"#,
             #""sent":"Thu, 19 Nov 2026 07:00:00 GMT""#, #""on":"November 19, 2026""#, #""x":["7:30 pm"]"#,
+            #""extra":{"fecha":"2026-11-19"}"#,
         ])
     func `A record without a start that has a time elsewhere is refused, whatever the member is called`(
         member: String
@@ -85,10 +92,18 @@ import Testing
         #expect(try Reading(#"{"weight":80.4,"start":"2026-11-20T07:00:00Z",\#(member)}"#, .plain).samples.count == 1)
     }
 
+    @Test func `A time beside the records, in a member of any name, is none of theirs and not passed over`() throws {
+        let reading = try Reading(#"{"fecha":"2026-11-19","records":[{"weight":80.4}]}"#, .plain)
+        #expect(reading.faults == ["/records/0 time"])
+    }
+
     @Test(
         arguments: [
             #""mac":"00:11:22:33:44:55""#, #""firmware":"1.10.2""#, #""ip":"192.168.1.20""#, #""serial":12345678"#,
-            #""id":"a3f1-22""#, #""impedance":512"#, #""name":"Scale 2026""#,
+            #""id":"a3f1-22""#, #""impedance":512"#, #""name":"Scale 2026""#, #""gateway_ip":"10.0.10.12""#,
+            #""firmware":"1.10.12""#, #""sw_build_id":"20230415""#, #""user_id":1234567890"#, #""code":4006381333931"#,
+            #""location":"Hauptstraße 12, 1010 Wien""#, #""device":"MacBook Pro 14 2023""#, #""range":"32:10""#,
+            #""street":"Hauptstraße 12, 1010 Wien""#, #""net":"10.0.10.12""#,
         ])
     func `A member that is no time leaves a record without a start of now`(member: String) throws {
         let reading = try Reading(#"{"weight":80.4,\#(member)}"#, .plain)

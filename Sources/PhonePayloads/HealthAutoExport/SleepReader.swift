@@ -56,9 +56,10 @@ struct SleepReader {
         return [SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)]
     }
 
+    /// A word that is no unit of time, or may be several, is the app's for the hours that it always gives.
     private var isInHours: Bool {
         guard let units, let time = TypeRegistry.standard.type(.appleExerciseTime) else { return true }
-        return PhoneUnits.unit(units, of: time).map { UnitStatement.areSame($0, "hr", of: time) } ?? false
+        return PhoneUnits.unit(units, of: time).map { UnitStatement.areSame($0, "hr", of: time) } ?? true
     }
 
     /// A night is one record of its own kind: its stages have lengths and no times, and none are made up.

@@ -1,38 +1,73 @@
 import JSON
 import Samples
 
-/// A unit that is stated where this reader does not take it from: in an object beside the value, or as `"lb": true`.
+/// Finds a unit that is stated where this reader does not take it from: in an object beside the value, or as `"lb": true`.
 ///
 /// A value in another unit than its type's would be wrong if the statement were passed over.
 enum HiddenUnit {
     /// - Returns: the path of what states another unit than the type's own; `nil` if nothing does.
     static func place(in member: JSONTree.Member, of type: HealthType) -> String? {
-        place(in: member, of: type, isInside: false, depth: 0)
+        guard let own = type.unit, let unit = type.healthUnit else { return nil }
+        let hasSystems = systemUnits.contains { (try? HealthUnit($0))?.isCompatible(with: unit) ?? false }
+        return Search(type: type, own: own, hasSystems: hasSystems).place(in: member, depth: 0)
     }
 
-    private static func place(
-        in member: JSONTree.Member, of type: HealthType, isInside: Bool, depth: Int
-    ) -> String? {
-        switch member.value {
-        case .object(let inner) where depth < 8:
-            return inner.lazy.compactMap { place(in: $0, of: type, isInside: true, depth: depth + 1) }.first
-                .map { "\(member.name)/\($0)" }
-        case .truth(let truth): return isSwitch(member.name, truth, type) ? member.name : nil
-        case .text(let text) where isInside && UnitStatement.isName(member.name):
-            guard let own = type.unit, case .unit(let unit)? = UnitStatement(member.name, text, of: type),
-                !UnitStatement.areSame(unit, own, of: type)
-            else { return nil }
-            return member.name
-        default: return nil
+    /// Of what there are metric and imperial units: mass, length, volume, temperature and speed.
+    private static let systemUnits = ["kg", "m", "L", "degC", "m/s"]
+    private static let imperial: Set = ["imperial", "us customary", "us_customary"]
+    /// Names of switches, which no other thing is called.
+    private static let switches = [
+        "lb": "lb", "lbs": "lb", "pound": "lb", "pounds": "lb", "st": "st", "stone": "st", "stones": "st", "oz": "oz",
+        "ounces": "oz", "kg": "kg", "kgs": "kg", "kilograms": "kg", "fahrenheit": "degF", "celsius": "degC",
+        "miles": "mi", "mi": "mi", "km": "km", "inches": "in", "feet": "ft", "cm": "cm", "percent": "%",
+    ]
+    /// Members of an object that is a value of its own, and has its own unit.
+    private static let values: Set = ["value", "qty", "quantity", "amount", "min", "max", "target"]
+
+    private struct Search {
+        let type: HealthType
+        let own: String
+        let hasSystems: Bool
+
+        func place(in member: JSONTree.Member, depth: Int) -> String? {
+            switch member.value {
+            case .object(let inner):
+                guard depth < 8, !inner.contains(where: { HiddenUnit.values.contains($0.name.lowercased()) }) else {
+                    return nil
+                }
+                return inner.lazy.compactMap { place(in: $0, depth: depth + 1) }.first.map { "\(member.name)/\($0)" }
+            case .list(let elements):
+                guard depth < 8 else { return nil }
+                return elements.prefix(100).enumerated().lazy
+                    .compactMap { place(in: .init("\($0)", $1), depth: depth + 1) }.first
+                    .map { "\(member.name)/\($0)" }
+            case .truth(let truth): return isSwitch(member.name, truth) ? member.name : nil
+            case .number(let digits):
+                return ["0", "1"].contains(digits) && isSwitch(member.name, digits == "1") ? member.name : nil
+            case .text(let text):
+                if let truth = Bool(text.lowercased()) { return isSwitch(member.name, truth) ? member.name : nil }
+                // At the top these are read.
+                guard depth > 0 else { return nil }
+                if hasSystems, HiddenUnit.imperial.contains(text.trimmed.lowercased()) { return member.name }
+                guard UnitStatement.isName(member.name),
+                    case .unit(let unit)? = UnitStatement(member.name, text, of: type),
+                    !UnitStatement.areSame(unit, own, of: type)
+                else { return nil }
+                return member.name
+            case .null: return nil
+            }
         }
-    }
 
-    /// Whether it says so by its name: `"imperial": true`, `"is_lbs": true`, `"metric": false`, `"kg": false`.
-    private static func isSwitch(_ name: String, _ truth: Bool, _ type: HealthType) -> Bool {
-        guard let own = type.unit else { return false }
-        return UnitStatement.words(of: name).contains { word in
-            if ["imperial", "metric"].contains(word) { return truth == (word == "imperial") }
-            guard word.count > 1, let unit = PhoneUnits.unit(word, of: type) else { return false }
+        /// Whether it says so by its name: `"imperial": true`, `"is_lbs": true`, `"metric": false`, `"kg": false`.
+        private func isSwitch(_ name: String, _ truth: Bool) -> Bool {
+            let words = UnitStatement.words(of: name).filter {
+                !["is", "in", "use", "uses", "unit", "units"].contains($0)
+            }
+            guard words.count == 1, let word = words.first else { return false }
+            if ["imperial", "metric"].contains(word) { return hasSystems && truth == (word == "imperial") }
+            guard let unit = HiddenUnit.switches[word], let ownUnit = type.healthUnit,
+                (try? type.meant(by: unit))?.isCompatible(with: ownUnit) == true
+            else { return false }
             return truth != UnitStatement.areSame(unit, own, of: type)
         }
     }

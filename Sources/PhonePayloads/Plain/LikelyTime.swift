@@ -1,45 +1,75 @@
-import Foundation
 import JSON
 import Samples
 
-/// Whether a value is probably a time: a record without a start, and with such a member, is not of now.
+/// Tells whether a member is probably a time: a record without a start, and with such a member, is not of now.
 enum LikelyTime {
-    static func isIn(_ value: JSONTree) -> Bool { isIn(value, depth: 0) }
+    /// - Parameter arrival: when the post came, in microseconds since 1970.
+    static func isIn(_ member: JSONTree.Member, at arrival: Int64) -> Bool { isIn(member, arrival, depth: 0) }
 
-    private static func isIn(_ value: JSONTree, depth: Int) -> Bool {
-        switch value {
-        case .text(let text): isTime(text.trimmed)
-        case .number(let digits): isEpoch(digits)
-        case .object(let members) where depth < 8: members.contains { isIn($0.value, depth: depth + 1) }
-        case .list(let elements) where depth < 8: elements.contains { isIn($0, depth: depth + 1) }
-        default: false
+    /// Words in names of members that have numbers with points, colons or many digits, and no times.
+    private static let others: Set = [
+        "id", "ip", "mac", "serial", "firmware", "version", "build", "barcode", "ean", "address", "location", "place",
+        "phone", "pace", "device", "model", "name", "uuid", "note", "comment", "title", "url",
+    ]
+
+    private static func isIn(_ member: JSONTree.Member, _ arrival: Int64, depth: Int) -> Bool {
+        guard !UnitStatement.words(of: member.name).contains(where: others.contains) else { return false }
+        switch member.value {
+        case .text(let text): return isTime(text.trimmed, arrival)
+        case .number(let digits): return isEpoch(digits, arrival)
+        case .object(let members):
+            return depth < 8 && members.contains { isIn($0, arrival, depth: depth + 1) }
+        case .list(let elements):
+            return depth < 8 && elements.prefix(100).contains { isIn(.init("", $0), arrival, depth: depth + 1) }
+        case .null, .truth: return false
         }
     }
 
-    private static func isTime(_ text: String) -> Bool {
+    private static func isTime(_ text: String, _ arrival: Int64) -> Bool {
         guard text.utf8.count <= 64 else { return false }
-        if PhoneTime.read(text) != nil || PhoneTime.readLocal(text) != nil || isEpoch(text) { return true }
+        if PhoneTime.read(text) != nil || PhoneTime.readLocal(text) != nil || isEpoch(text, arrival) { return true }
         guard let (scalars, _) = ForeignDate.plain(text) else { return false }
         let plain = String(String.UnicodeScalarView(scalars))
-        // 2026-11-19, 19.11.2026, 11/19/26, 2026年11月19日, with or without a time behind it.
-        if let parts = plain.prefixMatch(of: #/(\d{1,4})[-.\/年](\d{1,2})[-.\/月](\d{2,4})?(?!\d)/#),
-            parts.1.count == 4 || parts.1.count <= 2 && [2, 4].contains(parts.3?.count)
-        {
+        if let parts = plain.prefixMatch(of: date), isDay(String(parts.1), String(parts.2), String(parts.3)) {
             return true
         }
-        // 20261119, 20261119T070000Z.
-        if plain.wholeMatch(of: #/(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([T ]?\d{4,6}.{0,6})?/#) != nil {
-            return true
-        }
-        // 7:30, 07:30:02 pm.
-        if plain.wholeMatch(of: #/\d{1,2}:\d\d(:\d\d(\.\d+)?)?( ?[\p{L}. ]{1,6})?/#) != nil { return true }
-        // Thu, 19 Nov 2026; November 19, 2026.
-        return plain.firstMatch(of: #/\b(\d{1,2}\.? \p{L}{3,12}\.?,? \d{4}|\p{L}{3,12}\.? \d{1,2},? \d{4})\b/#) != nil
+        if plain.wholeMatch(of: compact) != nil { return true }
+        if let parts = plain.wholeMatch(of: clock), let hour = Int(parts.1), hour < 24 { return true }
+        return plain.lowercased().firstMatch(of: words) != nil
     }
 
-    /// Seconds or milliseconds since 1970, in the years 2001 to 2099.
-    private static func isEpoch(_ digits: String) -> Bool {
+    /// 2026-11-19, 19.11.2026, 11/19/26, 2026年11月19日, with or without a time behind it.
+    private static var date: Regex<(Substring, Substring, Substring, Substring)> {
+        #/(\d{1,4})[-.\/年](\d{1,2})[-.\/月](\d{1,4})(?![\d.])/#
+    }
+
+    /// 20261119, 20261119T070000Z.
+    private static var compact: Regex<(Substring, Substring, Substring, Substring, Substring?)> {
+        #/((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([T ]?\d{4,6}.{0,6})?/#
+    }
+
+    /// 7:30, 07:30:02 pm.
+    private static var clock: Regex<(Substring, Substring)> {
+        #/(\d{1,2}):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?: ?[\p{L}. ]{1,6})?/#
+    }
+
+    /// Thu, 19 Nov 2026; November 19, 2026; in small letters.
+    private static var words: Regex<(Substring, Substring?, Substring?)> {
+        #/\b(?:\d{1,2}\.? (jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\.?,? \d{4}|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\.? \d{1,2},? \d{4})\b/#
+    }
+
+    /// Whether three numbers can be a day, with a year of four digits at one end, or of two at the last.
+    private static func isDay(_ first: String, _ second: String, _ third: String) -> Bool {
+        guard let one = Int(first), let two = Int(second), let three = Int(third) else { return false }
+        func fit(_ month: Int, _ day: Int) -> Bool { (1...12).contains(month) && (1...31).contains(day) }
+        if first.count == 4 { return third.count <= 2 && fit(two, three) }
+        return first.count <= 2 && [2, 4].contains(third.count) && (fit(two, one) || fit(one, two))
+    }
+
+    /// Seconds or milliseconds since 1970, of the ten years before the post came and a day after.
+    private static func isEpoch(_ digits: String, _ arrival: Int64) -> Bool {
         guard let number = Double(digits) else { return false }
-        return [1.0, 1_000].contains { (978_307_200.0..<4_102_444_800).contains(number / $0) }
+        let now = Double(arrival) / 1e6
+        return [1.0, 1_000].contains { (now - 315_576_000...now + 86_400).contains(number / $0) }
     }
 }

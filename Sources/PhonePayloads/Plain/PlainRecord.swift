@@ -4,7 +4,7 @@ import Samples
 /// A plain record, and what it means.
 struct PlainRecord {
     private var members: [JSONTree.Member]
-    /// What stands beside the list and is no member of its records: a unit may be hidden there.
+    /// Members beside the list that are none of its records': a unit or a time may be hidden there.
     private let outer: [JSONTree.Member]
     /// Its members that are neither a record's nor say its unit.
     private(set) var unread: [String] = []
@@ -111,7 +111,7 @@ struct PlainRecord {
                         ? "type is missing, and no member is called as a type\(unknownMember.map { "; \($0)" } ?? "")"
                         : "two members are called as types: send each as a record of its own, in records")
             }
-            guard self["value"] == nil else {
+            guard self["value"] == nil || self["value"] == .null else {
                 throw ItemFault(
                     code: "value",
                     reason: "value: \(known[0].name.prefix(64)) has the value already; leave one of them out")
@@ -270,7 +270,7 @@ struct PlainRecord {
     private mutating func readTimes(_ context: PhoneContext) throws(ItemFault) {
         guard self["start"] != nil else {
             guard self["end"] == nil else { throw ItemFault(code: "time", reason: "end without start") }
-            if let name = misnamedTime {
+            if let name = misnamedTime(context.arrival) {
                 throw ItemFault(
                     code: "time",
                     reason: "\(name): a record has no such member; the time of a record is its member start")
@@ -298,12 +298,14 @@ struct PlainRecord {
     }
 
     /// A member that stands where `start` is meant: without this look the record would be of the time of its arrival.
-    private var misnamedTime: String? {
-        members.first { member in
+    private func misnamedTime(_ arrival: Int64) -> String? {
+        (members + outer).first { member in
             guard !["key", "zone", "note", "metadata", "subject", "source"].contains(member.name.lowercased()) else {
                 return false
             }
-            return Self.isTimeName(member.name) || unread.contains(member.name) && LikelyTime.isIn(member.value)
+            let isRead =
+                Self.names.contains(member.name) || Self.further.contains(member.name) && member.name != "extra"
+            return Self.isTimeName(member.name) || !isRead && LikelyTime.isIn(member, at: arrival)
         }.map { String($0.name.prefix(64)) }
     }
 

@@ -1,14 +1,19 @@
 /// The words for the two halves of the day on a twelve-hour clock, in every language of the Unicode CLDR.
 ///
 /// From the abbreviated and wide forms of `dayPeriods` of versions 37 to 47, folded as ``folded(_:)`` folds them. `ip`, `md` and `ut` mean
-/// different halves in two languages each; they are read as Finnish, Albanian and Embu, because phones are not set to the others. At twelve
-/// o'clock `m` is not read, which is noon in Spanish and midnight in Gaelic. The last lines of each have parts of the day that lie in one half.
+/// different halves in two languages each; they are read as Finnish, Albanian and Embu, because phones are not set to the others. The last lines of each have parts of the day that lie in one half.
 package enum HalfDayWords {
     /// Whether a word means the second half of the day; `nil` for a word that means neither at this hour, from 0 to 12.
     package static func isAfternoon(_ word: some StringProtocol, at hour: Int) -> Bool? {
         let word = folded(word)
-        return hour == 12 && word == "m" ? nil : halves[word]
+        if word == "中午" { return [12, 1].contains(hour) ? true : nil }
+        return hour == 12 && notAtTwelve.contains(word) ? nil : halves[word]
     }
+
+    /// Noon in Spanish and midnight in Gaelic, and words for the evening, with which nobody tells noon.
+    private static let notAtTwelve: Set = [
+        "m", "晚上", "傍晚", "저녁", "delanoche", "danoite", "вечера", "wieczorem", "večer", "abends", "dusoir", "akşam",
+    ]
 
     /// Letters, marks and digits in lower case: phones differ in points and spaces (`a. m.`, `a.m.`, `am`).
     private static func folded(_ word: some StringProtocol) -> String {
@@ -69,6 +74,6 @@ package enum HalfDayWords {
         ከሰዓት ድሕርሰዓት ድቀ ፋዱስደምቢ ᐲᒼ ᠦᠬᠣ ᱟᱹᱭᱩᱵᱧᱤᱫᱟ ᱧᱤᱫᱟᱹ ḍeffiraza ọ̀sán ⲙⲙ ⵜⴰⴷⴳⴳⵯⴰⵜ 下午 下昼 下晝 午後 ꁯꋒ ꮢꭿᏹꭲ ꮢꭿᏹꭲꮧꮲ 오후
         𐐹𐑋 𐑐𐑥 𞤩𞤰
         nachm nachmittags abends dusoir delaprèsmidi delanoche danoite popołudniu popoludní popoludni wieczorem večer
-        öğledensonra akşam дня вечера 中午 晚上 傍晚 저녁
+        öğledensonra akşam дня вечера 晚上 傍晚 저녁
         """
 }
