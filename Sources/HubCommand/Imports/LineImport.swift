@@ -45,6 +45,7 @@ final class LineImport {
         let number: Int64?
         let isSample: Bool
         let wasEdited: Bool
+        let identity: [UInt8]
         let record: [UInt8]
     }
 
@@ -246,7 +247,7 @@ final class LineImport {
             Waiting(
                 line: line, start: record.start, owner: Owner(person: record.person, isGuest: record.isGuest),
                 key: record.key, number: record.number, isSample: !record.isDay, wasEdited: record.wasEdited,
-                record: record.record))
+                identity: record.identity, record: record.record))
     }
 
     private static func digest(_ record: ExportedLine) -> SIMD2<UInt64> {
@@ -288,15 +289,18 @@ final class LineImport {
     }
 
     private func give(_ all: [Waiting], of plugin: String, _ tell: (Outcome) throws -> Void) throws {
-        let there = try sameEdits(all.filter(\.wasEdited), plugin)
+        let there = try corrected(all.filter(\.wasEdited), plugin)
         var batch: [Waiting] = []
         for waiting in all {
-            guard waiting.wasEdited, let result = waiting.key.flatMap({ there[$0] }) else {
+            guard waiting.wasEdited, let own = there[waiting.identity] else {
                 batch.append(waiting)
                 continue
             }
             account.duplicates += 1
-            try tell(Outcome(line: waiting.line, key: waiting.key, was: waiting.number, result: result))
+            if own.record != waiting.record {
+                account.note("a person had changed them by hand there and here: what this hub has stays")
+            }
+            try tell(Outcome(line: waiting.line, key: waiting.key, was: waiting.number, result: own.result))
         }
         guard !batch.isEmpty else { return }
         var records = RawRecords()
@@ -329,21 +333,23 @@ final class LineImport {
         try assign(numbers)
     }
 
-    /// Those that stand in this hub with the same edit, by key: given again, the edit would become their source's word.
-    private func sameEdits(_ edited: [Waiting], _ plugin: String) throws -> [String: RecordResult] {
-        let wanted = Dictionary(edited.compactMap { line in line.key.map { ($0, line.record) } }) { first, _ in first }
-        guard !wanted.isEmpty else { return [:] }
+    /// Records that a person has corrected in this hub too, by identity.
+    ///
+    /// Given again, the correction of the file would become the word of their source, and could not be taken back.
+    private func corrected(
+        _ lines: [Waiting], _ plugin: String
+    ) throws -> [[UInt8]: (record: [UInt8], result: RecordResult)] {
+        let keys = Set(lines.compactMap(\.key))
+        guard !keys.isEmpty else { return [:] }
         var filter = QueryRequest.Filter()
-        (filter.sources, filter.condition) = ([plugin], .keys(wanted.keys.sorted()))
-        var found: [String: RecordResult] = [:]
+        (filter.sources, filter.condition) = ([plugin], .keys(keys.sorted()))
+        var found: [[UInt8]: (record: [UInt8], result: RecordResult)] = [:]
         try owner.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
             for bytes in records {
-                guard let line = try? ExportedLine(bytes), line.wasEdited, let key = line.key,
-                    wanted[key] == line.record,
-                    let number = line.number, case .number(let digits)? = JSONTree(Array(bytes))?["seq"],
-                    let sequence = Int64(digits)
+                guard let line = try? ExportedLine(bytes), line.wasEdited, let number = line.number,
+                    case .number(let digits)? = JSONTree(Array(bytes))?["seq"], let sequence = Int64(digits)
                 else { continue }
-                found[key] = .duplicate(number: number, sequence: sequence)
+                found[line.identity] = (line.record, .duplicate(number: number, sequence: sequence))
             }
         }
         return found
