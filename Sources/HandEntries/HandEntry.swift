@@ -62,7 +62,8 @@ package struct HandEntry: Sendable {
 
     /// A workout.
     ///
-    /// - Parameter words: how long it lasted: `30min`, `1h 15min`; empty where its times say so. A distance may stand among them.
+    /// - Parameter words: how long it lasted: `30min`, `1h 15min`; empty where its times say so. A distance in kilometres, miles or yards may
+    ///   stand among them; `30m` may be minutes.
     package init(_ activity: WorkoutActivity, _ words: [String], _ details: EntryDetails) throws(HandFault) {
         var (words, details) = (words, details)
         if details.distance == nil, let place = words.firstIndex(where: HandEntry.isDistance) {
@@ -84,10 +85,8 @@ package struct HandEntry: Sendable {
     }
 
     private static func isDistance(_ word: String) -> Bool {
-        guard let member = try? Member(.distanceWalkingRunning, word), let metre = try? HealthUnit("m") else {
-            return false
-        }
-        return (try? HealthUnit(member.unit).convert(member.value, to: metre)) != nil
+        guard let member = try? Member(.distanceWalkingRunning, word) else { return false }
+        return ["km", "mi", "yd"].contains(member.unit)
     }
 
     private static let minutes: HealthType = {

@@ -220,13 +220,17 @@ package enum ValueArgument: Hashable, Sendable {
         _ text: String, _ unit: String, of type: HealthType?, for reader: Reader?
     ) throws(HandFault) -> Double {
         guard let type, let readings = Readings(text),
-            readings.hasComma || type.unit == "count" || reader?.locale?.decimalSeparator == ","
+            readings.hasComma || type.unit == "count" && type.aggregation == .cumulative
+                || reader?.locale?.decimalSeparator == ","
         else { return try number(text) }
         let possible = [readings.fraction, readings.thousands].compactMap(Double.init).filter { number in
             guard let value = try? type.canonicalValue(number, unit: unit) else { return true }
             return type.limits?.objection(to: value, of: type.id, unit: type.unit ?? "") == nil
         }
-        guard possible.count == 1 else { throw readings.fault(text) }
+        // One of them is impossible; the other has to be likely, too.
+        guard possible.count == 1, let value = try? type.canonicalValue(possible[0], unit: unit),
+            type.limits?.plausible.contains(value) ?? true
+        else { throw readings.fault(text) }
         return possible[0]
     }
 
@@ -261,7 +265,10 @@ package enum ValueArgument: Hashable, Sendable {
 
     /// Percent is a fraction inside: the decimal point moves, and nothing is rounded.
     private static func percent(_ text: String) throws(HandFault) -> Double {
-        guard let decimal = Decimal(string: try pointed(text)), let value = Double("\(decimal / 100)") else {
+        // A thousand percent are none.
+        var digits = Readings(text)?.fraction
+        if digits == nil { digits = try pointed(text) }
+        guard let decimal = digits.flatMap({ Decimal(string: $0) }), let value = Double("\(decimal / 100)") else {
             throw HandFault("\"\(text)\" is not a number")
         }
         return value

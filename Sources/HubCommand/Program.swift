@@ -133,7 +133,13 @@ extension RootCommand {
         let message = fullMessage(for: error)
         let prefix = "Error: "
         guard message.hasPrefix(prefix) else { return message }
-        return "hub: " + NameWords.lowered(String(message.dropFirst(prefix.count)))
+        var words = String(message.dropFirst(prefix.count))
+        // Suggestions are by letters; these mean one option.
+        let option = ["--date", "--day", "--when", "--time"].first { words.hasPrefix("Unknown option '\($0)'") }
+        if let option, ["log", "edit"].contains(CommandLine.arguments.dropFirst().first) {
+            words = "Unknown option '\(option)'. Did you mean '--at'?" + words.drop { $0 != "\n" }
+        }
+        return "hub: " + NameWords.lowered(words)
     }
 
     /// Refuses a subcommand that does not exist, with the one that was probably meant, instead of the whole usage.

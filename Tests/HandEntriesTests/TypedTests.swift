@@ -48,6 +48,10 @@ import Testing
             #expect(throws: HandFault.self) { try value("1,500mL", "dietaryWater", locale) }
             #expect(try value("1500mL", "dietaryWater", locale) == .quantity(1500, unit: "mL"))
         }
+        // The only possible number has to be likely, too.
+        #expect(throws: HandFault.self) { try value("1,050", "heartRate", "en") }
+        #expect(try value("18,125%", "bodyFatPercentage", "de") == .quantity(0.18125, unit: "%"))
+        #expect(try value("3.125", "uvExposure", "en") == .quantity(3.125, unit: "count"))
         #expect(throws: HandFault.self) { try value("1.500mL", "dietaryWater", "de") }
         #expect(try value("1.500mL", "dietaryWater", "en") == .quantity(1.5, unit: "mL"))
         #expect(try value("0.125L", "dietaryWater", "de") == .quantity(0.125, unit: "L"))
@@ -133,7 +137,8 @@ import Testing
         ("2024-07-15T07:30", "2024-07-15T07:30:00+02:00"), ("90min", "2026-11-21T10:30:00+01:00"),
         ("2h", "2026-11-21T10:00:00+01:00"), ("now", "2026-11-21T12:00:00+01:00"),
         ("2 hours ago", "2026-11-21T10:00:00+01:00"), ("2 days ago 7:30", "2026-11-19T07:30:00+01:00"),
-        ("last monday 7:30", "2026-11-16T07:30:00+01:00"), ("last Saturday 7:30", "2026-11-14T07:30:00+01:00"),
+        ("last monday 7:30", "2026-11-16T07:30:00+01:00"),
+        ("last Saturday 7:30", "2026-11-14T07:30:00+01:00"),
         ("18.10.1974 7:30", "1974-10-18T07:30:00+01:00"), ("15.7.2024, 7:30", "2024-07-15T07:30:00+02:00"),
         ("yesterday at 7:30", "2026-11-20T07:30:00+01:00"), ("8am yesterday", "2026-11-20T08:00:00+01:00"),
         ("8 a.m. yesterday", "2026-11-20T08:00:00+01:00"), ("7:30 on last monday", "2026-11-16T07:30:00+01:00"),

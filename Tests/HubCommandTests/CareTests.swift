@@ -175,6 +175,8 @@ import Testing
         let command = try await Programs.hub(["statuss"])
         #expect(command.code == HubExit.usage.rawValue)
         #expect(command.errors == "hub: there is no command statuss; did you mean hub status?\n")
+        let date = try await Programs.hub(["log", "weight", "64.2", "--date", "yesterday"])
+        #expect(date.errors.hasPrefix("hub: unknown option '--date'. Did you mean '--at'?\nUsage: hub log"), "\(date)")
         let people = try await Programs.hub(["people"])
         #expect(people.errors.contains("hub profile has what is known of a person"), "\(people)")
         let none = try await Programs.hub(["xyzzy"])

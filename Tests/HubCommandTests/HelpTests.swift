@@ -68,6 +68,10 @@ import Testing
         (["export", "a.what"], "Error: The end of a.what says no format; say --format."),
         (["export", "a.gpx", "--type", "weight"], "Error: gpx has routes alone: it goes without types."),
         (["days"], "Error: Say of which types: hub days weight; hub types lists them."),
+        (
+            ["export", "weight", "--format", "csv"],
+            "Error: The file comes first: hub export all.csv weight, or hub export - weight --format csv; a file of that name is ./weight."
+        ),
         (["export", "--format", "sqlite"], "Error: sqlite needs a path: a database is a file."),
         (["export", "-"], "Error: Without a path the format is not known; say --format."),
         (["backup", "--keep", "0"], "Error: --keep takes a number from 1 to 10000."),

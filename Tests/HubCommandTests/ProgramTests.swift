@@ -85,6 +85,10 @@ import ZeroMQ
             "log", "run", "25min", "--from", "2026-03-01T08:00:00+01:00", "--to", "2026-03-01T08:30:00+01:00", "--json",
         ])
         #expect(paused.output.contains(#""workout":{"duration":1500}"#), "\(paused.output)")
+        let far = try await hub.run(["log", "run", "5km", "30min", "--dry-run", "--json"])
+        #expect(far.code == 0 && far.output.contains("distanceWalkingRunning"), "\(far)")
+        let minutes = try await hub.run(["log", "run", "1h", "30m"])
+        #expect(minutes.code == HubExit.usage.rawValue && minutes.errors.contains("expected how long"), "\(minutes)")
         // One number takes the whole back, and brings it back.
         #expect(try await hub.run(["retract", "5", "--yes"]).output == "5 retracted\n6 retracted\n7 retracted\n")
         #expect(try await numbers().count == 5)

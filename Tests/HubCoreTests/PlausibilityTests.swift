@@ -26,7 +26,7 @@ import Testing
             let reasons = answer.body["results"].array.map { $0["reason"].string ?? "" }
             #expect(reasons[0] == "value: weight is below 0.1 kg, which is impossible; check its unit")
             #expect(reasons[2] == "value: weight is above 700 kg, which is impossible; check its unit")
-            #expect(reasons[3].contains("fractions are 0 to 1"))
+            #expect(reasons[3].contains("the fraction 0.18"))
             #expect(!reasons.joined().contains("72300") && !reasons.joined().contains("18.2"))
             #expect(try await peer.status()["implausible"].int == 0)
         }

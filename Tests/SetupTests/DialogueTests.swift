@@ -35,7 +35,7 @@ import Testing
         // Far from what the scale will show: whose it is is not asked.
         try await person.answer("ben: usual weight", "52")
         try await person.answer("Which of them?", "ihealth-h3")
-        try await person.answer("did you mean ihealth-hs3?", "1")
+        try await person.answer("did you mean ihealth-hs3?", "HS3")
         try await person.answer("link [needed]:", "")
         try await person.answer("It is needed", "bluetooth")
         try await person.answer("expected rfcomm", String(address))

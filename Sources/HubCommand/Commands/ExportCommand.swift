@@ -86,6 +86,11 @@ struct ExportCommand: ParsableCommand {
     }
 
     mutating func validate() throws {
+        if let path, !path.contains(where: { "./".contains($0) }), EverydayNames.type(path) != nil {
+            throw ValidationError(
+                "The file comes first: hub export all.csv \(path), or hub export - \(path) --format csv; a file of that name is ./\(path)."
+            )
+        }
         if path == "-" { path = nil }
         if path == nil {
             if json { throw ValidationError("--json needs a path: stdout has the records.") }

@@ -129,7 +129,11 @@ struct LogCommand: ParsableCommand {
             let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))
             return try HandEntry(type, words, more, for: reader)
         } catch {
-            guard at == nil, from == nil, let time = HandEntry.time(behind: value) else { throw error }
+            // Behind an activity a span is how long it took, and not how long ago it was.
+            let isActivity = WorkoutActivity.meant(by: type) != nil
+            guard at == nil, from == nil, let time = HandEntry.time(behind: value),
+                !isActivity || MomentArgument.span(time.joined(separator: " ")) == nil
+            else { throw error }
             let words = [type] + value.dropLast(time.count) + ["--at", time.joined(separator: " ")]
             let whose = person.map { ["--person", $0] } ?? []
             let command = (words + whose).map(OwnerEndpoints.quoted).joined(separator: " ")

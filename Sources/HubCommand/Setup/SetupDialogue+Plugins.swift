@@ -48,7 +48,7 @@ extension SetupDialogue {
             let words = SettingAnswer.parts(answer.replacing(" ", with: ","))
             let found = words.map { word in
                 Int(word).flatMap { (1...offered.count).contains($0) ? offered[$0 - 1] : nil }
-                    ?? offered.first { $0 == word }
+                    ?? Self.plugin(named: word, among: offered)
             }
             if let (word, _) = zip(words, found).first(where: { $0.1 == nil }) {
                 let meant = nearestName(to: word, among: offered).map { "; did you mean \($0)?" } ?? ""
@@ -62,6 +62,15 @@ extension SetupDialogue {
             }
             return names
         }
+    }
+
+    /// The plugin that a word means: its name in any case, with hyphens or without, the end of only one name, or `page`.
+    static func plugin(named word: String, among offered: [String]) -> String? {
+        func folded(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0.isNumber } }
+        let word = folded(word) == "page" ? "web" : folded(word)
+        if let plugin = offered.first(where: { folded($0) == word }) { return plugin }
+        let ending = offered.filter { word.count > 2 && folded($0).hasSuffix(word) }
+        return ending.count == 1 ? ending[0] : nil
     }
 
     // MARK: - One plugin

@@ -88,7 +88,8 @@ struct ApplyPlan {
                 return true
             }
             let name = String(table.dropFirst("plugin.".count))
-            return runs.contains(name) || !had.contains(name) || checked.faults[name] == nil
+            let isUnknown = !had.contains(name) && checked.missing.contains(name)
+            return runs.contains(name) || isUnknown || checked.faults[name] == nil
         }
     }
 

@@ -12,6 +12,8 @@ public struct CheckedConfiguration: Sendable {
     public var executables: [String: String]
     /// By instance: why its program could not be asked, in words for `hub status`.
     public var faults: [String: String]
+    /// Instances whose program was found nowhere.
+    package var missing: Set<String> = []
     /// By instance: how reliable its program was found, where that is known of the file that is there.
     package var tiers: [String: PluginTier] = [:]
     /// How the programs are kept to what they need; `nil`: no one has looked.
@@ -110,6 +112,7 @@ public struct ConfigurationLoader: Sendable {
         return CheckedConfiguration(
             loaded: loaded, manifests: answers.manifests, executables: answers.executables,
             faults: answers.faults.filter { !needless.contains($0.key) },
+            missing: answers.missing.subtracting(needless),
             tiers: Self.tiers(answers), isolation: isolation, file: path, text: text)
     }
 
@@ -141,6 +144,7 @@ public struct ConfigurationLoader: Sendable {
         var manifests: [String: Manifest] = [:]
         var executables: [String: String] = [:]
         var faults: [String: String] = [:]
+        var missing: Set<String> = []
     }
 
     private func describe(
@@ -152,6 +156,7 @@ public struct ConfigurationLoader: Sendable {
             let finding = finder.find(program)
             if case .found(let path) = finding { answers.executables[instance] = path }
             answers.faults[instance] = finding.fault(of: program)
+            if answers.faults[instance] != nil { answers.missing.insert(instance) }
             // Never started without what is to confine it.
             if let fault = isolation.fault, reaches[instance] != .unconfined, answers.executables[instance] != nil {
                 answers.executables[instance] = nil

@@ -94,7 +94,7 @@ struct MirrorMarks {
                 number: statement.integer(0), start: statement.integer(1),
                 end: statement.integer(1) + statement.integer(2), value: statement.double(5), rank: Int(source),
                 content: [String(kind)] + words + [statement.text(8)])
-            // What such a record says may stand there alone; of other kinds these members differ by the way in which they came.
+            // Such a record may say something there alone; of other kinds these members differ by the way in which they came.
             if kind == Int64(SampleKind.other.code) { sample.content += [statement.text(9), statement.text(11)] }
             if kind == Int64(SampleKind.correlation.code), let group = statement.text(10) {
                 sample.parts = try parts(of: group, plugin)

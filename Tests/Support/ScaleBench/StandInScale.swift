@@ -149,13 +149,26 @@ extension StandInScale.State {
 
 /// Ports below those that the system gives out by itself, each once in this process.
 public enum Ports {
-    // Test processes that run side by side have numbers close to each other, and so ports of their own.
-    private static let last = Mutex(20_000 + UInt16(getpid() % 24) * 500)
+    private static let last = Mutex(UInt16.random(in: 20_000...30_000))
 
     public static func next() -> UInt16 {
         last.withLock { port in
-            port = port < 32_000 ? port + 1 : 20_000
+            // Other test processes run side by side.
+            repeat { port = port < 32_000 ? port + 1 : 20_000 } while !isFree(port)
             return port
+        }
+    }
+
+    private static func isFree(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
         }
     }
 }
