@@ -215,7 +215,7 @@ package enum ValueArgument: Hashable, Sendable {
 
     /// A number whose separator may begin a fraction or stand between thousands is the one that the type can have, or refused.
     ///
-    /// A point is between thousands only for people who read a comma as the decimal one, and in counts, which have no thousandths.
+    /// A point separates thousands only if the person's language has a decimal comma, and in counts, which have no thousandths.
     private static func number(
         _ text: String, _ unit: String, of type: HealthType?, for reader: Reader?
     ) throws(HandFault) -> Double {

@@ -108,6 +108,7 @@ extension DoorClient {
             case "internal": .fault
             default: .notWell
             }
-        return Failure(exit, "\(name): \(inWordsOfCommands(reason).words)")
+        let (member, words) = inWordsOfCommands(reason)
+        return Failure(exit, "\(name): \(words)", member: member)
     }
 }

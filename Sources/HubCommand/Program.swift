@@ -118,13 +118,13 @@ extension RootCommand {
         "install": "hub plugin install installs a plugin, hub service install the hub under systemd",
         "enable": "hub configure NAME --enable enables a plugin",
         "disable": "hub configure NAME --disable disables a plugin",
-        "person": "hub profile has what is known of a person, hub setup adds one",
-        "persons": "hub profile has what is known of a person, hub setup adds one",
-        "people": "hub profile has what is known of a person, hub setup adds one",
-        "user": "hub profile has what is known of a person, hub setup adds one",
+        "person": "hub profile shows a person's profile, hub setup adds a person",
+        "persons": "hub profile shows a person's profile, hub setup adds a person",
+        "people": "hub profile shows a person's profile, hub setup adds a person",
+        "user": "hub profile shows a person's profile, hub setup adds a person",
         "users":
-            "hub profile has what is known of a person, hub setup adds one; those of a scale: hub do ihealth-hs5 users-list",
-        "history": "hub samples shows what was measured", "weigh": "hub log weight 72.3 enters a weight",
+            "hub profile shows a person's profile, hub setup adds a person; those of a scale: hub do ihealth-hs5 users-list",
+        "history": "hub samples shows measurements", "weigh": "hub log weight 72.3 enters a weight",
         "weight": "hub log weight 72.3 enters a weight, hub samples weight shows them",
     ]
 

@@ -40,7 +40,7 @@ import Testing
             for text in ["80.455kg", "80,455kg"] {
                 #expect(try value(text, "weight", locale) == .quantity(80.455, unit: "kg"))
             }
-            // A step has no thousandths; the hub prints 8.500 for people who write so.
+            // A step has no thousandths; the hub prints 8.500 in German.
             for text in ["8.500", "8,500"] {
                 let fault = try #require(throws: HandFault.self) { try value(text, "stepCount", locale) }
                 #expect("\(fault)".contains("write 8.5 or 8500"))

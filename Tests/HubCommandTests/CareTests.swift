@@ -178,7 +178,7 @@ import Testing
         let date = try await Programs.hub(["log", "weight", "64.2", "--date", "yesterday"])
         #expect(date.errors.hasPrefix("hub: unknown option '--date'. Did you mean '--at'?\nUsage: hub log"), "\(date)")
         let people = try await Programs.hub(["people"])
-        #expect(people.errors.contains("hub profile has what is known of a person"), "\(people)")
+        #expect(people.errors.contains("hub profile shows a person's profile"), "\(people)")
         let none = try await Programs.hub(["xyzzy"])
         #expect(none.errors == "hub: there is no command xyzzy; hub --help lists them\n")
     }

@@ -138,6 +138,8 @@ import Testing
             try await Task.sleep(for: .milliseconds(60 * round))
             hub.signal(SIGKILL)
             await hub.waitForEnd()
+            // It would look for the hub for seconds.
+            call.signal(SIGKILL)
             _ = await call.result()
             let now = try Self.text(hub)
             let new = now.contains("poll_every = \"\(round + 2)min\"")

@@ -46,7 +46,7 @@ import Testing
             (#""attributes":{"unit_system":"imperial"}"#, "attributes/unit_system"),
             (#""list":[{"unit":"lb"}]"#, "list/0/unit"),
         ])
-    func `A unit that is stated where it is not read refuses the record, and names the place`(
+    func `A unit in a place that is not read refuses the record, and the answer names the place`(
         member: String, place: String
     ) throws {
         let reading = try Reading(#"{"weight":177.2,\#(member)}"#, .plain)

@@ -170,7 +170,9 @@ struct FillerSettings: Hashable, Sendable {
         guard !names.isEmpty else { throw PluginFailure(.settings, "setting types: expected at least one type") }
         let types = try PluginSettings.each(names) { name in
             guard let type = TypeRegistry.standard.resolve(name) else {
-                let nearest = TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+                let nearest =
+                    TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" }
+                    ?? "; hub types NAME shows what a type is called here"
                 throw PluginFailure(.settings, "setting types: there is no type \(name)\(nearest)")
             }
             do throws(DayRefusal) {

@@ -198,7 +198,7 @@ public struct ForeignFormat: Hashable, Sendable {
         if has("kind", "type", "person", "value", "start", "plugin") {
             return ForeignFormat(
                 "a table of hub export",
-                "write the records once more as JSON Lines (hub export all.jsonl), which say all of them")
+                "write the records once more as JSON Lines (hub export all.jsonl), which carry every member")
         }
         if begins("datum", "zeit") { return ForeignFormat("an export of Health Sync", either) }
         if cells.count == 2, cells[0] == "date", cells[1].hasPrefix("pound") {

@@ -68,7 +68,7 @@ def look(path, place):
     for line in data[:size].splitlines(keepends=True):
         try:
             if line.strip():
-                records.append(record(line.decode(errors="replace")))
+                records.append(record(line.decode(errors="replace").rstrip("\r\n")))
         except ValueError:
             log(f"the line at byte {start} is left out: it is not a reading")
         start += len(line)

@@ -105,8 +105,7 @@ struct CallOptions: ParsableArguments {
             do {
                 return try call.run(
                     try DoorClient(endpoint: endpoint, command: command), interruption, ask: TerminalAnswer.ask)
-            } catch let failure as Failure where failure.exit == .usage && failure.message.contains("COMMAND.instance:")
-            {
+            } catch let failure as Failure where failure.exit == .usage && failure.member == "COMMAND.instance" {
                 _ = try PluginText.named(call.instance, try DoorClient(endpoint: endpoint, command: command))
                 throw failure
             }

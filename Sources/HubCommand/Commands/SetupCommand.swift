@@ -59,7 +59,9 @@ struct SetupCommand: AsyncParsableCommand {
         if !yes, !dryRun || isAsking, !Terminal.canAsk {
             throw Failure(
                 .usage,
-                "there is no terminal to ask at: say it in one, or give --answers FILE and --yes (hub setup --help says what FILE holds)"
+                undo
+                    ? "there is no terminal to ask at; say --yes, or look first with --dry-run"
+                    : "there is no terminal to ask at: say it in one, or give --answers FILE and --yes (hub setup --help says what FILE holds)"
             )
         }
         let file = try SetupFile(named: options.config)

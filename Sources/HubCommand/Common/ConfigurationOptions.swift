@@ -44,7 +44,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private static func failure(_ loaded: LoadedConfiguration, _ path: String) -> Failure {
-        // Without a hub no program was asked what it is; that is no fault of the file.
+        // Without a hub no program was asked to describe itself; the file is not at fault.
         let errors = loaded.problems.filter { $0.severity == .error }
         let problem = errors.first { $0.key != "executable" } ?? errors.first
         return Failure(

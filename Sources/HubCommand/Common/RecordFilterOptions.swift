@@ -5,7 +5,7 @@ import HubSettings
 import HubWire
 import Samples
 
-/// Types, as words of their own or each after `--type`: commands that take records away know only the latter.
+/// Types, as plain arguments or each after `--type`, which is the only form of commands that remove records.
 struct TypeNames: ParsableArguments {
     @Argument(help: ArgumentHelp("Types, or other names of them.", valueName: "types"))
     var words: [String] = []

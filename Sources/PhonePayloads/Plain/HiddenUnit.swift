@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// Finds a unit that is stated where this reader does not take it from: in an object beside the value, or as `"lb": true`.
+/// Finds a unit in a place that this reader does not read: in an object beside the value, or as `"lb": true`.
 ///
 /// A value in another unit than its type's would be wrong if the statement were passed over.
 enum HiddenUnit {

@@ -10,7 +10,7 @@ package enum HalfDayWords {
         return hour == 12 && notAtTwelve.contains(word) ? nil : halves[word]
     }
 
-    /// Noon in Spanish and midnight in Gaelic, and words for the evening, with which nobody tells noon.
+    /// Noon in Spanish and midnight in Gaelic, and words for the evening, which never mean noon.
     private static let notAtTwelve: Set = [
         "m", "晚上", "傍晚", "저녁", "delanoche", "danoite", "вечера", "wieczorem", "večer", "abends", "dusoir", "akşam",
     ]
