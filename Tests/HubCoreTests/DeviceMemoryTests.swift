@@ -1,4 +1,5 @@
 import Foundation
+import HubWire
 import Logging
 import Testing
 
@@ -21,5 +22,16 @@ import Testing
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
         memory.write()
         #expect(memory.read() == board(newer ?? 80).memory)
+    }
+
+    @Test func `an error of the way to a device is gone if its instance restarts, the device's own stays`() throws {
+        var table = DeviceTable()
+        let refused = "tcp://127.0.0.1:4799: Connection refused"
+        table.note(try DeviceEvent("error", device: "HS3", severity: .error, text: refused), of: "a", at: 1)
+        table.note(try DeviceEvent("error", device: "HS4", severity: .error, code: 111, text: "no"), of: "a", at: 1)
+        table.note(try DeviceEvent("error", device: "HS3", severity: .error, text: refused), of: "b", at: 1)
+        table.adopt(instances: ["a", "b"], restarting: ["a"])
+        let errors = table.all.map { "\($0.instance) \($0.device) \($0.entry.lastError?.text ?? "-")" }
+        #expect(errors == ["a HS3 -", "a HS4 no", "b HS3 \(refused)"])
     }
 }

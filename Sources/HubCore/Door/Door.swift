@@ -68,7 +68,7 @@ actor Door {
         let before = self.facts
         self.facts = facts
         sessions.totalCredit = facts.totalCredit
-        plugins.adopt(instances: facts.plugins.map(\.name))
+        plugins.adopt(instances: facts.plugins.map(\.name), restarting: ending)
         for client in clients.values {
             client.intake.rules = facts.rules
             client.track.forget()

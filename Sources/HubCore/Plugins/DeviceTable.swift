@@ -108,10 +108,17 @@ struct DeviceTable: Hashable, Sendable {
     /// An instance has no session now: whether its devices are connected is not known.
     mutating func lost(_ instance: String) { change(instance) { $0.isConnected = nil } }
 
-    /// Keeps what is known of these instances, and forgets the others.
-    mutating func adopt(instances: some Sequence<String>) {
+    /// Keeps these instances, and forgets the others.
+    ///
+    /// An error without the device's own number concerns the way to the device, which changed settings may have mended. An instance that
+    /// restarts reports it again if it lasts.
+    /// - Parameter restarting: instances that restart with other settings or another program.
+    mutating func adopt(instances: some Sequence<String>, restarting: Set<String> = []) {
         let kept = Set(instances)
         entries = entries.filter { kept.contains($0.key) }
+        for instance in restarting {
+            change(instance) { if $0.lastError?.code == nil { $0.lastError = nil } }
+        }
     }
 
     private mutating func change(_ instance: String, _ body: (inout Entry) -> Void) {

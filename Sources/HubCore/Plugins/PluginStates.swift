@@ -29,10 +29,10 @@ struct PluginStates {
         counters.adopt(instances: instances)
     }
 
-    /// Keeps what is known of these, and forgets the others.
-    mutating func adopt(instances: [String]) {
+    /// Keeps these instances, and forgets the others.
+    mutating func adopt(instances: [String], restarting: Set<String>) {
         counters.adopt(instances: instances)
-        devices.adopt(instances: instances)
+        devices.adopt(instances: instances, restarting: restarting)
     }
 
     mutating func sessionBegan(_ hello: Hello, at endpoint: Endpoint) {
