@@ -285,9 +285,14 @@ import Testing
             let calm = try await Self.listener(hub, "calm", ["sample/"])
             let loud = try await Self.listener(hub, "loud", ["sample/"])
             let bound = Subscriptions.Bound.instance.prefixes
-            for number in 0..<bound { try await loud.subscribe("sample/x.a.\(number)/") }
+            var count = 0
             try await eventually("its feed rests") {
-                hub.log.lines.contains {
+                // A socket drops subscriptions that its peer is slow to take.
+                for _ in 0..<bound / 4 {
+                    try await loud.subscribe("sample/x.a.\(count)/")
+                    count += 1
+                }
+                return hub.log.lines.contains {
                     $0.contains("subscribed to") && $0.contains("a feed rests") && $0.contains("of=loud")
                 }
             }

@@ -15,9 +15,11 @@ struct LogCommand: ParsableCommand {
         discussion: """
             The record is stored like a scale's, under the source hand, and reaches
             listeners and sinks. A value far from the last one is asked about, or needs
-            --yes without a terminal; none is dropped. Each entry is a record of
-            its own, unless --key says that it is the same one again. What was entered by
-            mistake: hub retract NUMBER, as the answer says.
+            --yes without a terminal: by more than a third of a weight, height or waist, by
+            more than three times of others; amounts that are added up, such as water
+            or steps, are not compared. None is dropped. Each entry is a record of its own,
+            unless --key says that it is the same one again. A mistake is taken back by
+            hub retract NUMBER, as the answer says.
 
             Examples:
               hub log weight 80.4kg
