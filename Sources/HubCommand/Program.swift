@@ -119,11 +119,8 @@ extension RootCommand {
         "enable": "hub configure NAME --enable enables a plugin",
         "disable": "hub configure NAME --disable disables a plugin",
         "person": "hub profile shows a person's profile, hub setup adds a person",
-        "persons": "hub profile shows a person's profile, hub setup adds a person",
         "people": "hub profile shows a person's profile, hub setup adds a person",
-        "user": "hub profile shows a person's profile, hub setup adds a person",
-        "users":
-            "hub profile shows a person's profile, hub setup adds a person; those of a scale: hub do ihealth-hs5 users-list",
+        "users": "hub profile shows a person's profile, hub do ihealth-hs5 users-list the users of a scale",
         "history": "hub samples shows measurements", "weigh": "hub log weight 72.3 enters a weight",
         "weight": "hub log weight 72.3 enters a weight, hub samples weight shows them",
     ]

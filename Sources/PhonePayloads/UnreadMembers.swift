@@ -121,7 +121,8 @@ enum UnitStatement: Equatable {
         }
     }
 
-    private static let systems: Set = ["imperial", "us customary", "us_customary"]
+    /// Texts that name a system of units with other ones than the hub's.
+    static let systems: Set = ["imperial", "us customary", "us_customary"]
 
     /// Whether a member is called as one that has a unit: `unit`, `Units`, `weight_unit`, `unitOfMeasurement`, `uom`.
     static func isName(_ name: String) -> Bool {

@@ -120,7 +120,7 @@ enum PluginLanguage: String, CaseIterable {
 
     /// The first interpreter of the search path that a confined plugin reaches: none in a person's home.
     ///
-    /// A machine may have several, each with packages of its own.
+    /// A machine may have several, with different packages.
     var interpreter: String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         let home = FileManager.default.homeDirectoryForCurrentUser.path + "/"

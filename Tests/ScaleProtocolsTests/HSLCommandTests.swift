@@ -94,7 +94,7 @@ struct HSLCommandTests {
         let measurement = try #require(rig.requests.last)
         #expect(measurement.operation == .hs4Measure && units(rig) == [1])
         rig.give(.command(.display(.pounds)))
-        #expect(cancels(rig).isEmpty, "what has not begun is not broken off")
+        #expect(cancels(rig).isEmpty, "a measurement that has not begun is not cancelled")
         rig.say(event(Self.first, "authentication", measurement.id, #"{"code":2}"#))
         #expect(cancels(rig) == [measurement.id])
         rig.say(#"{"t":"res","ref":\#(measurement.id),"status":"cancelled"}"#)

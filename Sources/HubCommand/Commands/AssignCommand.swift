@@ -96,8 +96,7 @@ struct AssignCommand: ParsableCommand {
             sequences = Dictionary(records.map { ($0.number, $0.sequence) }) { first, _ in first }
             guard !numbers.isEmpty else { return Terminal.say("the inbox is empty") }
         }
-        let persons = try door.open().persons
-        if let to, ["guest", "gast"].contains(to.lowercased()), persons.named(to) == nil {
+        if let to, ["guest", "gast"].contains(to.lowercased()), try door.open().persons.named(to) == nil {
             throw Failure(.usage, "hub.conf has no person \(to); --guest says that it was a guest's")
         }
         let expected = try assign(door, numbers, sequences, isDryRun: true)

@@ -24,7 +24,7 @@ package struct PluginTrial: Sendable {
     package let manifest: Manifest
     package let executable: String
     private let reach: ProgramReach
-    /// Of the persons that the instance deals with; `nil` if they have several zones, or none of their own.
+    /// The one zone of the instance's persons; `nil` if they have several zones or none.
     ///
     /// A running plugin hears it in WELCOME.
     private let zone: String?

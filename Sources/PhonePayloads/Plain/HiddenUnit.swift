@@ -5,16 +5,15 @@ import Samples
 ///
 /// A value in another unit than its type's would be wrong if the statement were passed over.
 enum HiddenUnit {
-    /// - Returns: the path of what states another unit than the type's own; `nil` if nothing does.
-    static func place(in member: JSONTree.Member, of type: HealthType) -> String? {
+    /// - Returns: the path of the first that states another unit than the type's own; `nil` if none does.
+    static func place(in members: [JSONTree.Member], of type: HealthType) -> String? {
         guard let own = type.unit, let unit = type.healthUnit else { return nil }
-        let hasSystems = systemUnits.contains { (try? HealthUnit($0))?.isCompatible(with: unit) ?? false }
-        return Search(type: type, own: own, hasSystems: hasSystems).place(in: member, depth: 0)
+        let search = Search(type: type, own: own, hasSystems: systemUnits.contains { $0.isCompatible(with: unit) })
+        return members.lazy.compactMap { search.place(in: $0, depth: 0) }.first
     }
 
-    /// Of what there are metric and imperial units: mass, length, volume, temperature and speed.
-    private static let systemUnits = ["kg", "m", "L", "degC", "m/s"]
-    private static let imperial: Set = ["imperial", "us customary", "us_customary"]
+    /// Mass, length, volume, temperature and speed have metric and imperial units.
+    private static let systemUnits = ["kg", "m", "L", "degC", "m/s"].compactMap { try? HealthUnit($0) }
     /// Names of switches, which no other thing is called.
     private static let switches = [
         "lb": "lb", "lbs": "lb", "pound": "lb", "pounds": "lb", "st": "st", "stone": "st", "stones": "st", "oz": "oz",
@@ -48,7 +47,7 @@ enum HiddenUnit {
                 if let truth = Bool(text.lowercased()) { return isSwitch(member.name, truth) ? member.name : nil }
                 // At the top these are read.
                 guard depth > 0 else { return nil }
-                if hasSystems, HiddenUnit.imperial.contains(text.trimmed.lowercased()) { return member.name }
+                if hasSystems, UnitStatement.systems.contains(text.trimmed.lowercased()) { return member.name }
                 guard UnitStatement.isName(member.name),
                     case .unit(let unit)? = UnitStatement(member.name, text, of: type),
                     !UnitStatement.areSame(unit, own, of: type)

@@ -215,14 +215,12 @@ struct PlainRecord {
         let read = members.map(\.name).filter { UnitStatement.isName($0) && concernsValue($0, type) }
         members.removeAll { read.contains($0.name) && $0.name != "unit" }
         if let found { return set("unit", .text(found.unit)) }
-        for member in members + outer {
-            guard let place = HiddenUnit.place(in: member, of: type) else { continue }
-            throw ItemFault(
-                code: "unit",
-                reason:
-                    "\(place.prefix(64)): it states another unit than \(type.unit ?? "none"); write it as unit, beside the value"
-            )
-        }
+        guard let place = HiddenUnit.place(in: members + outer, of: type) else { return }
+        throw ItemFault(
+            code: "unit",
+            reason:
+                "\(place.prefix(64)): it states another unit than \(type.unit ?? "none"); write it as unit, beside the value"
+        )
     }
 
     /// Whether the member states the unit of the record's own value, as far as its name says.
