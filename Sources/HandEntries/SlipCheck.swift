@@ -53,8 +53,8 @@ package enum SlipCheck {
     /// Whether the same was entered within five minutes.
     package static func isRepeat(_ record: StoredRecord, of last: StoredRecord?) -> Bool {
         guard case .sample(let new) = record.record, let last, case .sample(let old) = last.record else { return false }
-        func food(_ sample: Sample) -> String? { try? KnownMetadata(sample.metadata, of: sample.type).text("foodType") }
-        return old.source.plugin == new.source.plugin && old.value == new.value && food(old) == food(new)
+        return old.source.plugin == new.source.plugin && old.value == new.value
+            && ValueText.food(old) == ValueText.food(new)
             && (new.start.microseconds - old.start.microseconds).magnitude < 300_000_000
     }
 

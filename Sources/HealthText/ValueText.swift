@@ -11,20 +11,25 @@ package enum ValueText {
             if let summary = sample.activitySummary {
                 return ActivityFigures(for: reader).words(summary)
             }
-            return name(of: sample) ?? words(sample.value, of: stored.type)
+            return (sample.value == .correlation ? food(sample) : nil) ?? words(sample.value, of: stored.type)
         }
         return reader.format(unit, of: stored.type).text(value, finer: finer)
     }
 
-    /// What was eaten, of a food, whose values are its members'.
-    private static func name(of sample: Sample) -> String? {
-        guard sample.value == .correlation else { return nil }
-        return try? KnownMetadata(sample.metadata, of: sample.type).text("foodType")
+    /// What was eaten: the value of a food, whose quantities are its members', and stands behind that of a single nutrient.
+    package static func food(_ sample: Sample) -> String? {
+        try? KnownMetadata(sample.metadata, of: sample.type).text("foodType")
     }
 
-    /// The same, marked if it is implausible.
+    /// The same with the name of the food, and marked if it is implausible.
     package static func marked(_ stored: StoredRecord, for reader: Reader, finer: Int = 0) -> String {
-        text(stored, for: reader, finer: finer) + (stored.implausible.contains(.value) ? " (implausible)" : "")
+        var remarks: [String] = []
+        if case .sample(let sample) = stored.record, sample.value != .correlation, let food = food(sample) {
+            remarks.append(food)
+        }
+        if stored.implausible.contains(.value) { remarks.append("implausible") }
+        return text(stored, for: reader, finer: finer)
+            + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
     }
 
     /// Why a value is implausible, such as `below 1.0 kg`; `nil` if it is plausible, or no quantity.

@@ -147,7 +147,10 @@ extension RootCommand {
         if let redirect = redirects[name.lowercased()] {
             throw Failure(.usage, "there is no command \(name); \(redirect)")
         }
-        let meant = nearestName(to: name, among: names) ?? names.first { name.count > 1 && $0.hasPrefix(name) }
+        // A letter typed twice, before another command that is as near.
+        let meant =
+            names.first { $0 == name.dropLast() } ?? nearestName(to: name, among: names)
+            ?? names.first { name.count > 1 && $0.hasPrefix(name) }
         throw Failure(
             .usage,
             "there is no command \(Terminal.cut(name))"

@@ -58,6 +58,11 @@ import Testing
             "\(look.output)\(look.errors)")
         let listed = look.output.split(separator: "\n").prefix(4)
         #expect(listed[0].hasPrefix("TIME") && listed[1...].allSatisfy { $0.contains("weight") && $0.contains(" kg ") })
+        try Data().write(to: URL(filePath: hub.data + "/hub.sqlite.replaced-1"))
+        let copy = try await hub.run(["erase", "2", "--dry-run"])
+        #expect(copy.output.contains("hub.sqlite.replaced-1 goes too, as a whole"), "\(copy.output)")
+        #expect(copy.output.contains("--keep-copies leaves it"), "\(copy.output)")
+        try FileManager.default.removeItem(atPath: hub.data + "/hub.sqlite.replaced-1")
         let two = try await hub.run(["erase", "2", "--dry-run"])
         let ends = two.output.split(separator: "\n").map { $0.hasSuffix(" 2") }
         #expect(ends == [false, true, false, false], "\(two.output)")

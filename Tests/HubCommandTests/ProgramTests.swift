@@ -50,7 +50,7 @@ import ZeroMQ
         }
         let snack = try await hub.run(["log", "food", "Ham Sandwich", "300J", "--at", "2026-03-01T12:30:00+01:00"])
         #expect(snack.code == 0, "\(snack.errors)")
-        #expect(snack.output.contains("dietaryEnergyConsumed  0.072 kcal  hand         1\n"))
+        #expect(snack.output.contains("dietaryEnergyConsumed  0.072 kcal (Ham Sandwich)  hand         1\n"))
         #expect(snack.errors == "hub retract 1 takes it back\n")
         let meal = try await hub.run([
             "log", "food", "Ham Sandwich", "350kcal", "--protein", "12g", "--at", "2026-03-01T12:31:00+01:00",

@@ -32,12 +32,15 @@ import Testing
             ])
     }
 
-    @Test func `a decimal comma and a yes are answered with what to write`() {
+    @Test func `a decimal comma, a yes and a misspelled true are answered with what to write`() {
         let lines = load("[person.me]\nexpected_weight = 64,5\n[plugin.exist]\nenabled = yes\n").lines.joined(
             separator: "\n")
         #expect(
             lines.contains("hub.conf:2: not TOML: nothing follows a comma here: a number has a decimal point, as 64.5"))
         #expect(lines.contains("hub.conf:4: not TOML: expected true or false, in small letters and without quotes"))
+        #expect(
+            load("[plugin.exist]\nenabled = ture\n").lines.contains(
+                "hub.conf:2: not TOML: expected a value; did you mean true?"))
     }
 
     @Test func `a repeated key and a repeated table are named with their line`() {

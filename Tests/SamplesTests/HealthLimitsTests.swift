@@ -50,6 +50,17 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        ("dietaryWater", 200_000), ("stepCount", 3_000_000), ("dietaryEnergyConsumed", 200_000),
+        ("distanceCycling", 20_000_000), ("appleExerciseTime", 44_640), ("dietaryProtein", 20_000),
+    ])
+    func `an amount is possible without end, and plausible up to the sum of a month`(
+        type: String, most: Double
+    ) throws {
+        let limits = try limits(type)
+        #expect(limits.plausible == 0...most && limits.possible == 0 ... .infinity)
+    }
+
     @Test func `times before 1900 and more than a day ahead are implausible, unless the hub's clock is not set`() throws
     {
         let noon = try Timestamp(parsing: "2026-11-22T12:00:00Z").microseconds

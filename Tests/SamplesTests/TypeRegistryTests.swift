@@ -112,11 +112,12 @@ import Testing
 
     @Test(arguments: [
         ("wieght", "weight"), ("heartrate", "heartRate"), ("stepcounts", "stepCount"), ("bodymass", "weight"),
+        ("steps", "stepCount"), ("blood pressure", "bloodPressure"),
         ("HKQuantityTypeIdentifierHeartRat", "heartRate"), ("x.ihealth.visceralFat", nil),
         ("hc.boneMas", "hc.boneMass"),
         ("qqqqqqq", nil), ("", nil), (String(repeating: "w", count: 100_000), nil),
     ])
-    func `a misspelled id is answered with the one that was meant`(name: String, id: String?) {
+    func `a misspelled id or an everyday name is answered with the one that was meant`(name: String, id: String?) {
         #expect(registry.suggestion(for: name)?.rawValue == id)
     }
 

@@ -91,12 +91,22 @@ struct FileSettings: Sendable {
         rotation = try Self.choice("rotate", settings)
         maximumSize = try settings.size("max_size").bytes
         columns = try settings.texts("columns").compactMap(CSVColumn.init(rawValue:))
-        types = settings["types"]?.strings
+        types = try settings["types"]?.strings.map { try PluginSettings.each($0, Self.type) }?
+            .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
         kinds = settings["kinds"]?.strings?.compactMap(Want.Kind.init(rawValue:))
         start = try settings.text("start") == "now" ? .now : .beginning
         if format == .csv, columns.isEmpty {
             throw PluginFailure(.settings, "setting columns: expected at least one column for csv")
         }
+    }
+
+    /// The id of a type; one that only plugins or newer phones know is taken as it is.
+    private static func type(_ name: String) throws -> String {
+        let registry = TypeRegistry.standard
+        if let known = registry.resolve(name) { return known.id.rawValue }
+        if let id = try? TypeID(name), [.vendor, .healthKitIdentifier].contains(id.form) { return name }
+        let near = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? "; hub types lists them"
+        throw PluginFailure(.settings, "setting types: there is no type \(name)\(near)")
     }
 
     private static func choice<Choice: RawRepresentable<String>>(

@@ -36,7 +36,7 @@ struct JSONLines: SinkPlugin {
     func dayUse(_ settings: PluginSettings) throws -> DayUse? {
         let settings = try FileSettings(settings)
         guard settings.kinds == [.day], let types = settings.types else { return nil }
-        return DayUse(reads: types.map { TypeRegistry.standard.resolve($0)?.id.rawValue ?? $0 })
+        return DayUse(reads: types)
     }
 
     func check(_ hub: CheckContext) async throws -> String {

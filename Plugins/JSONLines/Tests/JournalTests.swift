@@ -190,6 +190,12 @@ private let written: DeliveryResult = .delivered
         }
         let text = try await check(["types": .list([.string("weight")])])
         #expect(text.contains("weight as JSON Lines") && text.contains("json-lines-2024-03-0001.jsonl"), "\(text)")
+        let names = try await check([
+            "types": .list(["HKQuantityTypeIdentifierBodyMass", "weight", "x.acme.glow"].map { .string($0) })
+        ])
+        #expect(names.contains("It would write weight, x.acme.glow as"), "\(names)")
+        let wrong = await #expect(throws: PluginFailure.self) { try await check(["types": .list([.string("steps")])]) }
+        #expect("\(try #require(wrong))".contains("there is no type steps; did you mean stepCount?"))
         #expect(!FileManager.default.fileExists(atPath: scene.path))
         try Data().write(to: URL(filePath: scene.path))
         await #expect(throws: PluginFailure.self) { try await check() }

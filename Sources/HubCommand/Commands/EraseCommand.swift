@@ -20,8 +20,9 @@ struct EraseCommand: ParsableCommand {
             Listeners and sinks are told as of a retraction. A source that sends the same
             again is answered as if it were here, unless --allow. Days that are made of
             it lose their values, too, and are made again of what is left. Older copies
-            of the store beside it go too. Shows what it is about and asks before it
-            does it.
+            of the store beside it go as a whole, with records that only they have, such
+            as those of before hub restore; --keep-copies leaves them. Shows what it is
+            about and asks before it does it.
 
             Not erased: backups (those the hub knows of are named), what a plugin has not
             given the hub yet, what targets make of the retraction, what retention has
@@ -200,7 +201,11 @@ struct EraseCommand: ParsableCommand {
         ]
         if let forget { lines.append("the name \(forget)") }
         lines += plan.sinks.map { "\($0.sink) has \(NumberText.grouped($0.records)) of them and will be told" }
-        lines += plan.copies.map { "\($0) \(keep ? "stays, and may have them" : "goes too")" }
+        lines += plan.copies.map { path in
+            keep
+                ? "\(path) stays, and may have them"
+                : "\(path) goes too, as a whole: records that only this older store has are lost (--keep-copies leaves it)"
+        }
         lines += Self.backups(plan)
         lines += plan.unknown.map { "no record has the number \($0)" }
         return lines

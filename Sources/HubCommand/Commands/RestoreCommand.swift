@@ -67,11 +67,16 @@ struct RestoreCommand: AsyncParsableCommand {
         let interruption = Interruption { unlink(files.store + ".restoring") }
         let plan = try await BackupCommand.storing {
             let bar = ProgressBar("reading")
-            return try StoreRestore(of: file, to: files.store) { (path) throws(StoreError) in
-                try Age.open(path, identities)
-            } progress: { step in
-                bar.update(step.done, of: step.total)
-                return !interruption.isOver
+            do throws(StoreError) {
+                return try StoreRestore(of: file, to: files.store) { (path) throws(StoreError) in
+                    try Age.open(path, identities)
+                } progress: { step in
+                    bar.update(step.done, of: step.total)
+                    return !interruption.isOver
+                }
+            } catch {
+                guard error.code == .foreign else { throw error }
+                throw StoreError(.foreign, "\(error.message); hub import reads what hub export has written")
             }
         }
         var report = RestoreReport(file: file, target: files.store, plan: plan)

@@ -173,8 +173,11 @@ struct SamplesCommand: ParsableCommand {
                 try listing.endPage()
             }
         }
-        try listing.end()
+        try listing.end(without: types == [TypeID.food.rawValue] ? SamplesCommand.foodHint : nil)
     }
+
+    private static let foodHint =
+        "a food that has only its energy is a record of that: hub samples \(TypeID.dietaryEnergyConsumed)"
 
     /// The records of the newest `count` events; the newest record comes first.
     private static func events(_ count: Int, of records: [[UInt8]]) throws -> [[UInt8]] {
@@ -278,7 +281,9 @@ struct SampleListing: ~Copyable {
     }
 
     /// Says when there was nothing.
-    consuming func end() throws {
+    ///
+    /// - Parameter hint: for people, if there was nothing.
+    consuming func end(without hint: String? = nil) throws {
         if isJSON, let cursor { try output.json(Array("{\"cursor\":\"\(cursor)\"}".utf8)[...]) }
         try output.flush()
         if Terminal.showsProgress, count >= 1_000 { Terminal.progress("") }
@@ -287,7 +292,9 @@ struct SampleListing: ~Copyable {
             let records = NumberText.count(repeats, "record")
             Terminal.say("\(records) \(are) not shown: the same events by other sources (--mirrors shows all)")
         }
-        if count == 0, repeats == 0, !isJSON { Terminal.say(cursor == nil ? "no records" : "nothing has changed") }
+        if count == 0, repeats == 0, !isJSON {
+            Terminal.say(cursor == nil ? "no records" + (hint.map { "; \($0)" } ?? "") : "nothing has changed")
+        }
         if let cursor, !isJSON { Terminal.say("go on with --since \(cursor)") }
     }
 }

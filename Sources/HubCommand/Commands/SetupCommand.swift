@@ -148,6 +148,7 @@ struct SetupCommand: AsyncParsableCommand {
         let checked = await draft.check()
         var report = SetupReport(draft)
         if !json { for line in report.lines { try Output.print(line) } }
+        Terminal.say("What hub.conf got after the last setup, by you or a command, is taken back with it.")
         guard !dryRun else { return try report.tell(json, "nothing was written") }
         let prompt = yes ? nil : SetupPrompt()
         if let prompt {

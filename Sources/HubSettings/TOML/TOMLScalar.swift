@@ -16,7 +16,10 @@ enum TOMLScalar {
         case "inf", "+inf": return .number(.infinity)
         case "-inf": return .number(-.infinity)
         case "nan", "+nan", "-nan": return .number(.nan)
-        default: break
+        default:
+            if let meant = nearestName(to: text, among: ["true", "false"]) {
+                throw Objection(message: "expected a value; did you mean \(meant)?")
+            }
         }
         if let number = try integer(text) { return number }
         if let number = try float(text) { return number }

@@ -64,12 +64,12 @@ public struct TypeRegistry: Sendable {
         return registry
     }
 
-    /// The id nearest to a misspelled one, for "did you mean"; `nil` where none is near.
+    /// The id of an everyday name or nearest to a misspelled one, for "did you mean"; `nil` if none is near.
     ///
     /// Compares with every name in the registry, about a millisecond: for messages to people, not for each record.
     public func suggestion(for name: String) -> TypeID? {
         guard (1...TypeID.maximumLength).contains(name.utf8.count) else { return nil }
-        if let resolved = resolve(name) { return resolved.id }
+        if let meant = resolve(name) ?? EverydayNames.type(name).flatMap({ type($0.id) }) { return meant.id }
         // An id wins over an alias, which is only a further way to spell one.
         if let id = EditDistance.nearest(to: name, among: types.keys.lazy.map(\.rawValue)) {
             return TypeID(known: id.name)

@@ -21,6 +21,7 @@ final class Complaints: Sendable {
     }
 
     func tell(_ text: String, of token: String) async {
+        hub.logger.warning("a post is refused, or a part of it", metadata: ["token": "\(token)", "reason": "\(text)"])
         settled.withLock { _ = $0.remove(token) }
         await say(try? DeviceEvent("error", device: token, severity: .warning, text: text))
     }

@@ -6,16 +6,16 @@
 ///
 /// Fields, between tabs: id, kind, wire unit, dimension, aggregation, values, display name, group, HealthKit identifiers, further names, Open mHealth, LOINC, UCUM of the wire unit, UCUM in FHIR, Health Connect, display units, an app may write, required members, least possible, most possible, least plausible, most plausible. Lists are separated by `|`.
 let typeTable: StaticString = #"""
-activeEnergyBurned	quantity	kcal	energy	cumulative		Active energy burned	fitness	HKQuantityTypeIdentifierActiveEnergyBurned		omh:calories-burned:2.0	41981-2	kcal	kcal	ActiveCaloriesBurnedRecord	kcal|kJ	yes		0		0	
-appleExerciseTime	quantity	min	time	cumulative		Apple exercise time	fitness	HKQuantityTypeIdentifierAppleExerciseTime				min	min		min	no		0		0	
-appleMoveTime	quantity	min	time	cumulative		Apple move time	fitness	HKQuantityTypeIdentifierAppleMoveTime				min	min		min	disputed		0		0	
+activeEnergyBurned	quantity	kcal	energy	cumulative		Active energy burned	fitness	HKQuantityTypeIdentifierActiveEnergyBurned		omh:calories-burned:2.0	41981-2	kcal	kcal	ActiveCaloriesBurnedRecord	kcal|kJ	yes		0		0	200000
+appleExerciseTime	quantity	min	time	cumulative		Apple exercise time	fitness	HKQuantityTypeIdentifierAppleExerciseTime				min	min		min	no		0		0	44640
+appleMoveTime	quantity	min	time	cumulative		Apple move time	fitness	HKQuantityTypeIdentifierAppleMoveTime				min	min		min	disputed		0		0	44640
 appleSleepingBreathingDisturbances	quantity	count	count	discreteArithmetic		Apple sleeping breathing disturbances	respiratory	HKQuantityTypeIdentifierAppleSleepingBreathingDisturbances				{count}	{count}		count	disputed		0		0	
 appleSleepingWristTemperature	quantity	degC	temperature	discreteArithmetic		Apple sleeping wrist temperature	bodyMeasurements	HKQuantityTypeIdentifierAppleSleepingWristTemperature				Cel	Cel		degC|degF	disputed		-20	60	15	45
-appleStandTime	quantity	min	time	cumulative		Apple stand time	fitness	HKQuantityTypeIdentifierAppleStandTime				min	min		min	no		0		0	
+appleStandTime	quantity	min	time	cumulative		Apple stand time	fitness	HKQuantityTypeIdentifierAppleStandTime				min	min		min	no		0		0	44640
 appleWalkingSteadiness	quantity	%	fraction	discreteArithmetic		Apple walking steadiness	mobility	HKQuantityTypeIdentifierAppleWalkingSteadiness				%	%		%	no		0	1	0	1
 atrialFibrillationBurden	quantity	%	fraction	discreteTemporallyWeighted		Atrial fibrillation burden	heart	HKQuantityTypeIdentifierAtrialFibrillationBurden				%	%		%	no		0	1	0	1
 basalBodyTemperature	quantity	degC	temperature	discreteArithmetic		Basal body temperature	reproductive	HKQuantityTypeIdentifierBasalBodyTemperature		omh:body-temperature:4.0		Cel	Cel	BasalBodyTemperatureRecord	degC|degF	yes		5	55	25	44
-basalEnergyBurned	quantity	kcal	energy	cumulative		Basal energy burned	fitness	HKQuantityTypeIdentifierBasalEnergyBurned				kcal	kcal		kcal|kJ	yes		0		0	
+basalEnergyBurned	quantity	kcal	energy	cumulative		Basal energy burned	fitness	HKQuantityTypeIdentifierBasalEnergyBurned				kcal	kcal		kcal|kJ	yes		0		0	200000
 bloodAlcoholContent	quantity	%	fraction	discreteArithmetic		Blood alcohol content	other	HKQuantityTypeIdentifierBloodAlcoholContent			74859-0	%	%		%	yes		0	1	0	0.02
 bloodGlucose	quantity	mg/dL	massConcentration	discreteArithmetic		Blood glucose	vitalSigns	HKQuantityTypeIdentifierBloodGlucose		omh:blood-glucose:4.0	41653-7	mg/dL	mg/dL	BloodGlucoseRecord	mg/dL|mmol<180.15588000005408>/L	yes		0	5000	10	1500
 bloodPressureDiastolic	quantity	mmHg	pressure	discreteArithmetic		Blood pressure diastolic	other	HKQuantityTypeIdentifierBloodPressureDiastolic			8462-4	mm[Hg]	mm[Hg]	BloodPressureRecord.diastolic	mmHg	yes		0	500	10	250
@@ -28,59 +28,59 @@ cyclingCadence	quantity	count/min	frequency	discreteTemporallyWeighted		Cycling 
 cyclingFunctionalThresholdPower	quantity	W	power	discreteArithmetic		Cycling functional threshold power	fitness	HKQuantityTypeIdentifierCyclingFunctionalThresholdPower				W	W		W	yes		0	100000	0	5000
 cyclingPower	quantity	W	power	discreteTemporallyWeighted		Cycling power	fitness	HKQuantityTypeIdentifierCyclingPower				W	W		W	yes		0	100000	0	5000
 cyclingSpeed	quantity	m/s	speed	discreteTemporallyWeighted		Cycling speed	fitness	HKQuantityTypeIdentifierCyclingSpeed		omh:speed:1.0		m/s	m/s		km/hr	yes		0	1000	0	150
-dietaryBiotin	quantity	g	mass	cumulative		Dietary biotin	nutrition	HKQuantityTypeIdentifierDietaryBiotin				g	g		mcg	yes		0		0	
-dietaryCaffeine	quantity	g	mass	cumulative		Dietary caffeine	nutrition	HKQuantityTypeIdentifierDietaryCaffeine				g	g		mg	yes		0		0	
-dietaryCalcium	quantity	g	mass	cumulative		Dietary calcium	nutrition	HKQuantityTypeIdentifierDietaryCalcium				g	g		mg	yes		0		0	
-dietaryCarbohydrates	quantity	g	mass	cumulative		Dietary carbohydrates	nutrition	HKQuantityTypeIdentifierDietaryCarbohydrates				g	g		g	yes		0		0	
-dietaryChloride	quantity	g	mass	cumulative		Dietary chloride	nutrition	HKQuantityTypeIdentifierDietaryChloride				g	g		mg	yes		0		0	
-dietaryCholesterol	quantity	g	mass	cumulative		Dietary cholesterol	nutrition	HKQuantityTypeIdentifierDietaryCholesterol				g	g		mg	yes		0		0	
-dietaryChromium	quantity	g	mass	cumulative		Dietary chromium	nutrition	HKQuantityTypeIdentifierDietaryChromium				g	g		mcg	yes		0		0	
-dietaryCopper	quantity	g	mass	cumulative		Dietary copper	nutrition	HKQuantityTypeIdentifierDietaryCopper				g	g		mcg	yes		0		0	
-dietaryEnergyConsumed	quantity	kcal	energy	cumulative		Dietary energy consumed	nutrition	HKQuantityTypeIdentifierDietaryEnergyConsumed			9052-2	kcal	kcal	NutritionRecord.energy	kcal|kJ	yes		0		0	
-dietaryFatMonounsaturated	quantity	g	mass	cumulative		Dietary fat monounsaturated	nutrition	HKQuantityTypeIdentifierDietaryFatMonounsaturated				g	g		g	yes		0		0	
-dietaryFatPolyunsaturated	quantity	g	mass	cumulative		Dietary fat polyunsaturated	nutrition	HKQuantityTypeIdentifierDietaryFatPolyunsaturated				g	g		g	yes		0		0	
-dietaryFatSaturated	quantity	g	mass	cumulative		Dietary fat saturated	nutrition	HKQuantityTypeIdentifierDietaryFatSaturated				g	g		g	yes		0		0	
-dietaryFatTotal	quantity	g	mass	cumulative		Dietary fat total	nutrition	HKQuantityTypeIdentifierDietaryFatTotal				g	g		g	yes		0		0	
-dietaryFiber	quantity	g	mass	cumulative		Dietary fiber	nutrition	HKQuantityTypeIdentifierDietaryFiber				g	g		g	yes		0		0	
-dietaryFolate	quantity	g	mass	cumulative		Dietary folate	nutrition	HKQuantityTypeIdentifierDietaryFolate				g	g		mcg	yes		0		0	
-dietaryIodine	quantity	g	mass	cumulative		Dietary iodine	nutrition	HKQuantityTypeIdentifierDietaryIodine				g	g		mcg	yes		0		0	
-dietaryIron	quantity	g	mass	cumulative		Dietary iron	nutrition	HKQuantityTypeIdentifierDietaryIron				g	g		mg	yes		0		0	
-dietaryMagnesium	quantity	g	mass	cumulative		Dietary magnesium	nutrition	HKQuantityTypeIdentifierDietaryMagnesium				g	g		mg	yes		0		0	
-dietaryManganese	quantity	g	mass	cumulative		Dietary manganese	nutrition	HKQuantityTypeIdentifierDietaryManganese				g	g		mg	yes		0		0	
-dietaryMolybdenum	quantity	g	mass	cumulative		Dietary molybdenum	nutrition	HKQuantityTypeIdentifierDietaryMolybdenum				g	g		mcg	yes		0		0	
-dietaryNiacin	quantity	g	mass	cumulative		Dietary niacin	nutrition	HKQuantityTypeIdentifierDietaryNiacin				g	g		mg	yes		0		0	
-dietaryPantothenicAcid	quantity	g	mass	cumulative		Dietary pantothenic acid	nutrition	HKQuantityTypeIdentifierDietaryPantothenicAcid				g	g		mg	yes		0		0	
-dietaryPhosphorus	quantity	g	mass	cumulative		Dietary phosphorus	nutrition	HKQuantityTypeIdentifierDietaryPhosphorus				g	g		mg	yes		0		0	
-dietaryPotassium	quantity	g	mass	cumulative		Dietary potassium	nutrition	HKQuantityTypeIdentifierDietaryPotassium				g	g		mg	yes		0		0	
-dietaryProtein	quantity	g	mass	cumulative		Dietary protein	nutrition	HKQuantityTypeIdentifierDietaryProtein				g	g		g	yes		0		0	
-dietaryRiboflavin	quantity	g	mass	cumulative		Dietary riboflavin	nutrition	HKQuantityTypeIdentifierDietaryRiboflavin				g	g		mg	yes		0		0	
-dietarySelenium	quantity	g	mass	cumulative		Dietary selenium	nutrition	HKQuantityTypeIdentifierDietarySelenium				g	g		mcg	yes		0		0	
-dietarySodium	quantity	g	mass	cumulative		Dietary sodium	nutrition	HKQuantityTypeIdentifierDietarySodium				g	g		mg	yes		0		0	
-dietarySugar	quantity	g	mass	cumulative		Dietary sugar	nutrition	HKQuantityTypeIdentifierDietarySugar				g	g		g	yes		0		0	
-dietaryThiamin	quantity	g	mass	cumulative		Dietary thiamin	nutrition	HKQuantityTypeIdentifierDietaryThiamin				g	g		mg	yes		0		0	
-dietaryVitaminA	quantity	g	mass	cumulative		Dietary vitamin A	nutrition	HKQuantityTypeIdentifierDietaryVitaminA				g	g		mcg	yes		0		0	
-dietaryVitaminB12	quantity	g	mass	cumulative		Dietary vitamin B12	nutrition	HKQuantityTypeIdentifierDietaryVitaminB12				g	g		mcg	yes		0		0	
-dietaryVitaminB6	quantity	g	mass	cumulative		Dietary vitamin B6	nutrition	HKQuantityTypeIdentifierDietaryVitaminB6				g	g		mg	yes		0		0	
-dietaryVitaminC	quantity	g	mass	cumulative		Dietary vitamin C	nutrition	HKQuantityTypeIdentifierDietaryVitaminC				g	g		mg	yes		0		0	
-dietaryVitaminD	quantity	g	mass	cumulative		Dietary vitamin D	nutrition	HKQuantityTypeIdentifierDietaryVitaminD				g	g		mcg	yes		0		0	
-dietaryVitaminE	quantity	g	mass	cumulative		Dietary vitamin E	nutrition	HKQuantityTypeIdentifierDietaryVitaminE				g	g		mg	yes		0		0	
-dietaryVitaminK	quantity	g	mass	cumulative		Dietary vitamin K	nutrition	HKQuantityTypeIdentifierDietaryVitaminK				g	g		mcg	yes		0		0	
-dietaryWater	quantity	mL	volume	cumulative		Dietary water	nutrition	HKQuantityTypeIdentifierDietaryWater				mL	mL	HydrationRecord	mL|fl_oz_us	yes		0		0	
-dietaryZinc	quantity	g	mass	cumulative		Dietary zinc	nutrition	HKQuantityTypeIdentifierDietaryZinc				g	g		mg	yes		0		0	
-distanceCrossCountrySkiing	quantity	m	length	cumulative		Distance cross country skiing	fitness	HKQuantityTypeIdentifierDistanceCrossCountrySkiing				m	m		m	yes		0		0	
-distanceCycling	quantity	m	length	cumulative		Distance cycling	fitness	HKQuantityTypeIdentifierDistanceCycling				m	m		km|mi	yes		0		0	
-distanceDownhillSnowSports	quantity	m	length	cumulative		Distance downhill snow sports	fitness	HKQuantityTypeIdentifierDistanceDownhillSnowSports				m	m		m	yes		0		0	
-distancePaddleSports	quantity	m	length	cumulative		Distance paddle sports	fitness	HKQuantityTypeIdentifierDistancePaddleSports				m	m		m	yes		0		0	
-distanceRowing	quantity	m	length	cumulative		Distance rowing	fitness	HKQuantityTypeIdentifierDistanceRowing				m	m		m	yes		0		0	
-distanceSkatingSports	quantity	m	length	cumulative		Distance skating sports	fitness	HKQuantityTypeIdentifierDistanceSkatingSports				m	m		m	yes		0		0	
-distanceSwimming	quantity	m	length	cumulative		Distance swimming	fitness	HKQuantityTypeIdentifierDistanceSwimming			93816-7	m	m		m	yes		0		0	
-distanceWalkingRunning	quantity	m	length	cumulative		Distance walking running	fitness	HKQuantityTypeIdentifierDistanceWalkingRunning				m	m	DistanceRecord	km|mi	yes		0		0	
-distanceWheelchair	quantity	m	length	cumulative		Distance wheelchair	fitness	HKQuantityTypeIdentifierDistanceWheelchair				m	m		m	yes		0		0	
+dietaryBiotin	quantity	g	mass	cumulative		Dietary biotin	nutrition	HKQuantityTypeIdentifierDietaryBiotin				g	g		mcg	yes		0		0	20000
+dietaryCaffeine	quantity	g	mass	cumulative		Dietary caffeine	nutrition	HKQuantityTypeIdentifierDietaryCaffeine				g	g		mg	yes		0		0	20000
+dietaryCalcium	quantity	g	mass	cumulative		Dietary calcium	nutrition	HKQuantityTypeIdentifierDietaryCalcium				g	g		mg	yes		0		0	20000
+dietaryCarbohydrates	quantity	g	mass	cumulative		Dietary carbohydrates	nutrition	HKQuantityTypeIdentifierDietaryCarbohydrates				g	g		g	yes		0		0	20000
+dietaryChloride	quantity	g	mass	cumulative		Dietary chloride	nutrition	HKQuantityTypeIdentifierDietaryChloride				g	g		mg	yes		0		0	20000
+dietaryCholesterol	quantity	g	mass	cumulative		Dietary cholesterol	nutrition	HKQuantityTypeIdentifierDietaryCholesterol				g	g		mg	yes		0		0	20000
+dietaryChromium	quantity	g	mass	cumulative		Dietary chromium	nutrition	HKQuantityTypeIdentifierDietaryChromium				g	g		mcg	yes		0		0	20000
+dietaryCopper	quantity	g	mass	cumulative		Dietary copper	nutrition	HKQuantityTypeIdentifierDietaryCopper				g	g		mcg	yes		0		0	20000
+dietaryEnergyConsumed	quantity	kcal	energy	cumulative		Dietary energy consumed	nutrition	HKQuantityTypeIdentifierDietaryEnergyConsumed			9052-2	kcal	kcal	NutritionRecord.energy	kcal|kJ	yes		0		0	200000
+dietaryFatMonounsaturated	quantity	g	mass	cumulative		Dietary fat monounsaturated	nutrition	HKQuantityTypeIdentifierDietaryFatMonounsaturated				g	g		g	yes		0		0	20000
+dietaryFatPolyunsaturated	quantity	g	mass	cumulative		Dietary fat polyunsaturated	nutrition	HKQuantityTypeIdentifierDietaryFatPolyunsaturated				g	g		g	yes		0		0	20000
+dietaryFatSaturated	quantity	g	mass	cumulative		Dietary fat saturated	nutrition	HKQuantityTypeIdentifierDietaryFatSaturated				g	g		g	yes		0		0	20000
+dietaryFatTotal	quantity	g	mass	cumulative		Dietary fat total	nutrition	HKQuantityTypeIdentifierDietaryFatTotal				g	g		g	yes		0		0	20000
+dietaryFiber	quantity	g	mass	cumulative		Dietary fiber	nutrition	HKQuantityTypeIdentifierDietaryFiber				g	g		g	yes		0		0	20000
+dietaryFolate	quantity	g	mass	cumulative		Dietary folate	nutrition	HKQuantityTypeIdentifierDietaryFolate				g	g		mcg	yes		0		0	20000
+dietaryIodine	quantity	g	mass	cumulative		Dietary iodine	nutrition	HKQuantityTypeIdentifierDietaryIodine				g	g		mcg	yes		0		0	20000
+dietaryIron	quantity	g	mass	cumulative		Dietary iron	nutrition	HKQuantityTypeIdentifierDietaryIron				g	g		mg	yes		0		0	20000
+dietaryMagnesium	quantity	g	mass	cumulative		Dietary magnesium	nutrition	HKQuantityTypeIdentifierDietaryMagnesium				g	g		mg	yes		0		0	20000
+dietaryManganese	quantity	g	mass	cumulative		Dietary manganese	nutrition	HKQuantityTypeIdentifierDietaryManganese				g	g		mg	yes		0		0	20000
+dietaryMolybdenum	quantity	g	mass	cumulative		Dietary molybdenum	nutrition	HKQuantityTypeIdentifierDietaryMolybdenum				g	g		mcg	yes		0		0	20000
+dietaryNiacin	quantity	g	mass	cumulative		Dietary niacin	nutrition	HKQuantityTypeIdentifierDietaryNiacin				g	g		mg	yes		0		0	20000
+dietaryPantothenicAcid	quantity	g	mass	cumulative		Dietary pantothenic acid	nutrition	HKQuantityTypeIdentifierDietaryPantothenicAcid				g	g		mg	yes		0		0	20000
+dietaryPhosphorus	quantity	g	mass	cumulative		Dietary phosphorus	nutrition	HKQuantityTypeIdentifierDietaryPhosphorus				g	g		mg	yes		0		0	20000
+dietaryPotassium	quantity	g	mass	cumulative		Dietary potassium	nutrition	HKQuantityTypeIdentifierDietaryPotassium				g	g		mg	yes		0		0	20000
+dietaryProtein	quantity	g	mass	cumulative		Dietary protein	nutrition	HKQuantityTypeIdentifierDietaryProtein				g	g		g	yes		0		0	20000
+dietaryRiboflavin	quantity	g	mass	cumulative		Dietary riboflavin	nutrition	HKQuantityTypeIdentifierDietaryRiboflavin				g	g		mg	yes		0		0	20000
+dietarySelenium	quantity	g	mass	cumulative		Dietary selenium	nutrition	HKQuantityTypeIdentifierDietarySelenium				g	g		mcg	yes		0		0	20000
+dietarySodium	quantity	g	mass	cumulative		Dietary sodium	nutrition	HKQuantityTypeIdentifierDietarySodium				g	g		mg	yes		0		0	20000
+dietarySugar	quantity	g	mass	cumulative		Dietary sugar	nutrition	HKQuantityTypeIdentifierDietarySugar				g	g		g	yes		0		0	20000
+dietaryThiamin	quantity	g	mass	cumulative		Dietary thiamin	nutrition	HKQuantityTypeIdentifierDietaryThiamin				g	g		mg	yes		0		0	20000
+dietaryVitaminA	quantity	g	mass	cumulative		Dietary vitamin A	nutrition	HKQuantityTypeIdentifierDietaryVitaminA				g	g		mcg	yes		0		0	20000
+dietaryVitaminB12	quantity	g	mass	cumulative		Dietary vitamin B12	nutrition	HKQuantityTypeIdentifierDietaryVitaminB12				g	g		mcg	yes		0		0	20000
+dietaryVitaminB6	quantity	g	mass	cumulative		Dietary vitamin B6	nutrition	HKQuantityTypeIdentifierDietaryVitaminB6				g	g		mg	yes		0		0	20000
+dietaryVitaminC	quantity	g	mass	cumulative		Dietary vitamin C	nutrition	HKQuantityTypeIdentifierDietaryVitaminC				g	g		mg	yes		0		0	20000
+dietaryVitaminD	quantity	g	mass	cumulative		Dietary vitamin D	nutrition	HKQuantityTypeIdentifierDietaryVitaminD				g	g		mcg	yes		0		0	20000
+dietaryVitaminE	quantity	g	mass	cumulative		Dietary vitamin E	nutrition	HKQuantityTypeIdentifierDietaryVitaminE				g	g		mg	yes		0		0	20000
+dietaryVitaminK	quantity	g	mass	cumulative		Dietary vitamin K	nutrition	HKQuantityTypeIdentifierDietaryVitaminK				g	g		mcg	yes		0		0	20000
+dietaryWater	quantity	mL	volume	cumulative		Dietary water	nutrition	HKQuantityTypeIdentifierDietaryWater				mL	mL	HydrationRecord	mL|fl_oz_us	yes		0		0	200000
+dietaryZinc	quantity	g	mass	cumulative		Dietary zinc	nutrition	HKQuantityTypeIdentifierDietaryZinc				g	g		mg	yes		0		0	20000
+distanceCrossCountrySkiing	quantity	m	length	cumulative		Distance cross country skiing	fitness	HKQuantityTypeIdentifierDistanceCrossCountrySkiing				m	m		m	yes		0		0	20000000
+distanceCycling	quantity	m	length	cumulative		Distance cycling	fitness	HKQuantityTypeIdentifierDistanceCycling				m	m		km|mi	yes		0		0	20000000
+distanceDownhillSnowSports	quantity	m	length	cumulative		Distance downhill snow sports	fitness	HKQuantityTypeIdentifierDistanceDownhillSnowSports				m	m		m	yes		0		0	20000000
+distancePaddleSports	quantity	m	length	cumulative		Distance paddle sports	fitness	HKQuantityTypeIdentifierDistancePaddleSports				m	m		m	yes		0		0	20000000
+distanceRowing	quantity	m	length	cumulative		Distance rowing	fitness	HKQuantityTypeIdentifierDistanceRowing				m	m		m	yes		0		0	20000000
+distanceSkatingSports	quantity	m	length	cumulative		Distance skating sports	fitness	HKQuantityTypeIdentifierDistanceSkatingSports				m	m		m	yes		0		0	20000000
+distanceSwimming	quantity	m	length	cumulative		Distance swimming	fitness	HKQuantityTypeIdentifierDistanceSwimming			93816-7	m	m		m	yes		0		0	20000000
+distanceWalkingRunning	quantity	m	length	cumulative		Distance walking running	fitness	HKQuantityTypeIdentifierDistanceWalkingRunning				m	m	DistanceRecord	km|mi	yes		0		0	20000000
+distanceWheelchair	quantity	m	length	cumulative		Distance wheelchair	fitness	HKQuantityTypeIdentifierDistanceWheelchair				m	m		m	yes		0		0	20000000
 electrodermalActivity	quantity	S	conductance	discreteArithmetic		Electrodermal activity	bodyMeasurements	HKQuantityTypeIdentifierElectrodermalActivity				S	S		S	yes		0	1	0	0.001
 environmentalAudioExposure	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Environmental audio exposure	hearing	HKQuantityTypeIdentifierEnvironmentalAudioExposure				dB[SPL]	dB[SPL]		dBASPL	yes		-100	250	-20	194
 environmentalSoundReduction	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Environmental sound reduction	hearing	HKQuantityTypeIdentifierEnvironmentalSoundReduction				dB[SPL]	dB[SPL]		dBASPL	yes		-100	250	-20	194
 estimatedWorkoutEffortScore	quantity	appleEffortScore	effortScore	discreteArithmetic		Estimated workout effort score	fitness	HKQuantityTypeIdentifierEstimatedWorkoutEffortScore				{score}	{score}		appleEffortScore	yes		0	100	0	10
-flightsClimbed	quantity	count	count	cumulative		Flights climbed	fitness	HKQuantityTypeIdentifierFlightsClimbed			100304-5	{count}	{count}	FloorsClimbedRecord	count	yes		0		0	
+flightsClimbed	quantity	count	count	cumulative		Flights climbed	fitness	HKQuantityTypeIdentifierFlightsClimbed			100304-5	{count}	{count}	FloorsClimbedRecord	count	yes		0		0	30000
 forcedExpiratoryVolume1	quantity	L	volume	discreteArithmetic		Forced expiratory volume (FEV1)	respiratory	HKQuantityTypeIdentifierForcedExpiratoryVolume1			20150-9	L	L		L	yes		0	20	0.1	10
 forcedVitalCapacity	quantity	L	volume	discreteArithmetic		Forced vital capacity	respiratory	HKQuantityTypeIdentifierForcedVitalCapacity			19870-5	L	L		L	yes		0	20	0.1	12
 headphoneAudioExposure	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Headphone audio exposure	hearing	HKQuantityTypeIdentifierHeadphoneAudioExposure				dB[SPL]	dB[SPL]		dBASPL	yes		-100	250	-20	194
@@ -100,7 +100,7 @@ paddleSportsSpeed	quantity	m/s	speed	discreteArithmetic		Paddle sports speed	fit
 peakExpiratoryFlowRate	quantity	L/min	volumeFlow	discreteArithmetic		Peak expiratory flow rate	respiratory	HKQuantityTypeIdentifierPeakExpiratoryFlowRate			19935-6	L/min	L/min		L/min	yes		0	2000	20	1100
 peripheralPerfusionIndex	quantity	%	fraction	discreteArithmetic		Peripheral perfusion index	heart	HKQuantityTypeIdentifierPeripheralPerfusionIndex			61006-3	%	%		%	yes		0	1	0	0.5
 physicalEffort	quantity	kcal/kg·hr	energyPerMassTime	discreteArithmetic		Physical effort	fitness	HKQuantityTypeIdentifierPhysicalEffort				kcal/kg/h	kcal/kg/h		kcal/kg·hr	yes		0	1000	0	50
-pushCount	quantity	count	count	cumulative		Push count	fitness	HKQuantityTypeIdentifierPushCount			96502-0	{count}	{count}	WheelchairPushesRecord	count	yes		0		0	
+pushCount	quantity	count	count	cumulative		Push count	fitness	HKQuantityTypeIdentifierPushCount			96502-0	{count}	{count}	WheelchairPushesRecord	count	yes		0		0	3000000
 respiratoryRate	quantity	count/min	frequency	discreteArithmetic		Respiratory rate	respiratory	HKQuantityTypeIdentifierRespiratoryRate		omh:respiratory-rate:2.0	9279-1	/min	/min	RespiratoryRateRecord	count/min	yes		0	1000	2	150
 restingHeartRate	quantity	count/min	frequency	discreteTemporallyWeighted		Resting heart rate	heart	HKQuantityTypeIdentifierRestingHeartRate			40443-4	/min	/min	RestingHeartRateRecord	count/min	yes		0	700	15	250
 rowingSpeed	quantity	m/s	speed	discreteArithmetic		Rowing speed	fitness	HKQuantityTypeIdentifierRowingSpeed				m/s	m/s		m/s	yes		0	1000	0	150
@@ -112,9 +112,9 @@ runningVerticalOscillation	quantity	cm	length	discreteArithmetic		Running vertic
 sixMinuteWalkTestDistance	quantity	m	length	discreteArithmetic		Six minute walk test distance	mobility	HKQuantityTypeIdentifierSixMinuteWalkTestDistance				m	m		m	yes		0	5000	0	2500
 stairAscentSpeed	quantity	m/s	speed	discreteArithmetic		Stair ascent speed	mobility	HKQuantityTypeIdentifierStairAscentSpeed				m/s	m/s		m/s	yes		0	100	0	10
 stairDescentSpeed	quantity	m/s	speed	discreteArithmetic		Stair descent speed	mobility	HKQuantityTypeIdentifierStairDescentSpeed				m/s	m/s		m/s	yes		0	100	0	10
-stepCount	quantity	count	count	cumulative		Step count	fitness	HKQuantityTypeIdentifierStepCount		omh:step-count:3.0	55423-8	{count}	{steps}	StepsRecord	count	yes		0		0	
-swimmingStrokeCount	quantity	count	count	cumulative		Swimming stroke count	fitness	HKQuantityTypeIdentifierSwimmingStrokeCount				{count}	{count}		count	yes		0		0	
-timeInDaylight	quantity	min	time	cumulative		Time in daylight	other	HKQuantityTypeIdentifierTimeInDaylight				min	min		min	yes		0		0	
+stepCount	quantity	count	count	cumulative		Step count	fitness	HKQuantityTypeIdentifierStepCount		omh:step-count:3.0	55423-8	{count}	{steps}	StepsRecord	count	yes		0		0	3000000
+swimmingStrokeCount	quantity	count	count	cumulative		Swimming stroke count	fitness	HKQuantityTypeIdentifierSwimmingStrokeCount				{count}	{count}		count	yes		0		0	3000000
+timeInDaylight	quantity	min	time	cumulative		Time in daylight	other	HKQuantityTypeIdentifierTimeInDaylight				min	min		min	yes		0		0	44640
 underwaterDepth	quantity	m	length	discreteArithmetic		Underwater depth	fitness	HKQuantityTypeIdentifierUnderwaterDepth				m	m		m	yes		-20	11000	-5	340
 uvExposure	quantity	count	count	discreteArithmetic		UV exposure	other	HKQuantityTypeIdentifierUVExposure				{count}	{count}		count	yes		0		0	
 vo2Max	quantity	mL/kg·min	volumePerMassTime	discreteArithmetic		VO2 max	heart	HKQuantityTypeIdentifierVO2Max				mL/kg/min	mL/kg/min	Vo2MaxRecord	mL/kg·min	yes		0	200	3	105
@@ -235,7 +235,7 @@ hc.bodyWaterMass	quantity	kg	mass	discreteArithmetic		Body water mass	bodyMeasur
 hc.boneMass	quantity	kg	mass	discreteArithmetic		Bone mass	bodyMeasurements					kg	kg	BoneMassRecord	kg|lb			0	100	0.05	15
 hc.elevationGained	quantity	m	length	cumulative		Elevation gained	fitness					m	m	ElevationGainedRecord	m|ft						
 hc.stepsCadence	quantity	count/min	frequency	discreteTemporallyWeighted		Steps cadence	fitness					/min	/min	StepsCadenceRecord	count/min			0	1000	0	600
-hc.totalCaloriesBurned	quantity	kcal	energy	cumulative		Total calories burned	fitness					kcal	kcal	TotalCaloriesBurnedRecord	kcal|kJ			0		0	
+hc.totalCaloriesBurned	quantity	kcal	energy	cumulative		Total calories burned	fitness					kcal	kcal	TotalCaloriesBurnedRecord	kcal|kJ			0		0	200000
 x.ihealth.bodyWaterPercentage	quantity	%	fraction	discreteArithmetic		Body water percentage	bodyMeasurements					%	%		%			0	1	0.1	0.9
 x.ihealth.dailyCalorieIntake	quantity	kcal/d	power	discreteArithmetic		Daily calorie intake	nutrition					kcal/d	kcal/d		kcal/d			0	20000	100	10000
 x.ihealth.musclePercentage	quantity	%	fraction	discreteArithmetic		Muscle percentage	bodyMeasurements					%	%		%			0	1	0.05	0.98

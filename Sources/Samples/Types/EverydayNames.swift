@@ -1,5 +1,3 @@
-package import Samples
-
 /// What people call types, besides the names that the registry has: `steps`, `sleep`, `blood pressure`.
 ///
 /// For what a person types. A record names its type as the registry does.
