@@ -12,7 +12,7 @@ import Testing
         let reason = TypeArgument.unknown(String(repeating: "sleep", count: 20_000))
         #expect(reason == "there is no type \(String(repeating: "sleep", count: 12))…; hub types lists them")
         #expect(TypeArgument.resolved("sleep") == "sleepAnalysis")
-        #expect(TypeArgument.unknown("steps").contains("did you mean stepCount, "))
+        #expect(TypeArgument.unknown("step").contains("did you mean stepCount, "))
     }
 
     private func entry(_ line: String, _ options: String...) throws -> HandEntry {
