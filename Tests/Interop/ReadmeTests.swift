@@ -227,6 +227,19 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
+    @Test func `The README's Python prints each weight with its unit and time`() async throws {
+        let host = try HubHost()
+        let hub = try await host.start()
+        let listener = try ReadmePrograms("README.md").start("weights.py", in: host)
+        let source = try ExampleSource(in: host, count: 100_000, rate: 200)
+        let line = try #require(await listener.lines(count: 1).first)
+        source.process.signal(SIGTERM)
+        #expect(await source.process.waitForExit() == 0)
+        #expect(line.wholeMatch(of: /[0-9.]+ kg [0-9T:.+\-Z]+/) != nil, "\(line)")
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
     @Test func `Five lines of Python hear weights`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
