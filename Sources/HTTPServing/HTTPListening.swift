@@ -87,7 +87,7 @@ public struct HTTPListening: Sendable {
     private static func isThisMachine(_ host: String) -> Bool {
         var address = in_addr()
         if inet_pton(AF_INET, host, &address) == 1 { return UInt32(bigEndian: address.s_addr) >> 24 == 127 }
-        return host == "::1" || host == "localhost"
+        return host == "::1" || host == "localhost" || host.lowercased().hasSuffix(".localhost")
     }
 
     private static func certificate(_ file: String?, _ key: String?) throws -> CertificateFiles? {
@@ -113,6 +113,16 @@ public struct HTTPListening: Sendable {
                 throw PluginFailure(
                     .settings,
                     "setting address: it begins with https://, since \(visitors) come by HTTPS with a certificate")
+            }
+            // No proxy of this machine can stand at the port that is taken.
+            if isThisMachine(host), let url = URL(string: shown), url.scheme?.lowercased() == "http",
+                url.port.map({ ":\($0)" }) == String(port), url.host.map({ !isThisMachine($0) }) ?? false
+            {
+                throw PluginFailure(
+                    .settings,
+                    "setting address: no other machine reaches it, since listen takes calls of this machine alone; set "
+                        + "listen = \"0.0.0.0\(port)\" with certificate and key, or with plain_http = true, or remove address"
+                )
             }
             return shown
         }

@@ -42,6 +42,15 @@ package struct HandEntry: Sendable {
         value = try ValueArgument(words, of: TypeRegistry.standard.resolve(name), for: details.reader)
     }
 
+    /// Something that has only one value, such as a mindful session, and how long it lasted.
+    ///
+    /// - Parameter words: `10min`; empty if its times say so.
+    package init(only name: String, of type: TypeID, _ words: [String], _ details: EntryDetails) throws(HandFault) {
+        (self.type, value, self.details) = (type.rawValue, .name(name), details)
+        try details.refuseMembers(of: type.rawValue)
+        seconds = try words.isEmpty ? nil : HandEntry.seconds(words)
+    }
+
     /// A food, of which the energy alone is enough.
     package init(food: String, energy: String, _ details: EntryDetails) throws(HandFault) {
         (foodType, self.details) = (food, details)
@@ -144,7 +153,9 @@ extension HandEntry {
         ]
         let texts = [("end", end?.text), ("zone", times.zone), ("note", note), ("metadata", try metadata())]
         for (name, text) in texts { arguments[name] = text.map(SettingValue.string) }
-        if times.isInterval { arguments["duration"] = seconds.map(SettingValue.number) }
+        if times.isInterval, type == TypeID.workout.rawValue {
+            arguments["duration"] = seconds.map(SettingValue.number)
+        }
         value?.add(to: &arguments)
         if !members.isEmpty {
             arguments["members"] = .list(members.map { .string($0.type.rawValue) })
@@ -155,7 +166,11 @@ extension HandEntry {
     }
 
     private func interval(_ times: EntryTimes, by clock: PersonClock) throws(HandFault) -> (Timestamp, Timestamp?) {
-        guard type == TypeID.workout.rawValue, times.end == nil else { return (times.start, times.end) }
+        let isWorkout = type == TypeID.workout.rawValue
+        if times.isInterval, seconds != nil, !isWorkout {
+            throw HandFault("its beginning and its end say how long it lasted; leave one of them out")
+        }
+        guard isWorkout || seconds != nil, times.end == nil else { return (times.start, times.end) }
         guard let seconds else {
             throw HandFault(
                 "how long did it last? Such as 30min, or its beginning and its end", remedy: ["from", "to"])

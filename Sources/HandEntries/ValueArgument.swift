@@ -279,7 +279,8 @@ package enum ValueArgument: Hashable, Sendable {
         guard parts.count > 1 else { return text }
         if let readings = Readings(text) { throw readings.fault(text) }
         guard parts.count == 2, !text.contains("."), !parts[1].isEmpty else {
-            throw HandFault("\"\(text)\" can be read in two ways; write it with a decimal point and no commas")
+            throw HandFault(
+                "\"\(text)\" is no number here; write it with a decimal point and nothing between thousands")
         }
         return "\(parts[0]).\(parts[1])"
     }

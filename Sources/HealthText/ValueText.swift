@@ -11,6 +11,7 @@ package enum ValueText {
             if let summary = sample.activitySummary {
                 return ActivityFigures(for: reader).words(summary)
             }
+            if sample.type == .dateOfBirth, let date = LocalDate(word(sample.value)) { return reader.date(date) }
             return (sample.value == .correlation ? food(sample) : nil) ?? words(sample.value, of: stored.type)
         }
         return reader.format(unit, of: stored.type).text(value, finer: finer)

@@ -23,8 +23,8 @@ package enum ConfigurationFile {
         guard let path = places.first(where: { fault($0) == nil }) else {
             throw Failure(
                 .noConfiguration,
-                "there is no hub.conf; looked for \(places.joined(separator: ", ")); name one with --config FILE, "
-                    + "or see a hub work first with hub demo")
+                "there is no hub.conf; looked for \(places.joined(separator: ", ")); hub setup makes one, "
+                    + "--config FILE names one, hub demo shows a hub at work")
         }
         return path
     }

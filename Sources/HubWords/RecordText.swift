@@ -17,11 +17,12 @@ package struct RecordText: Sendable {
 
     /// - Parameters:
     ///   - workout: the figures of a workout, which stand behind its activity.
+    ///   - members: the other records of the group of a correlation, whose values are its own.
     ///   - retracted: the record before its retraction: its time and value stand before the words of the retraction.
     ///   - readers: how each person reads values and dates; their choice and the rounding are for this text alone.
     package init(
-        _ stored: StoredRecord, workout: WorkoutFigures? = nil, retracted: StoredRecord? = nil,
-        _ readers: (String?) -> Reader
+        _ stored: StoredRecord, workout: WorkoutFigures? = nil, members: [StoredRecord] = [],
+        retracted: StoredRecord? = nil, _ readers: (String?) -> Reader
     ) {
         type = stored.type.rawValue
         number = String(stored.number)
@@ -35,7 +36,9 @@ package struct RecordText: Sendable {
             time =
                 MomentText.interval(sample.start, sample.end, for: reader)
                 + (doubtful.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
-            value = ValueText.marked(stored, for: reader) + (workout.map { " (\($0.words(reader)))" } ?? "")
+            value =
+                CorrelationText.words(members, of: stored, for: reader)
+                ?? ValueText.marked(stored, for: reader) + (workout.map { " (\($0.words(reader)))" } ?? "")
         case .day(let day):
             let reader = readers(day.person)
             time = reader.date(day.date)

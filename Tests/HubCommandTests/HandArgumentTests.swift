@@ -15,6 +15,13 @@ import Testing
         #expect(TypeArgument.unknown("step").contains("did you mean stepCount, "))
     }
 
+    @Test func `a type that has one value needs none, and may say how long it lasted`() throws {
+        let meditation = try entry("meditation|10min")
+        #expect(meditation.type == "mindfulSession" && meditation.value == .name("notApplicable"))
+        #expect(meditation.seconds == 600)
+        #expect(try entry("meditation").value == .name("notApplicable"))
+    }
+
     private func entry(_ line: String, _ options: String...) throws -> HandEntry {
         let words = line.split(separator: "|").map(String.init)
         return try HandEntry(words[0], Array(words.dropFirst()), try EntryOptions.parse(options))

@@ -95,6 +95,12 @@ import Testing
         #expect(try await hub.run(["days", "weight"]).errors == "no days: \(reason)")
         let unknown = try await hub.run(["plugins", "foo"])
         #expect(unknown.errors.contains("there is no plugin foo; hub.conf has none"), "\(unknown.errors)")
+        let me = try await hub.run(["configure", "me", "locale=de_DE"])
+        let workout = try await hub.run(["log", "run", "30min"])
+        #expect(workout.code == 0)
+        let longer = try await hub.run(["edit", "1", "35min"])
+        #expect(longer.errors.contains("hub edit 1 --to WHEN moves its end"), "\(longer.errors)")
+        #expect(me.errors.contains("me is a person and no plugin; hub configure --person me"), "\(me.errors)")
     }
 
     @Test func `what was taken back is listed with its time and value, who did it, and nothing of it once erased`()

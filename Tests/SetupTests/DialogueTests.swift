@@ -160,6 +160,26 @@ import Testing
         #expect(await setup.result().code == 130, "\(person.screen)")
     }
 
+    @Test func `a setting that a refusal names as the remedy is asked, also if it was not asked before`() async throws {
+        let scene = try SetupScene()
+        let person = try Person()
+        let setup = try person.start(["setup"], in: scene)
+        try await person.answer("Time zone", "")
+        try await person.answer("Who are the people?", "anna")
+        for question in ["language", "unit"] { try await person.answer("anna: \(question)", "") }
+        try await person.answer("Which of them?", "http-ingest")
+        try await person.answer("listen", "192.168.1.20:7780")
+        try await person.answer("Further settings", "n")
+        try await person.answer("or set plain_http = true", "y")
+        for (question, answer) in [("listen", ""), ("certificate", ""), ("key", ""), ("plain_http", "yes")] {
+            try await person.answer("  \(question) [", answer)
+        }
+        try await person.answer("Try it now", "n")
+        try await person.answer("Write ", "y")
+        #expect(await setup.result().code == 0, "\(person.screen)")
+        #expect(try scene.text().contains("plain_http = true"))
+    }
+
     @Test func `two at once: the second says that another is at work`() async throws {
         let scene = try SetupScene()
         let person = try Person()

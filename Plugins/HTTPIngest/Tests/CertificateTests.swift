@@ -294,6 +294,14 @@ struct CertificateTests {
         }
         for host in ["127.0.0.1", "127.8.0.1", "[::1]", "localhost"] {
             #expect(self.reasons(["listen": .string("\(host):7780")]) == [])
+            func address(_ text: String) -> [String] {
+                self.reasons(["listen": .string("\(host):7780"), "address": .string(text)])
+            }
+            let closed = address("http://192.168.1.20:7780")
+            #expect(
+                closed.count == 1 && closed[0].hasPrefix("setting address: no other machine reaches it"), "\(closed)")
+            #expect(address("https://hub.example") == [] && address("http://hub.example") == [])
+            #expect(address("http://localhost:7780") == [] && address("http://hub.localhost:7780") == [])
         }
     }
 
@@ -303,7 +311,7 @@ struct CertificateTests {
             let port = try FreePort.next()
             let scene = try await Scene(settings: [
                 "listen": .string("\(host):\(port)"), "plain_http": .boolean(isOpen),
-                "address": .string("http://hub.example:\(port)"),
+                "address": .string("http://hub.example"),
             ])
             try await scene.run { () async throws in
                 #expect(try await Curl("http://127.0.0.1:\(port)/ingest/plain", weight).status == 200)

@@ -175,8 +175,13 @@ struct DaysCommand: ParsableCommand {
             return
                 "no days: add \(missing.joined(separator: ", ")) to types of [plugin.\(maker.name)] in hub.conf, then hub apply"
         }
-        return "no days: no reading makes any (hub samples \(types.joined(separator: " "))); "
-            + "hub do \(makers.first?.name ?? Self.maker) report says what is left out, and why"
+        let maker = makers.first?.name ?? Self.maker
+        if let plugin = status.plugins.first(where: { $0.name == maker }), !plugin.alive {
+            return "no days yet: \(maker) is not at work; hub status says more"
+        }
+        return
+            "no days: no reading makes any (hub samples \(types.joined(separator: " "))), or \(maker) has only just been started; "
+            + "hub do \(maker) report says what is left out, and why"
     }
 
     /// Why the gap-filler makes no days of a type; `nil` where it does when its settings name the type.

@@ -104,6 +104,12 @@ struct EditCommand: ParsableCommand {
         // Without a sample the hub says why it cannot be edited.
         guard let before, case .sample(let sample) = before.record else { return arguments }
         if !value.isEmpty {
+            if sample.type == .workout, MomentArgument.span(value.joined(separator: " ")) != nil {
+                throw Failure(
+                    .usage,
+                    "how long a workout lasted follows from its times; hub edit \(number) --to WHEN moves its end, --at WHEN its beginning"
+                )
+            }
             let words = try ShareQuestion.answered(value, of: TypeRegistry.standard.type(sample.type))
             let typed = try Failure.ofHand { () throws(HandFault) in
                 try ValueArgument(

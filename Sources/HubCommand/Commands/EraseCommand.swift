@@ -189,7 +189,7 @@ struct EraseCommand: ParsableCommand {
         guard case .records(let page, _, _) = try door.ask(query).content else { return [] }
         let records = try page.map { try reader.record($0) }
         let more = plan.records - Int64(records.count)
-        return RecordText.lines(of: records, options.readingUnits())
+        return try RecordText.lines(of: records, options.readingUnits(), door)
             + (records.isEmpty || more < 1 ? [] : ["and \(NumberText.count(more, "more record"))"])
             + RecordText.copies(of: records)
     }

@@ -132,7 +132,7 @@ struct RetractCommand: ParsableCommand {
             let sequences = Dictionary(records.map { ($0.number, $0.sequence) }) { first, _ in first }
             return (
                 numbers.map { Found(number: $0, sequence: sequences[$0] ?? 0) },
-                listing(of: records) + (undo ? [] : RecordText.copies(of: records))
+                try listing(of: records, door) + (undo ? [] : RecordText.copies(of: records))
             )
         }
         var query = QueryRequest(id: 0)
@@ -149,7 +149,9 @@ struct RetractCommand: ParsableCommand {
             }
         }
         let more = found.count - first.count
-        return (found, listing(of: first) + (more > 0 ? ["and \(NumberText.count(more, "more record"))"] : []))
+        return (
+            found, try listing(of: first, door) + (more > 0 ? ["and \(NumberText.count(more, "more record"))"] : [])
+        )
     }
 
     private struct Arguments: Encodable {
@@ -160,8 +162,8 @@ struct RetractCommand: ParsableCommand {
     }
 
     /// The records as they are now; those that were retracted before are in no list.
-    private func listing(of records: [StoredRecord]) -> [String] {
-        RecordText.lines(of: records, options.readingUnits())
+    private func listing(of records: [StoredRecord], _ door: DoorClient) throws -> [String] {
+        try RecordText.lines(of: records, options.readingUnits(), door)
     }
 
     private func lines(_ answer: ManualAnswer) -> [String] {

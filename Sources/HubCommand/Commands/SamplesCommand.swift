@@ -268,9 +268,7 @@ struct SampleListing: ~Copyable {
         }
         if !stored.mirrors.isEmpty { shown.insert(stored.number) }
         count += 1
-        let text = RecordText(
-            stored, units, workout: try door.workoutFigures(of: stored), retracted: try door.retracted(by: stored))
-        table.add(text.cells)
+        table.add(try RecordText(stored, units, door).cells)
     }
 
     /// Shows what came.

@@ -61,7 +61,10 @@ extension Welcome {
     /// The person of `hub.conf` whom a typed name means.
     func person(_ typed: String) throws(Failure) -> PersonEntry {
         if let person = persons.named(typed) { return person }
-        throw Failure(.usage, "hub.conf has no person \(Terminal.cut(typed)); \(persons.advice(on: typed))")
+        throw Failure(
+            .usage,
+            "hub.conf has no person \(Terminal.cut(typed)); \(persons.advice(on: typed)) A new one counts after hub apply"
+        )
     }
 
     /// The only person there is, for a command that names none.

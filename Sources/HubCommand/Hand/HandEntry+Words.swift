@@ -38,12 +38,24 @@ extension HandEntry {
             try self.init(try HandEntry.activity(name), words.dropFirst(), details)
         } else if known == nil, let activity = WorkoutActivity.meant(by: word) {
             try self.init(activity, words[...], details)
+        } else if let known, let name = HandEntry.onlyValue(of: known),
+            words.isEmpty || MomentArgument.span(words.joined(separator: " ")) != nil
+        {
+            self = try Failure.ofHand { () throws(HandFault) in
+                try HandEntry(only: name, of: known.id, words, details)
+            }
         } else {
             let type = try HandEntry.known(word)
             // Sleep without a stage is HealthKit's "asleep, unspecified".
             let value = words.isEmpty && known?.id == .sleepAnalysis ? ["asleepUnspecified"] : words
             self = try Failure.ofHand { () throws(HandFault) in try HandEntry(type, value, details) }
         }
+    }
+
+    /// The value of a category that has only one.
+    private static func onlyValue(of type: HealthType) -> String? {
+        let values = type.values.filter { !$0.isOldName }
+        return type.kind == .category && values.count == 1 ? values[0].name : nil
     }
 
     private init(

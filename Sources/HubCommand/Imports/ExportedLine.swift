@@ -21,6 +21,8 @@ struct ExportedLine {
     let key: String?
     /// What a later line of the same record has, too: also the one that takes it back.
     let identity: [UInt8]
+    /// Records of one plugin with the same group belong together.
+    let group: String?
     /// The start of a sample, as it is written.
     let start: String?
     /// The number that it had in the other hub, where the line has it.
@@ -59,7 +61,7 @@ struct ExportedLine {
         (self.kind, self.type, self.plugin, person) = (kind, type, plugin, whose)
         isGuest = whose == nil && text("unassigned").map(Assignment.nobody(reason:)) == .guest
         unit = text("unit")
-        (key, start) = (text("key"), text("start"))
+        (key, group, start) = (text("key"), text("group"), text("start"))
         // A day is retracted by a source that need not be the one that gave it.
         let own = key == nil ? ["person", "type", "series", "date"] : ["source", "key"]
         identity = own.flatMap { Array(raw($0) ?? []) + [0] }

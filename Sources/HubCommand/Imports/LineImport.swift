@@ -45,6 +45,7 @@ final class LineImport {
         let number: Int64?
         let isSample: Bool
         let wasEdited: Bool
+        let group: String?
         let identity: [UInt8]
         let record: [UInt8]
     }
@@ -247,7 +248,7 @@ final class LineImport {
             Waiting(
                 line: line, start: record.start, owner: Owner(person: record.person, isGuest: record.isGuest),
                 key: record.key, number: record.number, isSample: !record.isDay, wasEdited: record.wasEdited,
-                identity: record.identity, record: record.record))
+                group: record.group, identity: record.identity, record: record.record))
     }
 
     private static func digest(_ record: ExportedLine) -> SIMD2<UInt64> {
@@ -289,15 +290,15 @@ final class LineImport {
     }
 
     private func give(_ all: [Waiting], of plugin: String, _ tell: (Outcome) throws -> Void) throws {
-        let there = try corrected(all.filter(\.wasEdited), plugin)
+        let there = try corrected(all, plugin)
         var batch: [Waiting] = []
         for waiting in all {
-            guard waiting.wasEdited, let own = there[waiting.identity] else {
+            guard let own = there[waiting.identity] else {
                 batch.append(waiting)
                 continue
             }
             account.duplicates += 1
-            if own.record != waiting.record {
+            if waiting.wasEdited, own.record != waiting.record {
                 account.note("a person had changed them by hand there and here: what this hub has stays")
             }
             try tell(Outcome(line: waiting.line, key: waiting.key, was: waiting.number, result: own.result))
@@ -333,26 +334,38 @@ final class LineImport {
         try assign(numbers)
     }
 
-    /// Records that a person has corrected in this hub too, by identity.
+    /// Records that a person has corrected in this hub too, and the others of their groups, by identity.
     ///
-    /// Given again, the correction of the file would become the word of their source, and could not be taken back.
+    /// Given again, the correction of the file would become the word of their source, and could not be taken back; and the
+    /// rest of a blood pressure is no blood pressure.
     private func corrected(
         _ lines: [Waiting], _ plugin: String
     ) throws -> [[UInt8]: (record: [UInt8], result: RecordResult)] {
-        let keys = Set(lines.compactMap(\.key))
+        let groups = Set(lines.filter(\.wasEdited).compactMap(\.group))
+        let meant = lines.filter { $0.wasEdited || ($0.group.map(groups.contains) ?? false) }
+        let keys = Set(meant.compactMap(\.key))
         guard !keys.isEmpty else { return [:] }
         var filter = QueryRequest.Filter()
         (filter.sources, filter.condition) = ([plugin], .keys(keys.sorted()))
         var found: [[UInt8]: (record: [UInt8], result: RecordResult)] = [:]
+        var edited: (identities: Set<[UInt8]>, groups: Set<String>) = ([], [])
         try owner.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
             for bytes in records {
-                guard let line = try? ExportedLine(bytes), line.wasEdited, let number = line.number,
+                guard let line = try? ExportedLine(bytes), let number = line.number,
                     case .number(let digits)? = JSONTree(Array(bytes))?["seq"], let sequence = Int64(digits)
                 else { continue }
                 found[line.identity] = (line.record, .duplicate(number: number, sequence: sequence))
+                guard line.wasEdited else { continue }
+                edited.identities.insert(line.identity)
+                if let group = line.group { edited.groups.insert(group) }
             }
         }
-        return found
+        let left = meant.filter { line in
+            line.wasEdited && edited.identities.contains(line.identity)
+                || (line.group.map(edited.groups.contains) ?? false)
+        }
+        let identities = Set(left.map(\.identity))
+        return found.filter { identities.contains($0.key) }
     }
 
     private func door(of plugin: String) throws -> DoorClient {

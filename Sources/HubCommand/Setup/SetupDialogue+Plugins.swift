@@ -141,8 +141,13 @@ extension SetupDialogue {
             let problems = await draft.check().loaded.problems.errors(table)
             guard !problems.isEmpty else { return true }
             for problem in problems { Terminal.say("  \(problem.key.map { "\($0): " } ?? "")\(problem.reason)") }
-            let keys = problems.compactMap(\.key)
-            let wrong = manifest.settings.filter { keys.contains($0.name) }
+            // A reason may name settings as the remedy that were not asked before: `set certificate and key`.
+            let words = problems.flatMap { $0.reason.matches(of: /\bset ([a-z_]+)(?: and ([a-z_]+))?/) }
+                .flatMap { [String($0.1), $0.2.map(String.init) ?? ""] }
+            let keys = Set(problems.compactMap(\.key))
+            let wrong = manifest.settings.filter {
+                keys.contains($0.name) || words.contains($0.name) && draft.value(table, $0.name) == nil
+            }
             let again = wrong.isEmpty ? manifest.settings.filter { draft.value(table, $0.name) != nil } : wrong
             guard try await prompt.isYes("  Answer again? n leaves \(plugin) disabled", usually: true) else {
                 try draft.setEnabled(plugin, false)

@@ -124,6 +124,10 @@ struct PluginText: Codable {
     /// Why the hub's answer about its plugins has none of that name.
     static func absence(of name: String, among names: [String], _ door: DoorClient) throws -> String {
         if let refusal = try refusal(of: name, door) { return refusal }
+        if let person = try door.open().persons.named(name) {
+            return
+                "\(person.name) is a person and no plugin; hub configure --person \(person.name) changes their settings"
+        }
         let nearest = nearestName(to: name, among: names).map { "; did you mean \($0)?" }
         return "there is no plugin \(name)\(nearest ?? "; hub plugins lists those of hub.conf, hub setup adds one")"
     }

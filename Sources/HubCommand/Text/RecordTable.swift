@@ -7,11 +7,15 @@ import Samples
 /// Records in lines.
 extension RecordText {
     /// - Parameter units: how persons read values and dates.
-    ///   - retracted: the record before its retraction.
-    init(
-        _ stored: StoredRecord, _ units: ReadingUnits, workout: WorkoutFigures? = nil, retracted: StoredRecord? = nil
-    ) {
-        self.init(stored, workout: workout, retracted: retracted) { units[$0] }
+    init(_ stored: StoredRecord, _ units: ReadingUnits) { self.init(stored) { units[$0] } }
+
+    /// A record with everything that the hub knows beside it: figures of a workout, values of a blood pressure, and the record
+    /// before its retraction.
+    init(_ stored: StoredRecord, _ units: ReadingUnits, _ door: DoorClient) throws {
+        self.init(
+            stored, workout: try door.workoutFigures(of: stored), members: try door.members(of: stored),
+            retracted: try door.retracted(by: stored)
+        ) { units[$0] }
     }
 
     /// The columns of a list of records.
@@ -22,10 +26,10 @@ extension RecordText {
         ])
     }
 
-    /// A table of records; nothing where there is none.
-    static func lines(of records: [StoredRecord], _ units: ReadingUnits) -> [String] {
+    /// A table of records; no line without records.
+    static func lines(of records: [StoredRecord], _ units: ReadingUnits, _ door: DoorClient) throws -> [String] {
         var table = table()
-        for record in records { table.add(RecordText(record, units).cells) }
+        for record in records { table.add(try RecordText(record, units, door).cells) }
         return records.isEmpty ? [] : table.takeLines()
     }
 
@@ -57,19 +61,31 @@ extension DoorClient {
         }
     }
 
+    /// The members of a correlation that has the same ones each time, such as a blood pressure; none of other records.
+    fileprivate func members(of stored: StoredRecord) throws -> [StoredRecord] {
+        guard case .sample(let sample) = stored.record, let group = sample.group,
+            let needed = TypeRegistry.standard.type(stored.type)?.requiredMembers, !needed.isEmpty
+        else { return [] }
+        return try records(of: group, sample.source.plugin, needed)
+    }
+
     /// Duration, energy and distance of a workout; nil for other records.
     func workoutFigures(of stored: StoredRecord) throws -> WorkoutFigures? {
         guard case .sample(let sample) = stored.record else { return nil }
         guard let group = sample.group, WorkoutFigures.needsMembers(sample) else { return WorkoutFigures(sample) }
+        let members = try records(of: group, sample.source.plugin, WorkoutFigures.memberTypes)
+        // A part of them would be a wrong sum.
+        return WorkoutFigures(sample, members: members.count > Int(Self.mostMembers) ? [] : members)
+    }
+
+    private func records(of group: String, _ plugin: String, _ types: [TypeID]) throws -> [StoredRecord] {
         var query = QueryRequest(id: 0, limit: Self.mostMembers + 1)
         query.filter.group = group
-        query.filter.sources = [sample.source.plugin]
-        query.filter.types = WorkoutFigures.memberTypes.map(\.rawValue)
+        (query.filter.sources, query.filter.types) = ([plugin], types.map(\.rawValue))
         var members: [StoredRecord] = []
         var reader = RecordReader()
         try pages(query) { records, _ in for record in records { members.append(try reader.record(record)) } }
-        // A part of them would be a wrong sum.
-        return WorkoutFigures(sample, members: members.count > Int(Self.mostMembers) ? [] : members)
+        return members
     }
 
     /// Records of a group that are added up for one line.

@@ -23,7 +23,8 @@ package enum EverydayNames {
     /// The everyday names of a type, the usual one first.
     package static func names(of type: HealthType) -> [String] {
         let nutrient = type.id.rawValue.wholeMatch(of: /dietary([A-Z].*)/).map { [words(String($0.1))] } ?? []
-        let all = (own[type.id] ?? []) + nutrient
+        let known = own[type.id] ?? []
+        let all = known + nutrient.filter { !known.contains($0) }
         return all.filter { byName[plain($0)] == type.id }
     }
 

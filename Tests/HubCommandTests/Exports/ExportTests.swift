@@ -193,6 +193,21 @@ import Testing
         #expect(try await second.export("b.jsonl").contains(#""value":81,"unit":"kg""#))
     }
 
+    @Test func `a blood pressure that a person has corrected may be imported again, whole and with its group`()
+        async throws
+    {
+        let scene = try await ExportScene(isFilled: false)
+        _ = try await scene.hub.run(["log", "bp", "130/85", "--person", "ben", "--at", "2026-02-01T07:30:00+01:00"])
+        #expect(try await scene.hub.run(["edit", "1", "131/86"]).code == 0)
+        #expect(try await scene.hub.run(["samples", "bloodPressure"]).output.contains("131/86 mmHg"))
+        _ = try await scene.export("all.jsonl")
+        let back = try await scene.hub.run(["import", scene.path("all.jsonl")])
+        #expect(
+            back.code == 0 && (back.output + back.errors).contains("0 stored, 3 there already, 0 refused"), "\(back)")
+        let retracted = try await scene.hub.run(["retract", "1", "--dry-run"])
+        #expect(retracted.output.contains("131/86 mmHg"), "\(retracted)")
+    }
+
     @Test func `person, type, time and conditions say what is in the file`() async throws {
         let scene = try await ExportScene()
         func count(_ name: String, _ options: [String]) async throws -> Int {

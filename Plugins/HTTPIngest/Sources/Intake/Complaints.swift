@@ -2,13 +2,15 @@ import PhonePayloads
 import PluginKit
 import Synchronization
 
-/// What `hub status` says of each token: what was refused, until something comes of which nothing is.
+/// What `hub status` says of each token: the last refusal, for a day, and until a post comes without one.
 ///
-/// Apps on phones do not show what was refused; the people of the hub read it there.
+/// Apps on phones do not show refusals; people read them there. A phone whose good posts follow bad ones each morning is not well.
 final class Complaints: Sendable {
     private let hub: any IngestHub
-    /// Of whom the hub knows nothing bad from this process or the one before it.
+    /// Tokens of which the hub shows no refusal, from this process or the one before it.
     private let settled = Mutex<Set<String>>([])
+    /// Microseconds.
+    private static let shownFor: Int64 = 86_400_000_000
 
     init(_ hub: any IngestHub) { self.hub = hub }
 
@@ -23,13 +25,21 @@ final class Complaints: Sendable {
     func tell(_ text: String, of token: String) async {
         hub.logger.warning("a post is refused, or a part of it", metadata: ["token": "\(token)", "reason": "\(text)"])
         settled.withLock { _ = $0.remove(token) }
+        try? await hub.state.set(Self.key(token), to: .integer(hub.clock.now()))
         await say(try? DeviceEvent("error", device: token, severity: .warning, text: text))
     }
 
     private func settle(_ token: String) async {
-        guard settled.withLock({ $0.insert(token).inserted }) else { return }
+        guard !settled.withLock({ $0.contains(token) }) else { return }
+        if let refused = try? await hub.state.integer(Self.key(token)) {
+            guard hub.clock.now() - refused >= Self.shownFor else { return }
+            try? await hub.state.set(Self.key(token), to: nil)
+        }
+        settled.withLock { _ = $0.insert(token) }
         await say(try? DeviceEvent("error", device: token, isResolved: true))
     }
+
+    private static func key(_ token: String) -> String { "refused/\(token)" }
 
     private func say(_ event: DeviceEvent?) async {
         if let event { await hub.event(event) }

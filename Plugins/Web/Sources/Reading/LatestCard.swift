@@ -66,24 +66,8 @@ extension HealthReader {
         var words: [Int64: String] = [:]
         for (record, sample) in samples {
             guard let group = sample.group, let parts = found["\(sample.source.plugin)/\(group)"] else { continue }
-            words[record.number] = Self.words(parts, of: record, needed, subject)
+            words[record.number] = CorrelationText.words(parts, of: record, for: subject.reader)
         }
         return words
-    }
-
-    private static func words(
-        _ members: [StoredRecord], of record: StoredRecord, _ needed: [TypeID], _ subject: Subject
-    ) -> String {
-        func value(_ member: StoredRecord) -> String { ValueText.marked(member, for: subject.reader) }
-        guard needed.isEmpty else {
-            let values = needed.compactMap { type in members.first { $0.type == type }.map(value) }
-            let parts = values.map { ($0.prefix { !$0.isWhitespace }, $0.drop { !$0.isWhitespace }) }
-            guard let unit = parts.last?.1, parts.allSatisfy({ $0.1 == unit }) else {
-                return values.joined(separator: " / ")
-            }
-            return parts.map(\.0).joined(separator: "/") + unit
-        }
-        let parts = members.map { "\(TypeName.text($0.type)) \(value($0))" }.sorted()
-        return "\(value(record)): \(parts.prefix(8).joined(separator: ", "))\(parts.count > 8 ? ", …" : "")"
     }
 }
