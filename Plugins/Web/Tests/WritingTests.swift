@@ -117,7 +117,8 @@ struct WritingTests {
         for (fields, field, words) in [
             (["value": "80 parsec"], "value", "there is no unit parsec"),
             (["value": "80 m"], "value", "measures length"),
-            (["value": "1,234.5kg"], "value", "nothing between thousands"), (["value": ""], "value", "a value is missing"),
+            (["value": "1,234.5kg"], "value", "nothing between thousands"),
+            (["value": ""], "value", "a value is missing"),
             (["value": "80", "at": "monday"], "at", "is none of"),
             (["value": "80", "at": "23:59:59"], "at", "to come"),
             (["value": "80", "at": "2024-03-15 7:30", "to": "x"], "to", "is none of"),
