@@ -26,6 +26,12 @@ package enum MomentText {
         return "\(from.date) \(from.clock)\(last) \(from.offset)"
     }
 
+    /// When a sample was measured, marked if that is implausible: `2099-01-01 07:30:00 +01:00 (implausible)`.
+    package static func marked(_ stored: StoredRecord, _ sample: Sample, for reader: Reader) -> String {
+        interval(sample.start, sample.end, for: reader)
+            + (stored.implausible.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
+    }
+
     private static func parts(
         _ time: Timestamp, _ reader: Reader
     ) -> (date: String, clock: Substring, offset: Substring) {

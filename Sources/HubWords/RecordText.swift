@@ -32,10 +32,7 @@ package struct RecordText: Sendable {
         person = stored.assignment.person.map { reader.displayName ?? $0.name } ?? nobody
         switch stored.record {
         case .sample(let sample):
-            let doubtful = stored.implausible
-            time =
-                MomentText.interval(sample.start, sample.end, for: reader)
-                + (doubtful.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
+            time = MomentText.marked(stored, sample, for: reader)
             value =
                 CorrelationText.words(members, of: stored, for: reader)
                 ?? ValueText.marked(stored, for: reader) + (workout.map { " (\($0.words(reader)))" } ?? "")

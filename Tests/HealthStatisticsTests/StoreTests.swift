@@ -173,7 +173,7 @@ import Testing
         let folder = try TemporaryFolder()
         let world = try await World(folder, &random)
         var (lines, answers) = ([Line(ask: "world", world: world.standing)], [[StatisticsRow]]())
-        for _ in 0..<1_500 {
+        for _ in 0..<Thoroughness.rounds(1_500) {
             var (line, query) = try question(&random)
             query.limit = [2, 9, 1_000].randomElement(using: &random) ?? 1
             lines.append(line)

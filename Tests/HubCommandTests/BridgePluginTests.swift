@@ -19,11 +19,12 @@ import Testing
     }
 
     private static func samples(_ hub: TestHub, count: Int) async throws -> [String] {
-        while true {
-            let lines = try await hub.run(["samples", "--json"]).output.split(separator: "\n").map(String.init)
-            if lines.count >= count { return lines }
-            try await Task.sleep(for: .milliseconds(50))
+        var lines: [String] = []
+        try await eventually {
+            lines = try await hub.run(["samples", "--json"]).output.split(separator: "\n").map(String.init)
+            return lines.count >= count
         }
+        return lines
     }
 
     @Test func `R14.30 R14.31 R13.15 the document's plugin is checked, gives, does a command, stops and gives again`()
@@ -45,9 +46,7 @@ import Testing
         let restart = try await hub.run(["restart", "kitchen"])
         #expect(restart.code == 0, "\(restart)")
         try more.write(contentsOf: Data("2024-03-18T07:29:00+01:00 72.6\n".utf8))
-        while try await hub.run(["do", "kitchen", "refresh"]).code != 0 {
-            try await Task.sleep(for: .milliseconds(100))
-        }
+        try await eventually { try await hub.run(["do", "kitchen", "refresh"]).code == 0 }
         #expect(try await Self.samples(hub, count: 4).count == 4)
         // It is confined, and ends in order with the hub.
         let plugins = try await hub.run(["status", "--json"]).output
@@ -136,9 +135,7 @@ import Testing
             ], "\(lines)")
         #expect(lines[2].hasPrefix(#"{"answer":3,"error":"field","reason":"TOKEN-PUT.expect"#), "\(lines)")
         #expect(lines[6].hasPrefix(#"{"answer":7,"error":"field","reason":"TOKEN.for"#), "\(lines)")
-        while try await !hub.run(["status", "--json"]).output.contains("the log-in failed") {
-            try await Task.sleep(for: .milliseconds(50))
-        }
+        try await eventually { try await hub.run(["status", "--json"]).output.contains("the log-in failed") }
         #expect(try await hub.stop() == 0)
     }
 

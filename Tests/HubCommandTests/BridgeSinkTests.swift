@@ -75,13 +75,13 @@ import Testing
         let good = try TemporaryFolder()
         let sink = try hub.start(
             words + [try Self.program("echo \"{\\\"delivery\\\":$d,\\\"result\\\":\\\"delivered\\\"}\"", in: good)])
-        while Self.seen(good).count < 2 { try await Task.sleep(for: .milliseconds(20)) }
+        try await eventually { Self.seen(good).count >= 2 }
         #expect(Set(Self.seen(good)) == ["2", "3"])
         hub.signal(SIGKILL)
         await hub.waitForEnd()
         try await hub.restart()
         try hub.give(CareTests.weights(4...4))
-        while !Self.seen(good).contains("4") { try await Task.sleep(for: .milliseconds(20)) }
+        try await eventually { Self.seen(good).contains("4") }
         sink.signal(SIGTERM)
         #expect(await sink.result().code == 0)
     }
@@ -97,9 +97,7 @@ import Testing
                     "echo \"{\\\"delivery\\\":$d,\\\"result\\\":\\\"auth\\\",\\\"reason\\\":\\\"it has expired\\\"}\"",
                     in: folder)
             ])
-        while try await !hub.run(["status"]).output.contains("its log-in has failed") {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await eventually { try await hub.run(["status"]).output.contains("its log-in has failed") }
         #expect(try await hub.run(["status"]).output.contains("it has expired"))
         refused.signal(SIGTERM)
         #expect(await refused.result().code == 0)

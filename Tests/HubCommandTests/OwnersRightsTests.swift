@@ -33,7 +33,7 @@ import Testing
         let before = try String(contentsOfFile: hub.configuration, encoding: .utf8)
         func text() throws -> String { try String(contentsOfFile: hub.configuration, encoding: .utf8) }
         let dry = try await hub.run(["permissions", "allow", "probe", "status", "--owner", "--dry-run"])
-        #expect(dry.code == 0 && dry.output.contains("owner would be [status]; it was not written"), "\(dry)")
+        #expect(dry.code == 0 && dry.output.contains("owner would be [status]; it was not in the file"), "\(dry)")
         #expect(try text() == before)
         let allowed = try await hub.run(["permissions", "allow", "probe", "status", "trace", "--owner"])
         #expect(allowed.code == 0, "\(allowed)")

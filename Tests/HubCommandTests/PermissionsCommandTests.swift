@@ -57,7 +57,7 @@ import Testing
                 """, "\(shown.output)")
 
         let dry = try await hub.run(["permissions", "deny", "probe", "HKQuantityTypeIdentifierHeartRate", "--dry-run"])
-        #expect(dry.code == 0 && dry.output.contains("read would be [*, !heartRate]; it was not written"), "\(dry)")
+        #expect(dry.code == 0 && dry.output.contains("read would be [*, !heartRate]; it was not in the file"), "\(dry)")
         #expect(try Self.text(hub) == before)
         #expect(try Self.found(hub) == 1)
 

@@ -214,8 +214,10 @@ func eventually(
     within time: Duration = .seconds(60), _ what: String, _ isSo: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + time
+    var pause = Duration.milliseconds(2)
     while try await !isSo() {
         guard ContinuousClock.now < deadline else { throw Silence(description: "not within \(time): \(what)") }
-        try await Task.sleep(for: .milliseconds(5))
+        try await Task.sleep(for: pause)
+        pause = min(pause * 1.5, .milliseconds(50))
     }
 }

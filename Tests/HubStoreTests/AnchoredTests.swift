@@ -1,4 +1,5 @@
 import GRDB
+import HubProcess
 import Samples
 import Seeds
 import Testing
@@ -179,7 +180,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...3 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.some([1, 2, 3] as [UInt64]))
     func `R8.130 who follows a question by what has changed has in the end what the question answers`(seed: UInt64)
         async throws
     {

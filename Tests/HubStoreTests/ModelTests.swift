@@ -1,3 +1,4 @@
+import HubProcess
 import HubStore
 import Samples
 import Seeds
@@ -121,7 +122,9 @@ private struct Model {
 }
 
 @Suite struct ModelTests {
-    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func `the store does what the model does`(seed: UInt64)
+    @Test(arguments: Thoroughness.some([1, 2, 3, 4, 5, 6] as [UInt64])) func `the store does what the model does`(
+        seed: UInt64
+    )
         async throws
     {
         var random = SeededGenerator(seed: seed)

@@ -1,3 +1,4 @@
+import HubProcess
 import Samples
 import Seeds
 import Testing
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64])
+    @Test(arguments: Thoroughness.some([1, 2, 3] as [UInt64]))
     func `R8.42 R8.2 an answer in slices of any size is the answer in one piece`(seed: UInt64) async throws {
         let folder = try Folder()
         let store = try folder.open()
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [5, 6, 7] as [UInt64])
+    @Test(arguments: Thoroughness.some([5, 6, 7] as [UInt64]))
     func `what does not change between slices comes once, whatever changes meanwhile`(seed: UInt64)
         async throws
     {

@@ -1,3 +1,4 @@
+import HubProcess
 import Samples
 import Seeds
 import Testing
@@ -80,7 +81,7 @@ import Testing
         return query
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64])
+    @Test(arguments: Thoroughness.some([1, 2, 3] as [UInt64]))
     func `R8.85 R8.2 by any keys records come in their order, in pieces of any size`(seed: UInt64) async throws {
         let folder = try Folder()
         let store = try folder.open()
@@ -102,7 +103,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [4, 5] as [UInt64])
+    @Test(arguments: Thoroughness.some([4, 5] as [UInt64]))
     func `R8.2 what does not change between pages comes once, in any order`(seed: UInt64) async throws {
         let folder = try Folder()
         let store = try folder.open()
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [6, 7, 8] as [UInt64])
+    @Test(arguments: Thoroughness.some([6, 7, 8] as [UInt64]))
     func `R8.86 the latest of each person and type is the one with the latest end, in pieces of any size`(seed: UInt64)
         async throws
     {

@@ -29,12 +29,12 @@ import Testing
     }
 
     private static func samples(_ host: HubHost, count: Int) async throws -> [String] {
-        for _ in 0..<600 {
-            let samples = try await host.command("samples", "weight", "--json")
-            if samples.lines.count >= count { return samples.lines }
-            try await Task.sleep(for: .milliseconds(100))
+        var lines: [String] = []
+        try await eventually {
+            lines = try await host.command("samples", "weight", "--json").lines
+            return lines.count >= count
         }
-        return []
+        return lines
     }
 
     @Test
@@ -78,13 +78,9 @@ import Testing
 
     /// It heard that it shall stop, and was not ended by a signal.
     private static func stopped(_ host: HubHost, times: Int) async throws {
-        var lines: [String] = []
-        for _ in 0..<300 {
-            lines = try await host.command("logs", "kitchen").lines
-            if lines.count(where: { $0.hasSuffix("stopped") }) >= times { return }
-            try await Task.sleep(for: .milliseconds(100))
+        try await eventually {
+            try await host.command("logs", "kitchen").lines.count { $0.hasSuffix("stopped") } >= times
         }
-        Issue.record("it did not stop by itself: \(lines)")
     }
 
     @Test func `what such a plugin says against its settings stands at its line of hub check`() async throws {

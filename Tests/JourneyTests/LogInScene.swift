@@ -90,11 +90,12 @@ final class LogInScene: Sendable {
     /// Asks until the status is so.
     func token(_ isMeant: (Token?) -> Bool) async throws -> Token? {
         let limit = ContinuousClock.now + .seconds(60)
-        while true {
-            let token = try await token()
-            if isMeant(token) || ContinuousClock.now > limit { return token }
-            try await Task.sleep(for: .milliseconds(100))
+        var token: Token?
+        try await eventually {
+            token = try await self.token()
+            return isMeant(token) || ContinuousClock.now > limit
         }
+        return token
     }
 
     /// Has the plugin ask the service who is logged in, with a token that holds.
@@ -105,11 +106,8 @@ final class LogInScene: Sendable {
 
     /// Waits until the plugin has a session.
     func isRunning() async throws {
-        let limit = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < limit {
-            let lines = try await host.command("status", "--json").lines.joined()
-            if lines.contains(#""alive":true"#) { return }
-            try await Task.sleep(for: .milliseconds(50))
+        try await eventually {
+            try await host.command("status", "--json").lines.joined().contains(#""alive":true"#)
         }
     }
 

@@ -21,7 +21,7 @@ import Testing
             let source = try ExampleSource(in: host, name: "source-\(seed)", count: count, seed: seed)
             #expect(await source.process.waitForExit() == 0)
             given.formUnion(try source.keys())
-            while try await Self.sink(host)?.delivered != delivered { try await Task.sleep(for: .milliseconds(50)) }
+            try await eventually { try await Self.sink(host)?.delivered == delivered }
         }
         try await give(50, seed: 1, delivered: 50)
         #expect(try await host.command("backup", "\(folder)/backup.sqlite").status == 0)

@@ -197,9 +197,9 @@ final class SAMIScene: Sendable {
     /// Asks until it is so; only the hub and the service know, and neither tells.
     func until(_ what: String, _ isSo: () async throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(60)
-        while try await !isSo() {
+        try await eventually {
             guard ContinuousClock.now < limit else { throw Trouble(what: "not within a minute: \(what)") }
-            try await Task.sleep(for: .milliseconds(50))
+            return try await isSo()
         }
     }
 

@@ -39,7 +39,10 @@ import Testing
         "python": Need.pyzmq, "ruby": Need.ruby, "php": Need.php, "perl": Need.perl, "sh": Need.jq,
     ]
     /// Swift is here, for these tests are built.
-    private static let languages = needs.filter(\.value.isMet).keys.sorted() + ["swift"]
+    ///
+    /// `make test` has one language that is interpreted.
+    private static let languages =
+        needs.filter { $0.value.isMet && (Thoroughness.isWhole || $0.key == "python") }.keys.sorted() + ["swift"]
 
     private typealias Exam = Task<ConformanceReport, any Error>
     private static func exam(
@@ -97,22 +100,22 @@ import Testing
         try await expectAllKept("python")
     }
 
-    @Test(.enabled(if: Need.ruby.isMet, "\(Need.ruby.reason)"))
+    @Test(.enabled(if: Thoroughness.isWhole && Need.ruby.isMet, "a part of make test-all; \(Need.ruby.reason)"))
     func `a source in Ruby keeps all rules as it is made, and a sink its own`() async throws {
         try await expectAllKept("ruby")
     }
 
-    @Test(.enabled(if: Need.php.isMet, "\(Need.php.reason)"))
+    @Test(.enabled(if: Thoroughness.isWhole && Need.php.isMet, "a part of make test-all; \(Need.php.reason)"))
     func `a source in PHP keeps all rules as it is made, and a sink its own`() async throws {
         try await expectAllKept("php")
     }
 
-    @Test(.enabled(if: Need.perl.isMet, "\(Need.perl.reason)"))
+    @Test(.enabled(if: Thoroughness.isWhole && Need.perl.isMet, "a part of make test-all; \(Need.perl.reason)"))
     func `a source in Perl keeps all rules as it is made, and a sink its own`() async throws {
         try await expectAllKept("perl")
     }
 
-    @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
+    @Test(.enabled(if: Thoroughness.isWhole && Need.jq.isMet, "a part of make test-all; \(Need.jq.reason)"))
     func `a sink in shell keeps its own rules as it is made`() async throws {
         try await expectAllKept("sh")
     }

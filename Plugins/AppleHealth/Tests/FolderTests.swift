@@ -41,7 +41,7 @@ import Testing
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: folder)
         try await scene.start()
-        while try await scene.records().count < 101 { try await Task.sleep(for: .milliseconds(50)) }
+        try await eventually { try await scene.records().count >= 101 }
         let tap = try event(scene)
         // In place, which leaves the folder as it was.
         let file = try #require(FileHandle(forWritingAtPath: folder + "/export.xml"))
@@ -100,18 +100,17 @@ import Testing
         try scene.write(steps(0..<10), as: "good.xml")
         try await scene.start()
         try await scene.untilPluginIsThere()
-        while try await scene.records().count < 11 { try await Task.sleep(for: .milliseconds(50)) }
+        try await eventually { try await scene.records().count >= 11 }
         let result = try await scene.host.command("do", "apple-health", "import")
         #expect(result.status == 1)
         let text = result.errors.joined()
         #expect(
             text.contains("2 of 3 exports cannot be read") && text.contains("bad.zip") && text.contains("broken.zip"))
         #expect(text.contains("good.xml: 0 of 11 records were new"), "\(text)")
-        while true {
+        try await eventually {
             let status = try await scene.json(["status"], expecting: nil)
             let error = (status["plugins"] as? [[String: Any]])?.first?["lastError"] as? String ?? ""
-            if error.contains("bad.zip"), error.contains("broken.zip") { break }
-            try await Task.sleep(for: .milliseconds(50))
+            return error.contains("bad.zip") && error.contains("broken.zip")
         }
     }
 
@@ -152,7 +151,7 @@ import Testing
         let scene = try Scene(plugin: "")
         try scene.write(steps(0..<10), as: "first.xml")
         try await scene.start()
-        while try await scene.records().count < 11 { try await Task.sleep(for: .milliseconds(50)) }
+        try await eventually { try await scene.records().count >= 11 }
         let tap = try ChildProcess(
             "hub", ["tap", "device/apple-health/import-failed/", "--json"],
             environment: ["HUB_CONF": scene.host.configuration])
@@ -165,7 +164,7 @@ import Testing
         try files.removeItem(atPath: scene.exports)
         try files.moveItem(atPath: scene.exports + "-away", toPath: scene.exports)
         try scene.write(steps(10..<20), as: "second.xml")
-        while try await scene.records().count < 21 { try await Task.sleep(for: .milliseconds(50)) }
+        try await eventually { try await scene.records().count >= 21 }
         try await tap.line { $0.contains(#""resolved":true"#) }
         await tap.killAndWait()
     }
@@ -174,10 +173,7 @@ import Testing
         let scene = try Scene(plugin: "", persons: "[person.anna]")
         try scene.write(steps(0..<10), as: "export.xml")
         try await scene.start()
-        for _ in 0..<200 where try await !log(scene).contains("persons = [") {
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        #expect(try await log(scene).contains("persons = ["))
+        try await eventually { try await log(scene).contains("persons = [") }
         #expect(try await scene.records().isEmpty)
     }
 

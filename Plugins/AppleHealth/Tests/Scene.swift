@@ -60,12 +60,10 @@ final class Scene {
 
     /// Returns when the plugin has a session: before, no plugin takes its commands.
     func untilPluginIsThere() async throws {
-        for _ in 0..<400 {
+        try await eventually {
             let plugins = try await json(["status"], expecting: nil)["plugins"] as? [[String: Any]]
-            if plugins?.first?["sessions"] as? Int == 1 { return }
-            try await Task.sleep(for: .milliseconds(20))
+            return plugins?.first?["sessions"] as? Int == 1
         }
-        Issue.record("the plugin did not come")
     }
 }
 

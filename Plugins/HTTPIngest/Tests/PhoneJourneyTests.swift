@@ -40,7 +40,7 @@ struct PhoneJourneyTests {
                 listen = "127.0.0.1:\(try FreePort.next())"
                 """)
         let hub = try await host.start()
-        while try await plugin(host)?.alive != true { try await Task.sleep(for: .milliseconds(50)) }
+        try await eventually { try await plugin(host)?.alive == true }
         let theirs = try await host.command("ingest", "new", "kitchen", "--person", "JÜRGEN", "--dry-run").lines
         #expect(theirs.first == "would make the token kitchen, for Jürgen", "\(theirs)")
         #expect(theirs.contains("It writes for Jürgen (juergen) alone: a post that names someone else is refused."))
@@ -67,7 +67,7 @@ struct PhoneJourneyTests {
                 listen = "127.0.0.1:\(port)"
                 """)
         var hub = try await host.start()
-        while try await plugin(host)?.alive != true { try await Task.sleep(for: .milliseconds(50)) }
+        try await eventually { try await plugin(host)?.alive == true }
         let made = try await host.command("ingest", "new", "me-phone", "--json")
         let token = try JSONDecoder().decode(Token.self, from: Data(made.lines.joined().utf8)).token
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "phone.py").path

@@ -79,6 +79,17 @@ struct ReadingTests {
         #expect(!page.contains("gap-filler"))
     }
 
+    @Test func `a weight from a time to come is marked on the page, and compared with none`() async throws {
+        let scene = try await Scene()
+        try await Self.fill(scene, Self.weighings([1: 79.4, -400: 65]))
+        let cookie = try await scene.logIn()
+        for address in ["/", "/types/weight"] {
+            let page = try await scene.get(address, cookie: cookie).body
+            #expect(page.contains("(implausible)"), "\(address)")
+            #expect(!page.contains("−14.4 kg"), "\(address)")
+        }
+    }
+
     @Test func `whether a goal is reached does not depend on how much the chart shows`() async throws {
         let scene = try await Scene(settings: "goals = [\"me=75kg\"]")
         try await Self.fill(scene, Self.weighings([600: 70, 100: 82, 20: 78, 10: 77, 1: 76]))

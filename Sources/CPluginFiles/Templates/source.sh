@@ -5,15 +5,22 @@ IFS= read -r first # {"instance":…,"settings":{…},…}
 file=$(printf '%s\n' "$first" | jq -r .settings.file)
 every=$(printf '%s\n' "$first" | jq -r .settings.every)
 
-# The records of lines. The key of each is its time: the same line is the same record whenever it is read.
+# The records of the lines after those that were read before, whose number is $1. The key of each is its time: the same line is the same
+# record whenever it is read.
 records() {
-    # Of a person's values nothing belongs into the log.
-@quantity|    jq -cR 'select(test("\\S")) | (capture("^\\s*(?<start>\\S+)\\s+((?<end>\\S+)\\s+)?(?<value>-?[0-9]{1,15}([.][0-9]{1,15})?)\\s*$") // null)
-@quantity|        | if . == null then ("a line is left out: it is not a reading\n" | stderr | empty)
-@quantity|          else {type: "@TYPE@", value: (.value | tonumber), unit: "@UNIT@", start, key: .start} + (if .end then {"end": .end} else {} end) end'
-@category|    jq -cR 'select(test("\\S")) | (capture("^\\s*(?<start>\\S+)\\s+((?<end>\\S+)\\s+)?(?<value>\\S+)\\s*$") // null)
-@category|        | if . == null then ("a line is left out: it is not a reading\n" | stderr | empty)
-@category|          else {type: "@TYPE@", value, start, key: .start} + (if .end then {"end": .end} else {} end) end'
+    # Of a person's values nothing belongs into the log. What jq itself writes to stderr looks otherwise in each of its versions.
+@quantity|    jq -cR --argjson before "$1" 'select(test("\\S")) | (capture("^\\s*(?<start>\\S+)\\s+((?<end>\\S+)\\s+)?(?<value>-?[0-9]{1,15}([.][0-9]{1,15})?)\\s*$") // null)
+@quantity|        | if . == null then "line \($before + input_line_number) is left out: it is not a reading"
+@quantity|          else {type: "@TYPE@", value: (.value | tonumber), unit: "@UNIT@", start, key: .start} + (if .end then {"end": .end} else {} end) end' |
+@category|    jq -cR --argjson before "$1" 'select(test("\\S")) | (capture("^\\s*(?<start>\\S+)\\s+((?<end>\\S+)\\s+)?(?<value>\\S+)\\s*$") // null)
+@category|        | if . == null then "line \($before + input_line_number) is left out: it is not a reading"
+@category|          else {type: "@TYPE@", value, start, key: .start} + (if .end then {"end": .end} else {} end) end' |
+        while IFS= read -r record; do
+            case $record in
+            '{'*) printf '%s\n' "$record" ;;
+            *) printf '%s\n' "$record" | jq -r . >&2 ;;
+            esac
+        done
 }
 
 # Whole lines alone: the one that is being written waits.
@@ -23,7 +30,7 @@ look() {
         all=0
         [ -f "$file" ] && all=$(wc -l < "$file")
         [ "$all" -ge "$lines" ] || lines=0 # the file has been written once more, from its beginning
-        [ "$all" -eq "$lines" ] || sed -n "$((lines + 1)),${all}p" "$file" | records
+        [ "$all" -eq "$lines" ] || sed -n "$((lines + 1)),${all}p" "$file" | records "$lines"
         lines=$all
         sleep "$every" > /dev/null 2>&1
     done

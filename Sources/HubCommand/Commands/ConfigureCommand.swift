@@ -198,7 +198,7 @@ struct ConfigureText {
             return
                 "\(place): \(change.name) \(verb) changed; it was \(change.wasSet == true ? "" : "not ")set"
         }
-        func shown(_ value: SettingValue?) -> String { value.map(SettingAnswer.text) ?? "not written" }
+        func shown(_ value: SettingValue?) -> String { value.map(SettingAnswer.text) ?? "not in the file" }
         return "\(place): \(change.name) \(verb) \(shown(change.after)); it was \(shown(change.before))"
     }
 

@@ -200,7 +200,7 @@ struct EraseCommand: ParsableCommand {
             "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(NumberText.bytes(plan.bytes)); this cannot be undone"
         ]
         if let forget { lines.append("the name \(forget)") }
-        lines += plan.sinks.map { "\($0.sink) has \(NumberText.grouped($0.records)) of them and will be told" }
+        lines += plan.sinks.map { "\($0.sink) may have \(NumberText.grouped($0.records)) of them, and will be told" }
         lines += plan.copies.map { path in
             keep
                 ? "\(path) stays, and may have them"

@@ -31,7 +31,7 @@ extension PermissionChange {
         guard !lists.isEmpty else { return Terminal.say("it is so already; nothing was changed") }
         func shown(_ words: [String]) -> String { "[\(words.joined(separator: ", "))]" }
         try Output.print(
-            "\(file): owner \(dryRun ? "would be" : "is") \(shown(after)); it was \(before.map(shown) ?? "not written")"
+            "\(file): owner \(dryRun ? "would be" : "is") \(shown(after)); it was \(before.map(shown) ?? "not in the file")"
         )
         guard !dryRun else { return Terminal.say("nothing was changed") }
         let undone = Self.changed(after, by: types, asked, isAllowed: !isAllowed)

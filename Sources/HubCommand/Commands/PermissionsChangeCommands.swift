@@ -126,7 +126,7 @@ struct PermissionChange: ParsableArguments {
         for line in PermissionText.table(now.map { (plugin, $0) }) { try Output.print(line) }
         guard !lists.isEmpty else { return Terminal.say("it is so already; nothing was changed") }
         for list in lists {
-            let before = list.before.map { "[\($0.joined(separator: ", "))]" } ?? "not written"
+            let before = list.before.map { "[\($0.joined(separator: ", "))]" } ?? "not in the file"
             try Output.print(
                 "\(file): \(list.key) \(dryRun ? "would be" : "is") [\(list.after.joined(separator: ", "))]; it was \(before)"
             )

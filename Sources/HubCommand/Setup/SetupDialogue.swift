@@ -83,7 +83,7 @@ struct SetupDialogue {
                 "locale", "language and region for numbers and dates, such as de_DE",
                 machine ?? "not said: kilograms, and dates such as 2026-03-15"
             ),
-            ("unit", "unit of weights (kg, lb or st)", "as usual in that region"),
+            ("unit", "unit of weights (kg, lb or st)", "kg, or lb in the US"),
         ]
         guard !isAlone else { return own }
         return own + [

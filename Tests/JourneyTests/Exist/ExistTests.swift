@@ -75,11 +75,11 @@ import Testing
             try scale.step(on: weighIn)
         }
         func untilDay(_ day: Int) async throws {
-            while try journey.today() < day { try await Task.sleep(for: .milliseconds(20)) }
+            try await eventually { try journey.today() >= day }
         }
 
         // So that all is there before the first call.
-        while try journey.weighIns().count < judge.weighIns.count { try await Task.sleep(for: .milliseconds(20)) }
+        try await eventually { try journey.weighIns().count >= judge.weighIns.count }
         try await journey.logInUntilDone("exist", as: "mira")
         try await expectRight("the first evening")
         let updates = try journey.diary().filter { $0.path.hasSuffix("/update/") }

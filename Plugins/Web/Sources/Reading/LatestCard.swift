@@ -29,7 +29,7 @@ struct LatestCard: Sendable {
         }
         let members = try await reader.members(of: [record], subject)
         value = members[record.number] ?? RecordCells.words(sample, record, subject.reader)
-        when = date
+        when = date + (record.implausible.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
     }
 
     /// - Parameter chart: below the value.

@@ -120,7 +120,7 @@ struct RecordCells: Sendable {
             (when, value, source) = ("", "", "\(stored.record.source.plugin)")
             return
         }
-        when = "\(MomentText.interval(sample.start, sample.end, for: reader))"
+        when = "\(MomentText.marked(stored, sample, for: reader))"
         source = "\(RecordText.source(sample.source))"
         value = "\(Self.words(sample, stored, reader))"
     }

@@ -49,14 +49,16 @@ struct TodayFigures: Sendable {
         guard let sample else { return HTML() }
         return """
             <p class="large" data-live="\(record.type.rawValue)" data-person="\(subject.name)">\(ValueText.marked(record, for: subject.reader))</p>
-            <p class="faint">\(MomentText.interval(sample.start, sample.end, for: subject.reader)) · \(RecordText.source(sample.source))</p>
+            <p class="faint">\(MomentText.marked(record, sample, for: subject.reader)) · \(RecordText.source(sample.source))</p>
             """
     }
 
     // MARK: - How it changes
 
     private var changes: HTML {
-        guard !line.isSum, let (value, _) = ValueText.quantity(record), let sample else { return HTML() }
+        // A value or a time that a body hardly has is compared with none.
+        guard !line.isSum, record.implausible.isEmpty, let (value, _) = ValueText.quantity(record), let sample
+        else { return HTML() }
         let day = subject.day(of: sample)
         var items: [HTML] = []
         func add(_ title: String, _ earlier: Double?, _ when: LocalDate?) {

@@ -15,7 +15,7 @@ enum RecordLine {
 
     static func when(_ record: StoredRecord, _ reader: Reader) -> String {
         switch record.record {
-        case .sample(let sample): MomentText.interval(sample.start, sample.end, for: reader)
+        case .sample(let sample): MomentText.marked(record, sample, for: reader)
         case .day(let day): reader.date(day.date)
         case .retraction: ""
         }
