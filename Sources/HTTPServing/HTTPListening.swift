@@ -79,7 +79,12 @@ public struct HTTPListening: Sendable {
                     )
                 }
             }, { try Self.certificate(file, key) },
-            { try Self.address(address, host: host, port: listen[split...], isPlain: isPlain, visitors: visitors) },
+            {
+                let isClosed = Self.isThisMachine(host) && isPlain && !allowsPlain
+                if let address, isClosed { try Self.refuseClosed(address, port: listen[split...]) }
+                return try Self.address(
+                    address, host: host, port: listen[split...], isPlain: isPlain, visitors: visitors)
+            },
             { try also() })
     }
 
@@ -103,6 +108,18 @@ public struct HTTPListening: Sendable {
         }
     }
 
+    /// Refuses an address on the network, without encryption, at the very port that takes calls of this machine alone.
+    private static func refuseClosed(_ address: String, port: Substring) throws {
+        guard let url = URL(string: address), url.scheme?.lowercased() == "http",
+            url.port.map({ ":\($0)" }) == String(port), let host = url.host, !isThisMachine(host)
+        else { return }
+        throw PluginFailure(
+            .settings,
+            "setting address: no other machine reaches it, since listen takes calls of this machine alone; set "
+                + "listen = \"0.0.0.0\(port)\" with certificate and key or with plain_http = true, or remove address; if "
+                + "another program passes the calls on, set plain_http = true")
+    }
+
     /// What visitors are told: as the settings say, or where the door is.
     private static func address(
         _ shown: String?, host: String, port: Substring, isPlain: Bool, visitors: String
@@ -113,16 +130,6 @@ public struct HTTPListening: Sendable {
                 throw PluginFailure(
                     .settings,
                     "setting address: it begins with https://, since \(visitors) come by HTTPS with a certificate")
-            }
-            // No proxy of this machine can stand at the port that is taken.
-            if isThisMachine(host), let url = URL(string: shown), url.scheme?.lowercased() == "http",
-                url.port.map({ ":\($0)" }) == String(port), url.host.map({ !isThisMachine($0) }) ?? false
-            {
-                throw PluginFailure(
-                    .settings,
-                    "setting address: no other machine reaches it, since listen takes calls of this machine alone; set "
-                        + "listen = \"0.0.0.0\(port)\" with certificate and key, or with plain_http = true, or remove address"
-                )
             }
             return shown
         }

@@ -28,8 +28,12 @@ package enum MomentText {
 
     /// When a sample was measured, marked if that is implausible: `2099-01-01 07:30:00 +01:00 (implausible)`.
     package static func marked(_ stored: StoredRecord, _ sample: Sample, for reader: Reader) -> String {
-        interval(sample.start, sample.end, for: reader)
-            + (stored.implausible.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
+        interval(sample.start, sample.end, for: reader) + mark(stored)
+    }
+
+    /// ` (implausible)` behind the time or the day of a sample if one of its ends is; else empty.
+    package static func mark(_ stored: StoredRecord) -> String {
+        stored.implausible.isDisjoint(with: [.start, .end]) ? "" : " (implausible)"
     }
 
     private static func parts(

@@ -59,8 +59,7 @@ struct ImportSettings: Sendable {
     private static func type(_ name: String) throws -> TypeID {
         if let known = TypeRegistry.standard.resolve(name) { return known.id }
         if let id = try? TypeID(name), ExportReader.declaredTypes.contains(id) || name.hasPrefix("HK") { return id }
-        let near = TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
-        throw PluginFailure(.settings, "setting types: \"\(name)\" is not a type of record\(near)")
+        throw PluginSettings.unknownType(name)
     }
 
     private static func day(_ name: String, _ settings: PluginSettings) throws -> LocalDate? {

@@ -22,7 +22,7 @@ import Testing
             "folder": .string("/tmp"), "look_every": .string("10s"), "types": .list([.string("wieght")]),
         ])
         let error = #expect(throws: PluginFailure.self) { try plugin.judge(wrong) }
-        #expect(error?.message == "setting types: \"wieght\" is not a type of record; did you mean weight?")
+        #expect(error?.message == "setting types: there is no type wieght; did you mean weight?")
         let several = PluginSettings([
             "folder": .string("/tmp"), "look_every": .string("10s"), "account": .string("a\nb"),
             "types": .list([.string("wieght"), .string("hart")]), "since": .string("1.3."), "until": .string("never"),

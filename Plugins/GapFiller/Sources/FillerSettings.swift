@@ -169,12 +169,7 @@ struct FillerSettings: Hashable, Sendable {
     private static func types(_ names: [String]) throws -> [DayType] {
         guard !names.isEmpty else { throw PluginFailure(.settings, "setting types: expected at least one type") }
         let types = try PluginSettings.each(names) { name in
-            guard let type = TypeRegistry.standard.resolve(name) else {
-                let nearest =
-                    TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" }
-                    ?? "; hub types NAME shows what a type is called here"
-                throw PluginFailure(.settings, "setting types: there is no type \(name)\(nearest)")
-            }
+            guard let type = TypeRegistry.standard.resolve(name) else { throw PluginSettings.unknownType(name) }
             do throws(DayRefusal) {
                 return DayType(type: type, treatment: try DayTreatment.of(type))
             } catch {

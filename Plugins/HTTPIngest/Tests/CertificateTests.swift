@@ -301,6 +301,11 @@ struct CertificateTests {
             #expect(
                 closed.count == 1 && closed[0].hasPrefix("setting address: no other machine reaches it"), "\(closed)")
             #expect(address("https://hub.example") == [] && address("http://hub.example") == [])
+            let passedOn: [String: SettingValue] = [
+                "listen": .string("\(host):7780"), "address": .string("http://192.168.1.20:7780"),
+                "plain_http": .boolean(true),
+            ]
+            #expect(self.reasons(passedOn) == [])
             #expect(address("http://localhost:7780") == [] && address("http://hub.localhost:7780") == [])
         }
     }

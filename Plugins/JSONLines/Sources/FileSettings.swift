@@ -102,11 +102,9 @@ struct FileSettings: Sendable {
 
     /// The id of a type; one that only plugins or newer phones know is taken as it is.
     private static func type(_ name: String) throws -> String {
-        let registry = TypeRegistry.standard
-        if let known = registry.resolve(name) { return known.id.rawValue }
+        if let known = TypeRegistry.standard.resolve(name) { return known.id.rawValue }
         if let id = try? TypeID(name), [.vendor, .healthKitIdentifier].contains(id.form) { return name }
-        let near = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? "; hub types lists them"
-        throw PluginFailure(.settings, "setting types: there is no type \(name)\(near)")
+        throw PluginSettings.unknownType(name)
     }
 
     private static func choice<Choice: RawRepresentable<String>>(

@@ -8,19 +8,14 @@ every=$(printf '%s\n' "$first" | jq -r .settings.every)
 # The records of the lines after those that were read before, whose number is $1. The key of each is its time: the same line is the same
 # record whenever it is read.
 records() {
-    # Of a person's values nothing belongs into the log. What jq itself writes to stderr looks otherwise in each of its versions.
+    # Of a person's values nothing belongs into the log. Versions of jq differ in how they write to stderr: awk does it.
 @quantity|    jq -cR --argjson before "$1" 'select(test("\\S")) | (capture("^\\s*(?<start>\\S+)\\s+((?<end>\\S+)\\s+)?(?<value>-?[0-9]{1,15}([.][0-9]{1,15})?)\\s*$") // null)
 @quantity|        | if . == null then "line \($before + input_line_number) is left out: it is not a reading"
 @quantity|          else {type: "@TYPE@", value: (.value | tonumber), unit: "@UNIT@", start, key: .start} + (if .end then {"end": .end} else {} end) end' |
 @category|    jq -cR --argjson before "$1" 'select(test("\\S")) | (capture("^\\s*(?<start>\\S+)\\s+((?<end>\\S+)\\s+)?(?<value>\\S+)\\s*$") // null)
 @category|        | if . == null then "line \($before + input_line_number) is left out: it is not a reading"
 @category|          else {type: "@TYPE@", value, start, key: .start} + (if .end then {"end": .end} else {} end) end' |
-        while IFS= read -r record; do
-            case $record in
-            '{'*) printf '%s\n' "$record" ;;
-            *) printf '%s\n' "$record" | jq -r . >&2 ;;
-            esac
-        done
+        awk '/^[{]/ { print; next } { gsub(/"/, ""); print | "cat >&2" }'
 }
 
 # Whole lines alone: the one that is being written waits.

@@ -181,7 +181,7 @@ struct DaysCommand: ParsableCommand {
         }
         return
             "no days: no reading makes any (hub samples \(types.joined(separator: " "))), or \(maker) has only just been started; "
-            + "hub do \(maker) report says what is left out, and why"
+            + "hub do \(maker) report lists the readings that it left out, with reasons"
     }
 
     /// Why the gap-filler makes no days of a type; `nil` where it does when its settings name the type.

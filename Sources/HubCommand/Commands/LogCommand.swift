@@ -122,10 +122,14 @@ struct LogCommand: ParsableCommand {
 
     private func entry(for reader: Reader) throws -> HandEntry {
         let (type, value) = HandEntry.typeAndValue([type] + value)
-        // A night that lasts no time is a mistake in every case.
-        if EverydayNames.type(type)?.id == .sleepAnalysis, from == nil {
+        // What lasts no time is a mistake in every case.
+        let id = EverydayNames.type(type)?.id
+        if id == .sleepAnalysis, from == nil {
             throw Failure(
                 .usage, "sleep has a beginning and an end: hub log sleep --from 'yesterday 23:10' --to 7:05")
+        }
+        if id == .mindfulSession, value.isEmpty, from == nil {
+            throw Failure(.usage, "how long did it last? Such as hub log meditation 10min")
         }
         do {
             let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))

@@ -63,7 +63,7 @@ extension Welcome {
         if let person = persons.named(typed) { return person }
         throw Failure(
             .usage,
-            "hub.conf has no person \(Terminal.cut(typed)); \(persons.advice(on: typed)) A new one counts after hub apply"
+            "hub.conf has no person \(Terminal.cut(typed)), as far as hub apply has read it; \(persons.advice(on: typed))"
         )
     }
 

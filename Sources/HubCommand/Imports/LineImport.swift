@@ -298,8 +298,11 @@ final class LineImport {
                 continue
             }
             account.duplicates += 1
-            if waiting.wasEdited, own.record != waiting.record {
-                account.note("a person had changed them by hand there and here: what this hub has stays")
+            if own.record != waiting.record {
+                account.note(
+                    waiting.wasEdited
+                        ? "a person had changed them by hand there and here: what this hub has stays"
+                        : "a person has changed others of their group by hand here: what this hub has stays")
             }
             try tell(Outcome(line: waiting.line, key: waiting.key, was: waiting.number, result: own.result))
         }
@@ -361,8 +364,7 @@ final class LineImport {
             }
         }
         let left = meant.filter { line in
-            line.wasEdited && edited.identities.contains(line.identity)
-                || (line.group.map(edited.groups.contains) ?? false)
+            edited.identities.contains(line.identity) || (line.group.map(edited.groups.contains) ?? false)
         }
         let identities = Set(left.map(\.identity))
         return found.filter { identities.contains($0.key) }

@@ -1,3 +1,5 @@
+import Samples
+
 extension PluginSettings {
     /// Reads several settings, and throws what is wrong with all of them at once: a person corrects them together.
     ///
@@ -20,6 +22,13 @@ extension PluginSettings {
         let reasons = results.flatMap(Self.reasons)
         guard reasons.isEmpty else { throw PluginFailure(settings: reasons) }
         return results.compactMap { try? $0.get() }
+    }
+
+    /// The failure of a name in the setting `types` that is no type, with the one that was probably meant.
+    package static func unknownType(_ name: String) -> PluginFailure {
+        let near =
+            TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? "; hub types lists them"
+        return PluginFailure(.settings, "setting types: there is no type \(name)\(near)")
     }
 
     private static func reasons<Value>(_ result: Result<Value, any Error>) -> [String] {

@@ -29,7 +29,7 @@ struct LatestCard: Sendable {
         }
         let members = try await reader.members(of: [record], subject)
         value = members[record.number] ?? RecordCells.words(sample, record, subject.reader)
-        when = date + (record.implausible.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
+        when = date + MomentText.mark(record)
     }
 
     /// - Parameter chart: below the value.
