@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 
-// CRC-32C (Castagnoli): finds every error of up to three bits in a page, and every burst of up to 32; processors compute it by themselves.
+// CRC-32C (Castagnoli): finds every error of up to three bits in a page, and every burst of up to 32 bits. Processors have an instruction for it.
 static const uint32_t polynomial = 0x82F63B78;
 static uint32_t table[8][256];
 static pthread_once_t made = PTHREAD_ONCE_INIT;

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// MARK: The sum of a page
+// MARK: The checksum of a page
 
 enum {
     PAGE = page_sums_page,
-    // Where the 12 bytes are: mark, number of the page, CRC.
+    // Offsets of the 12 bytes: mark, page number, CRC.
     MARK = PAGE - 12, NUMBER = PAGE - 8, SUM = PAGE - 4,
-    // The page that SQLite never uses, for its locks lie there.
+    // The offset of the page that SQLite never uses, because its locks are there.
     LOCKS = 1 << 30,
     FRAME_HEAD = 24, LOG_HEAD = 32,
 };
@@ -36,9 +36,8 @@ static void stamp(uint8_t *page, int64_t number) {
 
 static uint32_t big16(const uint8_t *bytes) { return (uint32_t)bytes[0] << 8 | bytes[1]; }
 
-// Zeroes what a page of a table or an index holds beside its cells. When SQLite spreads cells over more pages it leaves them here as well,
-// where nothing reads them: what was erased there would stay in the file here. A page of another kind, or one that does not look like
-// what it should be, stays as it is.
+// Zeroes the unused bytes of a table or index page. When SQLite moves cells to other pages, it leaves copies of them in the unused bytes, so
+// erased values would remain in the file. Pages of other kinds, and pages that do not look like valid table or index pages, stay unchanged.
 static void clean(uint8_t *page, int64_t number) {
     uint32_t head = number == 1 ? 100 : 0, kind = page[head];
     if (kind != 2 && kind != 5 && kind != 10 && kind != 13) return;
@@ -59,8 +58,8 @@ static void clean(uint8_t *page, int64_t number) {
     for (uint32_t at = big16(page + head + 1); at; at = big16(page + at)) memset(page + at + 4, 0, big16(page + at + 2) - 4);
 }
 
-// The pages of an overflow chain and of the list of free ones begin with the number of another page: from this one on that could look
-// like the kind of a page of a table.
+// Overflow pages and free-list pages begin with the number of another page. From this page number on, its first byte can equal the kind
+// byte of a table page.
 enum { FIRST_AMBIGUOUS = 0x02000000 };
 
 static void seal(uint8_t *page, int64_t number, int64_t pages) {
@@ -73,7 +72,7 @@ static int is_right(const uint8_t *page, int64_t number) {
         && !memcmp(page + MARK, mark, 4);
 }
 
-// By three signs, of which one flipped bit leaves two: a database that lost its sums in silence would be the worst damage of all.
+// Any of three signs is enough: a single flipped bit leaves two of them. Losing checksums unnoticed would be worse than any other damage.
 static int has_sums(const uint8_t *first) {
     return first[20] == page_sums_reserve || !memcmp(first + MARK, mark, 4) || big(first + SUM) == page_sums_crc(0, first, SUM);
 }
@@ -90,13 +89,13 @@ typedef struct {
     sqlite3_file base;
     const char *path;
     int is_log, has_sums;
-    // The log's frame from which on the transaction that is being written has changed pages in place: their sums come at its end.
+    // Offset in the log from which on the current transaction has rewritten pages in place. SQLite writes their checksums at its end.
     sqlite3_int64 unsummed;
-    // Where the head of a frame was written last.
+    // Offset of the frame header written last.
     sqlite3_int64 head;
-    // How many pages the file has at least.
+    // The file has at least this many pages.
     int64_t pages;
-    // Which of the log's five marks the connection's snapshot holds, -1 for none; 0 where all of the log is in the database file.
+    // Which of the log's five marks the connection's snapshot holds, or -1 for none. Mark 0 means that the whole log is in the database file.
     int mark;
 } File;
 
@@ -115,7 +114,7 @@ static int damage(File *file, int64_t page, int is_missing, uint32_t found) {
     return SQLITE_IOERR_DATA;
 }
 
-// What SQLite would turn into "malformed" is a disk that does not give a page: another thing than a wrong one.
+// SQLite would report this code as "malformed", but here the disk failed to return a page. That differs from a page with wrong bytes.
 static int real_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at) {
     int code = CALL(file, xRead, bytes, count, at);
     return code == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : code;
@@ -131,7 +130,7 @@ static int read_page(sqlite3_file *file, uint8_t *bytes, sqlite3_int64 at) {
 
 static uint32_t swapped(uint32_t word) { return __builtin_bswap32(word); }
 
-// SQLite's own sum of a log, over words in the order of the machine that made it.
+// SQLite's own checksum of a log, over words in the byte order of the machine that wrote it.
 static void log_sum(const uint8_t *bytes, int count, int is_swapped, uint32_t sum[2]) {
     for (int at = 0; at < count; at += 8) {
         uint32_t words[2];
@@ -141,7 +140,7 @@ static void log_sum(const uint8_t *bytes, int count, int is_swapped, uint32_t su
     }
 }
 
-// The sum of a frame goes on from that of the one before it, the first's from the log's head.
+// The checksum of a frame continues from the frame before it. The first frame continues from the log's header.
 static int check_frame(sqlite3_file *file, const uint8_t *page, int size, sqlite3_int64 frame_at) {
     uint8_t before[8], head[FRAME_HEAD];
     sqlite3_int64 at = frame_at == LOG_HEAD ? 24 : frame_at - (FRAME_HEAD + size) + 16;
@@ -172,7 +171,7 @@ static int file_read(sqlite3_file *base, void *bytes, int count, sqlite3_int64 a
     }
     if (!file->has_sums || count < 512) return real_read(base, bytes, count, at);
     if (count == PAGE && at % PAGE == 0) return read_page(base, bytes, at);
-    // A size that the first page does not have, unless it is damaged.
+    // SQLite reads other sizes only if the first page is damaged.
     uint8_t page[PAGE];
     for (sqlite3_int64 next = at - at % PAGE; next < at + count; next += PAGE) {
         int code = read_page(base, page, next);
@@ -226,9 +225,9 @@ static int file_sector(sqlite3_file *file) { return CALL(file, xSectorSize); }
 static int file_device(sqlite3_file *file) { return CALL(file, xDeviceCharacteristics); }
 static int file_shm_map(sqlite3_file *file, int region, int size, int extends, void volatile **memory) {
     int code = CALL(file, xShmMap, region, size, extends, memory);
-    // SQLite makes room for one byte of each 4,096: where a file system has smaller blocks and is full, the others are holes, and the process
-    // that writes there is ended by SIGBUS. A kernel that cannot make room for all of them says so here. Not by the file itself: closing it
-    // would end all of the process's locks of it.
+    // SQLite allocates one byte of each 4,096. If the file system has smaller blocks and is full, the other blocks are holes, and writing to a hole
+    // ends the process with SIGBUS. This call fails if the kernel cannot allocate all of them. It does not use the file itself, because closing the
+    // file would release all locks that the process holds on it.
     if (code == SQLITE_OK && *memory && madvise((void *)*memory, (size_t)size, MADV_POPULATE_WRITE) && errno == EFAULT) {
         *memory = 0;
         return SQLITE_IOERR_SHMSIZE;
@@ -248,7 +247,7 @@ static int file_shm_lock(sqlite3_file *base, int offset, int count, int flags) {
 static void file_shm_barrier(sqlite3_file *file) { CALL(file, xShmBarrier); }
 static int file_shm_unmap(sqlite3_file *file, int deletes) { return CALL(file, xShmUnmap, deletes); }
 
-// Version 2: without the methods by which SQLite would map the file into memory, past these.
+// Version 2 has no methods for memory-mapping the file, so SQLite cannot read it without going through this layer.
 static const sqlite3_io_methods methods = {
     2, file_close, file_read, file_write, file_truncate, file_sync, file_size, file_lock, file_unlock, file_is_reserved,
     file_control, file_sector, file_device, file_shm_map, file_shm_lock, file_shm_barrier, file_shm_unmap, 0, 0,
@@ -273,7 +272,7 @@ static int layer_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, in
     file->head = file->mark = -1;
     file->base.pMethods = &methods;
     uint8_t first[PAGE];
-    // One that cannot be read now cannot be read later either, and says so then.
+    // If the first page cannot be read now, later reads fail as well and report it.
     if (!file->is_log && real_read(base, first, PAGE, 0) == SQLITE_OK) file->has_sums = has_sums(first);
     sqlite3_int64 size = 0;
     if (!file->is_log && file_size(base, &size) == SQLITE_OK) file->pages = size / PAGE;
@@ -295,8 +294,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int begun = SQLITE_ERROR;
 
 static void begin(void) {
-    // How much memory SQLite has is asked by no one, and counting it costs a lock at each allocation. Later than this it cannot be
-    // switched off, and goes on as it was.
+    // Nothing uses SQLite's memory statistics, and they cost a lock per allocation. If SQLite is already initialised, the call has no effect.
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sqlite3_vfs *system = sqlite3_vfs_find(0);
     if (!system || system->iVersion < 2) return;
@@ -394,7 +392,7 @@ int page_sums_log(sqlite3 *base, uint32_t *frames, uint32_t *written) {
     const volatile uint32_t *words;
     int code = index_of_log(base, &words);
     if (code != SQLITE_OK || !words) return code;
-    // As the file format has it: the index's head says how many frames there are, and what follows how many are in the file.
+    // Defined by SQLite's file format: the index header holds the number of frames, and word 24 holds how many of them are in the database file.
     *frames = words[4];
     *written = words[24];
     return SQLITE_OK;
@@ -406,7 +404,7 @@ int page_sums_log_head(sqlite3 *base, uint32_t *head) {
     int code = index_of_log(base, &words);
     if (code != SQLITE_OK || !words) return code;
     for (int at = 0; at < 12; at++) head[at] = words[at];
-    // It is there twice, and while it is changed the two differ.
+    // The header is stored twice; the copies differ while a writer changes it.
     for (int at = 0; at < 12; at++)
         if (words[12 + at] != head[at]) return SQLITE_BUSY;
     return SQLITE_OK;
@@ -439,6 +437,6 @@ int page_sums_read_frame(sqlite3 *base, uint32_t frame, uint32_t *page, uint8_t 
     if (code == SQLITE_IOERR_SHORT_READ) return damage((File *)log, frame, 1, 0);
     if (code != SQLITE_OK) return code;
     *page = big(head);
-    // The log's random number, by which its frames are told from those of an earlier round.
+    // The log's salt, which differs between frames of this round of the log and frames of earlier rounds.
     return memcmp(head + 8, start + 16, 8) ? damage((File *)log, frame, 0, 0) : SQLITE_OK;
 }

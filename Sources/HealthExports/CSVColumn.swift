@@ -13,43 +13,43 @@ public enum CSVColumn: String, CaseIterable, Sendable {
         .seq, .number, .kind, .type, .person, .value, .unit, .start, .end, .date, .plugin, .device, .key,
     ]
 
-    /// Of `hub export`: what the source said, and where each value comes from.
+    /// The columns of `hub export`, including the original value and its source.
     public static let exported: [CSVColumn] = [
         .kind, .type, .person, .value, .unit, .raw, .start, .end, .date, .zone, .plugin, .device, .account, .key,
         .group, .series, .method, .provenance, .originalValue, .originalUnit, .metadata,
     ]
 
-    /// The first line, with its line feed.
+    /// The header line, with its line feed.
     public static func header(_ columns: [CSVColumn]) -> String {
         columns.map(\.rawValue).joined(separator: ",") + "\n"
     }
 
-    /// A record's line, with its line feed.
+    /// The line of a record, with its line feed.
     public static func line(_ record: StoredRecord, _ columns: [CSVColumn]) -> String {
         line(of: columns.map { $0.text(of: record) ?? "" }) + "\n"
     }
 
-    /// A line of any fields, without its line feed.
+    /// A line of arbitrary fields, without its line feed.
     public static func line(of fields: [String]) -> String {
         fields.map { quoted(spreadsheetSafe($0)) }.joined(separator: ",")
     }
 
-    /// The field, so that no spreadsheet takes text for a formula.
+    /// The field, escaped so that no spreadsheet interprets it as a formula.
     ///
-    /// What begins with `=`, `+`, `-`, `@`, a tab or a line break, and is not a number, gets an apostrophe before it; so does what begins with
-    /// an apostrophe, or the text could not be had back.
+    /// A field that begins with `=`, `+`, `-`, `@`, a tab or a line break gets an apostrophe before it, unless it is a number. A field that begins
+    /// with an apostrophe gets one too, so that readers can restore the original text.
     private static func spreadsheetSafe(_ field: String) -> String {
         guard let first = field.utf8.first, "=+-@\t\r\n'".utf8.contains(first), !isNumber(field) else { return field }
         return "'" + field
     }
 
-    /// As the hub writes numbers: `-72.3`, `1e-7`.
+    /// Whether the field is a number as the hub writes it: `-72.3`, `1e-7`.
     private static func isNumber(_ field: String) -> Bool {
         field.utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) } && Double(field) != nil
             && field.utf8.first != UInt8(ascii: "+")
     }
 
-    /// RFC 4180: only what needs it is quoted.
+    /// Quotes a field if RFC 4180 requires it.
     private static func quoted(_ field: String) -> String {
         guard field.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else {
             return field
@@ -57,7 +57,7 @@ public enum CSVColumn: String, CaseIterable, Sendable {
         return "\"\(field.replacing("\"", with: "\"\""))\""
     }
 
-    /// The field; `nil` where the record has no such thing.
+    /// The field, or `nil` if the record has no value for this column.
     private func text(of stored: StoredRecord) -> String? {
         switch self {
         case .seq: return "\(stored.sequence)"
@@ -133,7 +133,7 @@ public enum CSVColumn: String, CaseIterable, Sendable {
 }
 
 extension Provenance {
-    /// `measured`, `derived` or `filled`, as a record says it.
+    /// `measured`, `derived` or `filled`, as in the JSON of a record.
     package var word: String {
         switch self {
         case .measured: "measured"

@@ -1,34 +1,36 @@
 public import Samples
 
-/// Puts the members of a correlation to it, for formats that have both in one piece.
+/// Adds the members of a correlation to it, for formats that write both as one object.
 ///
-/// They mostly begin when it does, and so come with it; others are looked for by their group.
+/// Most members start at the same time as their correlation and are in the same run. Others are looked up by their group.
 public struct CorrelationJoin {
-    /// The records of a group of one plugin.
+    /// Returns the records of a group of one plugin.
     public typealias Lookup = (_ group: String, _ plugin: String) throws -> [StoredRecord]
 
-    /// The correlations that are asked for: a member of one of these is written with it, and not by itself.
+    /// The requested correlations.
+    ///
+    /// A member of one of these is written with its correlation and not separately.
     private let types: Set<TypeID>
     private let keepsMembers: Bool
     private let lookup: Lookup
 
     /// - Parameters:
-    ///   - asked: the types that are asked for; `nil` for all.
-    ///   - keepsMembers: whether members stand beside their correlation as well, as in the exports of Apple Health.
+    /// - asked: the requested types; `nil` for all.
+    /// - keepsMembers: whether members are also written separately, as in the exports of Apple Health.
     public init(asked: [String]?, keepsMembers: Bool, lookup: @escaping Lookup) {
         let all = TypeRegistry.standard.all.filter { $0.kind == .correlation }.map(\.id)
         types = Set(all.filter { asked?.contains($0.rawValue) ?? true })
         (self.keepsMembers, self.lookup) = (keepsMembers, lookup)
     }
 
-    /// The types that must be asked for so that correlations have their members.
+    /// The requested types and the types of the members that their correlations need.
     public static func completed(_ asked: [String]) -> [String] {
         let registry = TypeRegistry.standard
         let members = asked.compactMap(registry.resolve).flatMap(\.requiredMembers).map(\.rawValue)
         return asked + members.filter { !asked.contains($0) }
     }
 
-    /// The records of one start, each correlation with its members.
+    /// The records of one start time, each correlation with its members.
     public func joined(_ run: [ExportItem]) throws -> [ExportItem] {
         var result: [ExportItem] = []
         for var item in run {
@@ -61,7 +63,9 @@ public struct CorrelationJoin {
         return isComplete ? beside : fitting(try lookup(group, sample.source.plugin))
     }
 
-    /// Whether it is written with a correlation, whose time may be another.
+    /// Whether the record is written with a correlation.
+    ///
+    /// The correlation may have another start time.
     private func isMember(
         _ record: StoredRecord, _ sample: Sample, _ group: String, _ run: [ExportItem]
     ) throws -> Bool {
@@ -77,7 +81,9 @@ public struct CorrelationJoin {
         return try lookup(group, sample.source.plugin).contains(where: isOwner)
     }
 
-    /// Most groups are weigh-ins and workouts: only these are worth a question.
+    /// Only these types can be members.
+    ///
+    /// Most groups are weigh-ins and workouts, so this check saves most look-ups.
     private static let possibleMembers: Set<TypeID> = {
         let all = TypeRegistry.standard.all
         return Set(all.flatMap(\.requiredMembers) + all.map(\.id).filter { $0.rawValue.hasPrefix("dietary") })

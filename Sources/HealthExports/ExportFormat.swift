@@ -1,4 +1,4 @@
-/// The forms in which records leave the hub for programs of others (Docs/Exports.md).
+/// The formats in which the hub exports records for other programs (Docs/Exports.md).
 public enum ExportFormat: String, CaseIterable, Sendable {
     case jsonLines = "json-lines"
     case csv
@@ -10,7 +10,9 @@ public enum ExportFormat: String, CaseIterable, Sendable {
     case gpx
     case appleXML = "apple-xml"
 
-    /// The end of a file's name, by which a format is recognised; `json` is what several write.
+    /// The file name suffixes by which a format is recognised.
+    ///
+    /// Plain `.json` is not among them because several formats write it.
     public var suffixes: [String] {
         switch self {
         case .jsonLines: ["jsonl"]
@@ -25,7 +27,7 @@ public enum ExportFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// The format that a file's name says; `nil` where it says none.
+    /// Creates the format that belongs to the suffix of a file name; `nil` if there is none.
     public init?(nameOf path: String) {
         let name = path.lowercased()
         let named = ExportFormat.allCases.flatMap { format in format.suffixes.map { (format, "." + $0) } }
@@ -35,9 +37,9 @@ public enum ExportFormat: String, CaseIterable, Sendable {
         self = best.0
     }
 
-    /// Whether the members of a correlation, such as the two values of a blood pressure, are written in one piece with it.
+    /// Whether a correlation is written as one object with its members, such as the two values of a blood pressure.
     public var joinsCorrelations: Bool { [.fhir, .fhirLines, .openMHealth, .ieee1752, .appleXML].contains(self) }
 
-    /// Whether it can say that a value is the one of a day, and which of them are guesses.
+    /// Whether the format can mark a value as the value of a day, and mark estimated values.
     public var takesDays: Bool { [.jsonLines, .csv, .sqlite].contains(self) }
 }

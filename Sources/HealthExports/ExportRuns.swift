@@ -1,18 +1,17 @@
 import Samples
 
-/// Brings records that come by their start into an order that depends on nothing but the records: of one start by type, person, source
-/// and key.
+/// Sorts records of the same start time by type, person, source and key, so that the order depends only on the records.
 ///
-/// So two hubs with the same records make the same file. Holds the records of one start, and no more.
+/// Two hubs with the same records then write the same file. The records must arrive by start time; only those of one start time are in memory.
 public struct ExportRuns {
     private var waiting: [ExportItem] = []
     private var instant: Int64?
 
     public init() {}
 
-    /// Takes the next record.
+    /// Adds the next record.
     ///
-    /// - Returns: those of the start before, once this one begins later.
+    /// - Returns: the records of the previous start time, once a record with a later one arrives.
     public mutating func add(_ item: ExportItem) -> [ExportItem] {
         let start = item.record.startInstant
         let run = start != instant ? finish() : []
@@ -21,7 +20,7 @@ public struct ExportRuns {
         return run
     }
 
-    /// Those of the last start.
+    /// Returns the records of the last start time.
     public mutating func finish() -> [ExportItem] {
         defer { waiting.removeAll(keepingCapacity: true) }
         guard waiting.count > 1 else { return waiting }
@@ -32,7 +31,9 @@ public struct ExportRuns {
 }
 
 extension StoredRecord {
-    /// The start of a sample; of a day its date, of which the hub knows no instant.
+    /// The start of a sample.
+    ///
+    /// For a day it is the date, because the hub knows no instant for it.
     fileprivate var startInstant: Int64 {
         switch record {
         case .sample(let sample): sample.start.microseconds
@@ -41,7 +42,7 @@ extension StoredRecord {
         }
     }
 
-    /// What tells it from all others of its start.
+    /// The sort key of a record among the records of its start time.
     fileprivate var placeInFile: [String] {
         let source = record.source
         let origin = [source.plugin, source.device ?? "", source.account ?? ""]

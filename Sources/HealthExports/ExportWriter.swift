@@ -1,14 +1,14 @@
 public import Samples
 
-/// A record on its way out.
+/// A record to export.
 public struct ExportItem: Sendable {
     public var record: StoredRecord
-    /// As the hub printed it.
+    /// The JSON of the record as the hub printed it.
     public var json: [UInt8]
-    /// Of a correlation what belongs to it, for formats that write both in one piece.
+    /// The members of a correlation, for formats that write both as one object.
     public var members: [StoredRecord]
 
-    /// A record as the hub printed it.
+    /// Creates an item from a record and the JSON that the hub printed.
     public init(_ record: StoredRecord, json: [UInt8], members: [StoredRecord] = []) {
         (self.record, self.json, self.members) = (record, json, members)
     }
@@ -16,12 +16,12 @@ public struct ExportItem: Sendable {
 
 /// Writes records in one format, one after the other, into a buffer that the caller empties.
 ///
-/// What a format has no place for is counted, never dropped in silence.
+/// A writer counts the records that its format cannot represent; it never drops them silently.
 public protocol ExportWriter {
-    /// What stands before the first record.
+    /// Writes the part before the first record.
     mutating func begin(_ output: inout [UInt8])
     mutating func write(_ item: ExportItem, to output: inout [UInt8])
-    /// What stands after the last record.
+    /// Writes the part after the last record.
     mutating func end(_ output: inout [UInt8])
     var account: ExportAccount { get }
 }
@@ -31,13 +31,13 @@ extension ExportWriter {
     public mutating func end(_ output: inout [UInt8]) {}
 }
 
-/// What was written, and what was not, with its reason.
+/// The number of records written, omitted and changed, with reasons.
 public struct ExportAccount: Hashable, Sendable {
     /// Records that are in the file.
     public var written: Int64 = 0
-    /// Records that are not, by reason.
+    /// Records that were omitted, by reason.
     public var leftOut: [String: Int64] = [:]
-    /// What was changed in records that are in the file, by what it was.
+    /// Changes made to records in the file, by kind of change.
     public var changed: [String: Int64] = [:]
 
     public init() {}

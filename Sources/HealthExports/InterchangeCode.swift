@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// What a type and its unit are called where health data are exchanged: the one place that knows.
+/// The names that types and units have in FHIR and Open mHealth exports.
 ///
-/// Codes come from the registry of types (LOINC, UCUM, HealthKit's identifiers); here is only how they are written.
+/// The codes come from the type registry (LOINC, UCUM, HealthKit's identifiers). This type only formats them.
 enum InterchangeCode {
-    /// A code and whose it is.
+    /// A code and its code system.
     struct Coding: Hashable, Sendable {
         let system: String
         let code: String
@@ -15,9 +15,9 @@ enum InterchangeCode {
     static let ucum = "http://unitsofmeasure.org"
     static let healthKit = "http://developer.apple.com/documentation/healthkit"
 
-    /// The codes of a type: of LOINC all that it has, the one to write first; else HealthKit's identifier.
+    /// The codes of a type: all its LOINC codes, the preferred one first, or else its HealthKit identifier.
     ///
-    /// None for types that neither has.
+    /// Empty for types that have neither.
     static func codings(of type: HealthType?) -> [Coding] {
         guard let type else { return [] }
         guard type.aliases.loinc.isEmpty else {
@@ -26,38 +26,42 @@ enum InterchangeCode {
         return type.aliases.healthKit.prefix(1).map { Coding(system: healthKit, code: $0) }
     }
 
-    /// A quantity in the unit that FHIR has for its type.
+    /// A quantity in the unit that FHIR uses for its type.
     struct Quantity: Hashable, Sendable {
-        /// Digits, as the value has them: percent and centimetres by moving the point.
+        /// The value in decimal digits.
+        ///
+        /// Percent and centimetres are computed by moving the decimal point.
         let value: String
-        /// For people.
+        /// The unit for display.
         let unit: String
-        /// In UCUM; `nil` where the type has none.
+        /// The UCUM code; `nil` if the type has none.
         let code: String?
     }
 
     /// - Parameters:
-    ///   - value: in `unit`, the type's own.
-    ///   - type: `nil` where the registry does not know it.
+    /// - value: in `unit`, the type's own.
+    /// - type: `nil` if the registry does not know it.
     static func quantity(_ value: Double, _ unit: String, of type: HealthType?) -> Quantity {
         let own = type?.aliases.ucum
         guard unit == type?.unit, let own, let code = type?.aliases.fhirUCUM else {
             return Quantity(value: NumberWriter.text(value), unit: unit, code: nil)
         }
-        // Fractions are percent elsewhere, and a height is in centimetres: both are a hundred times as much.
+        // The hub stores fractions and metres; FHIR uses percent and centimetres. Both are a hundred times as large.
         let isHundredfold = code == "%" || (own, code) == ("m", "cm")
         return Quantity(
             value: isHundredfold ? DecimalText.hundredfold(value) : NumberWriter.text(value), unit: words[code] ?? code,
             code: code)
     }
 
-    /// Where UCUM spells a unit otherwise than people do.
+    /// Display names of units that UCUM spells differently.
     private static let words = [
         "mm[Hg]": "mmHg", "Cel": "°C", "[iU]": "IU", "dB[SPL]": "dB SPL", "{count}": "count", "{steps}": "steps",
         "{score}": "score", "kg/m2": "kg/m²", "/min": "/min",
     ]
 
-    /// A number of a workout, which may be in any unit of its type, as a quantity.
+    /// A number of a workout as a quantity.
+    ///
+    /// It may be in any unit of its type.
     static func quantity(_ total: WorkoutParts.Total) -> Quantity {
         let type = TypeRegistry.standard.type(total.type)
         guard let type, let unit = type.unit, let value = try? type.canonicalValue(total.value, unit: total.unit) else {
@@ -67,9 +71,9 @@ enum InterchangeCode {
     }
 }
 
-/// Numbers as their digits.
+/// Arithmetic on decimal digits.
 enum DecimalText {
-    /// A hundred times as much, by moving the point: 0.29 is 29, and not 28.999999999999996.
+    /// A hundred times the value, computed by moving the decimal point: 0.29 gives 29, not 28.999999999999996.
     static func hundredfold(_ value: Double) -> String {
         let text = NumberWriter.text(value)
         if let mark = text.firstIndex(of: "e"), let exponent = Int(text[text.index(after: mark)...].drop { $0 == "+" })
@@ -87,7 +91,7 @@ enum DecimalText {
 }
 
 extension StoredRecord {
-    /// A quantity in the type's one unit.
+    /// A quantity in the canonical unit of its type.
     var inOneUnit: (value: Double, unit: String)? {
         if let canonical { return (canonical.value, canonical.unit) }
         switch record {

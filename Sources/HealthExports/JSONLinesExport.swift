@@ -1,20 +1,20 @@
 import JSON
 import Samples
 
-/// JSON Lines: each record as the hub has it, on a line.
+/// JSON Lines: one record per line, in the hub's own JSON.
 ///
-/// Usually without what only one hub can say, such as its number of the record: then the same records make the same bytes, whatever hub
-/// they come from.
+/// By default the export omits members that are specific to one hub, such as its record numbers. Two hubs with the same records then export the
+/// same bytes.
 public struct JSONLinesExport: ExportWriter {
     public private(set) var account = ExportAccount()
     private let keepsNumbers: Bool
 
-    /// Members of which another hub knows nothing: its own numbers, and why it did not know whose a record is.
+    /// Members that are meaningless to another hub: its own numbers, and its reason why a record has no person.
     ///
-    /// That it is a guest's, a person has said: `unassigned` stays then.
+    /// A person marks a record as a guest's, so `unassigned` is kept in that case.
     public static let ownMembers: Set<String> = ["personId", "unassigned", "number", "seq"]
 
-    /// - Parameter keepsNumbers: whether the hub's own members stay.
+    /// - Parameter keepsNumbers: whether to keep the members that are specific to this hub.
     public init(keepsNumbers: Bool = false) { self.keepsNumbers = keepsNumbers }
 
     public mutating func write(_ item: ExportItem, to output: inout [UInt8]) {
@@ -31,7 +31,9 @@ public struct JSONLinesExport: ExportWriter {
         name == "unassigned" && JSONText.string(value, in: bytes).map(Assignment.nobody(reason:)) == .guest
     }
 
-    /// Appends an object without some of its members, all else byte for byte; for which records are its mirrors, that it has some.
+    /// Appends an object without some of its members and copies all others unchanged.
+    ///
+    /// `mirrors` is replaced by `true`.
     static func append(_ json: [UInt8], without names: Set<String>, to output: inout [UInt8]) {
         let start = output.count
         let isRead: Bool = json.withUnsafeBytes { bytes in
@@ -52,7 +54,7 @@ public struct JSONLinesExport: ExportWriter {
             output.append(UInt8(ascii: "}"))
             return true
         }
-        // The hub has printed it: it is an object without white space.
+        // The hub printed the record, so it is an object without white space.
         precondition(isRead, "a record of the hub is not a JSON object")
     }
 }

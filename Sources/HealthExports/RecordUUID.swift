@@ -1,17 +1,17 @@
 import Digests
 import Samples
 
-/// A UUID that a record has in every export of every hub: made of what identifies it at its source (RFC 9562, version 8).
+/// A UUID that a record has in every export of every hub, made from its identity at the source (RFC 9562, version 8).
 enum RecordUUID {
     static func text(_ source: Source, _ key: RecordKey) -> String {
         text(["health-hub record", source.plugin, source.device ?? "", source.account ?? "", key.text])
     }
 
-    /// Of a person, whom one hub knows by this uid.
+    /// The UUID of a person, made from the uid in one hub.
     static func text(personID: String) -> String { text(["health-hub person", personID]) }
 
     private static func text(_ parts: [String]) -> String {
-        // Between the parts stands what none of them has.
+        // No part contains this separator.
         var bytes = Array(Digests.sha256(parts.joined(separator: "\u{0}").utf8).prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80

@@ -1,15 +1,17 @@
 import Samples
 
-/// Puts the records of one route together, which may be several with others between them, and to the workout that they are of.
+/// Collects the records of one route, which may not be adjacent, and places them after the workout of the route.
 public struct RouteJoin {
     private let lookup: CorrelationJoin.Lookup
-    /// Routes that were given, by plugin and group.
+    /// Routes already written, by plugin and group.
     private var given: Set<[String]> = []
 
-    /// - Parameter lookup: the records of a group of one plugin.
+    /// - Parameter lookup: returns the records of a group of one plugin.
     public init(lookup: @escaping CorrelationJoin.Lookup) { self.lookup = lookup }
 
-    /// Workouts, each with its route behind it: the first of its records, with all of them as members; and routes without a workout.
+    /// Returns workouts, each followed by its route, and routes without a workout.
+    ///
+    /// A route is its first record with all records as members.
     public mutating func joined(_ run: [ExportItem]) throws -> [ExportItem] {
         var result: [ExportItem] = []
         for item in run {

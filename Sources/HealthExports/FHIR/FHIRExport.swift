@@ -44,13 +44,13 @@ public struct FHIRBundleExport: ExportWriter {
     }
 }
 
-/// FHIR R4 as NDJSON: an Observation a line, as bulk data have it.
+/// FHIR R4 as NDJSON: one Observation per line, as in FHIR bulk data.
 public struct FHIRLinesExport: ExportWriter {
     public private(set) var account = ExportAccount()
     private let joins: Bool
 
-    /// - Parameter joinsCorrelations: whether the items have their members; where a correction of one value may follow later by itself,
-    /// each is better an Observation of its own.
+    /// - Parameter joinsCorrelations: whether the items contain the members of correlations. Use `false` if a single member may be corrected later:
+    /// each member is then its own Observation.
     public init(joinsCorrelations: Bool) { joins = joinsCorrelations }
 
     public mutating func write(_ item: ExportItem, to output: inout [UInt8]) {
@@ -71,7 +71,7 @@ public struct FHIRLinesExport: ExportWriter {
 }
 
 extension FHIRLinesExport {
-    /// Why FHIR has no place for a record that comes by itself; `nil` where it has one, or where all of it is in what belongs to it.
+    /// Why FHIR cannot represent a single record; `nil` if it can, or if the members of the record contain all of it.
     public static func refusal(of record: StoredRecord) -> String? {
         let item = ExportItem(record, json: [])
         guard TypeRegistry.standard.type(record.type)?.kind != .correlation else { return nil }
@@ -84,7 +84,9 @@ extension FHIRLinesExport {
     }
 }
 
-/// A person, of whom FHIR is told the name alone.
+/// A Patient resource.
+///
+/// It contains only the person's name.
 enum FHIRPatient {
     static func json(_ person: Person) -> JSONTree {
         [

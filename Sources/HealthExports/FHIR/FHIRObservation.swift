@@ -1,17 +1,17 @@
 import JSON
 import Samples
 
-/// A record as an Observation of FHIR R4; of the vital-signs profile where its type is one of them.
+/// A record as an FHIR R4 Observation, with the vital-signs profile if its type has one.
 struct FHIRObservation {
     /// The resource.
     let json: JSONTree
-    /// Whose it is.
+    /// The person that the record belongs to.
     let person: Person
 
-    /// What has no place in an Observation, in words for people.
+    /// An Observation cannot represent the record; the reason is written for people.
     struct Omission: Error, Hashable { let reason: String }
 
-    /// The profiles of FHIR's vital signs, by type; the last part of their address.
+    /// The FHIR vital-signs profiles by type: the last part of the profile's address.
     static let profiles: [TypeID: String] = [
         .weight: "bodyweight", .height: "bodyheight", .bodyMassIndex: "bmi", .heartRate: "heartrate",
         .respiratoryRate: "resprate", .oxygenSaturation: "oxygensat", .bodyTemperature: "bodytemp",
@@ -20,7 +20,7 @@ struct FHIRObservation {
     private static let categories = "http://terminology.hl7.org/CodeSystem/observation-category"
 
     /// - Parameters:
-    ///   - joins: whether correlations have their members, which are no Observations of their own then.
+    /// - joins: whether correlations contain their members. Members are then not written as Observations.
     ///   - subject: a reference to the Patient.
     /// - Throws: ``Omission``.
     init(_ item: ExportItem, joins: Bool = true, subject: (Person) -> JSONTree) throws(Omission) {
@@ -60,7 +60,7 @@ struct FHIRObservation {
         return .object(FHIRObservation.ordered(members))
     }
 
-    /// Takes back an Observation that was given before.
+    /// Marks an Observation that was exported before as entered in error.
     private static func retraction(
         _ retraction: Retraction, _ stored: StoredRecord, _ subject: JSONTree
     ) throws(Omission) -> JSONTree {
@@ -119,7 +119,9 @@ struct FHIRObservation {
         ]
     }
 
-    /// Which device or program has given it, as its name: there is no resource of it.
+    /// The name of the device or program that sent the sample.
+    ///
+    /// There is no Device resource for it.
     private static func origin(_ source: Source) -> JSONTree.Member {
         let names = [source.plugin, source.device, source.account].compactMap(\.self)
         return JSONTree.Member("device", ["display": .text(names.joined(separator: " "))])
@@ -170,7 +172,7 @@ struct FHIRObservation {
     }
 
     private static func correlation(_ sample: Sample, _ item: ExportItem) throws(Omission) -> [JSONTree.Member] {
-        // One order for every file, whatever the order in which the members were stored.
+        // A fixed order, independent of the order in which the members were stored.
         let needed = TypeRegistry.standard.type(sample.type)?.requiredMembers ?? []
         let members = item.members.sorted {
             let (left, right) = (needed.firstIndex(of: $0.type) ?? .max, needed.firstIndex(of: $1.type) ?? .max)
@@ -209,7 +211,7 @@ struct FHIRObservation {
             let type = TypeRegistry.standard.type(total.type)
             var name = code(type, total.type)
             if total.statistic != .sum, case .object(let members) = name {
-                // The code alone would say that it was measured so.
+                // The code alone would mean that the value was measured.
                 name = .object(
                     members.filter { $0.name == "text" }.map {
                         .init("text", .text("\($0.value.text ?? "") (\(total.statistic.rawValue))"))
@@ -236,7 +238,7 @@ struct FHIRObservation {
         sample.metadata.flatMap { JSONTree(Array($0.text.utf8)) }
     }
 
-    /// FHIR leaves the order to the writer; this is that of its specification.
+    /// FHIR allows any order; this is the order of its specification.
     private static func ordered(_ members: [JSONTree.Member]) -> [JSONTree.Member] {
         let order = [
             "resourceType", "id", "meta", "identifier", "status", "category", "code", "subject", "effectiveDateTime",

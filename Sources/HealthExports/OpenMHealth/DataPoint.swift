@@ -1,22 +1,22 @@
 import JSON
 public import Samples
 
-/// The body of a data point of Open mHealth or IEEE 1752.1, and the schema that it is of.
+/// The body of an Open mHealth or IEEE 1752.1 data point, with its schema.
 struct DataPointBody {
     let namespace: String
     let name: String
     let version: String
     let json: JSONTree
 
-    /// A measure that is one number: its schema, the member with the number, and its unit there.
+    /// A measure with one number: its schema, the member that holds the number, and its unit in the schema.
     private struct Measure {
         let schema: String
         let version: String
         let member: String
         let unit: String
-        /// Percent of a fraction, centimetres of metres.
+        /// The schema has percent for a fraction, or centimetres for metres.
         var isHundredfold = false
-        /// What is measured over a time, and not at one.
+        /// The value covers a time interval, not one instant.
         var isOfInterval = false
         var further: [JSONTree.Member] = []
     }
@@ -54,8 +54,8 @@ struct DataPointBody {
             further: [.init("descriptive_statistic", "sum")]),
     ]
 
-    /// - Parameter isIEEE: whether what IEEE 1752.1 has a schema for is of that, and not of Open mHealth's older one.
-    /// - Returns: `nil` for what neither has a schema for.
+    /// - Parameter isIEEE: whether to use the schemas of IEEE 1752.1, and those of Open mHealth only for types that it lacks.
+    /// - Returns: `nil` for types without a schema.
     static func of(_ item: ExportItem, _ sample: Sample, isIEEE: Bool) -> DataPointBody? {
         if case .workout(let activity, _) = sample.value { return workout(sample, activity, isIEEE: isIEEE) }
         if sample.type == .bloodPressure { return bloodPressure(item, sample) }
@@ -146,9 +146,9 @@ struct DataPointBody {
     }
 }
 
-/// Data points of Open mHealth or of IEEE 1752.1, one a line.
+/// Data points of Open mHealth or of IEEE 1752.1, one per line.
 public struct DataPointExport: ExportWriter {
-    /// Which header a data point has.
+    /// The header of a data point.
     public enum Header: Sendable {
         /// header-1.2 of Open mHealth.
         case openMHealth
@@ -160,7 +160,7 @@ public struct DataPointExport: ExportWriter {
     private let header: Header
     private let created: Timestamp
 
-    /// - Parameter created: when the data points are made, which Open mHealth wants to be said.
+    /// - Parameter created: when the data points are made. Open mHealth requires it.
     public init(_ header: Header, created: Timestamp) { (self.header, self.created) = (header, created) }
 
     public mutating func write(_ item: ExportItem, to output: inout [UInt8]) {
@@ -215,7 +215,7 @@ public struct DataPointExport: ExportWriter {
         }
     }
 
-    /// How it was acquired, of what was measured or entered.
+    /// How a measured or entered sample was acquired.
     private static func modality(_ sample: Sample) -> [JSONTree.Member] {
         guard sample.provenance == .measured else { return [] }
         let metadata = sample.metadata.flatMap { JSONTree(Array($0.text.utf8)) }
