@@ -1,9 +1,9 @@
 import JSON
 public import Samples
 
-/// XML in the form of Apple Health's `export.xml`, of one person.
+/// XML in the form of Apple Health's `export.xml`, for one person.
 ///
-/// Without the document type, which readers of the real one have to skip, and without files beside it.
+/// It has no document type declaration, which parsers of Apple's file have to skip anyway, and no files beside it.
 public struct AppleHealthExport: ExportWriter {
     public private(set) var account = ExportAccount()
     private let created: Timestamp
@@ -11,7 +11,7 @@ public struct AppleHealthExport: ExportWriter {
 
     /// - Parameters:
     ///   - created: when the file is made.
-    ///   - characteristics: what is known of the person, by type, as the hub names the values.
+    /// - characteristics: the known characteristics of the person, by type, with the hub's names for the values.
     public init(created: Timestamp, characteristics: [TypeID: String]) {
         (self.created, self.characteristics) = (created, characteristics)
     }
@@ -29,7 +29,7 @@ public struct AppleHealthExport: ExportWriter {
         output.append(literal: "/>\n")
     }
 
-    /// HealthKit's constant for a characteristic; of one that is not known that for not set.
+    /// HealthKit's constant for a characteristic, or its constant for "not set" if the characteristic is unknown.
     private func constant(_ id: TypeID) -> String {
         let type = TypeRegistry.standard.type(id)
         return type?.value(named: characteristics[id] ?? "notSet")?.healthKitNames.first ?? ""
@@ -50,7 +50,7 @@ public struct AppleHealthExport: ExportWriter {
             guard let identifier = type?.aliases.healthKit.first else { return leaveOut(sample) }
             append(correlation: item, sample, identifier, &output)
         case .characteristic:
-            // They stand at the beginning; a file has one value of each, and no history.
+            // Characteristics are written in `Me` at the beginning of the file. It has one value of each and no history.
             return account.leaveOut("characteristics: the value that holds is in Me")
         case .other:
             guard sample.type == .activitySummary, let summary = sample.activitySummary else { return leaveOut(sample) }
@@ -68,7 +68,9 @@ public struct AppleHealthExport: ExportWriter {
         account.leaveOut("\(sample.type): HealthKit has no such type, or it lies in another file there")
     }
 
-    /// Types that the registry does not know may be HealthKit's all the same: newer ones keep its identifier.
+    /// The HealthKit identifier of a type.
+    ///
+    /// Types that the registry does not know may be newer HealthKit types; they keep their identifier.
     private static func identifier(_ sample: Sample, _ type: HealthType?) -> String? {
         if let type { return type.aliases.healthKit.first }
         return sample.type.rawValue.hasPrefix("HK") ? sample.type.rawValue : nil
@@ -227,7 +229,7 @@ public struct AppleHealthExport: ExportWriter {
         return AppleHealthExport.time(time)
     }
 
-    /// `2026-02-10 06:31:00 +0100`; where only the instant is known, `+0000`.
+    /// `2026-02-10 06:31:00 +0100`, or `+0000` if the offset is unknown.
     static func time(_ time: Timestamp) -> String {
         let seconds = time.microseconds - ((time.microseconds % 1_000_000) + 1_000_000) % 1_000_000
         let text = Timestamp(microseconds: seconds, offsetMinutes: time.offsetMinutes ?? 0).text
@@ -248,7 +250,7 @@ public struct AppleHealthExport: ExportWriter {
         }
     }
 
-    /// As Apple prints it: truths as 0 and 1, quantities as number and unit, all else as it is.
+    /// The metadata as Apple prints it: booleans as 0 and 1, quantities as number and unit, and other values unchanged.
     private mutating func metadata(_ sample: Sample) -> [(String, String)] {
         var entries: [(String, String)] = []
         if let zone = sample.zone { entries.append(("HKTimeZone", zone)) }
@@ -267,7 +269,7 @@ public struct AppleHealthExport: ExportWriter {
 
     /// HealthKit's constant for a key.
     static func constant(_ key: MetadataKey) -> String {
-        // Where a word is all capitals.
+        // Prefixes that HealthKit writes in capitals.
         for (ours, theirs) in [("vo2", "VO2"), ("udi", "UDI"), ("swolf", "SWOLF")] where key.name.hasPrefix(ours) {
             return "HK" + theirs + key.name.dropFirst(ours.count)
         }

@@ -1,17 +1,19 @@
 import JSON
 public import Samples
 
-/// GPX 1.1: the routes of workouts, a track each, with the name and the time of its workout.
+/// GPX 1.1: one track per workout route, named after the workout's activity and start time.
 ///
-/// Wants its items from ``RouteJoin``: a route with all of its records.
+/// Expects items from ``RouteJoin``: each route with all of its records.
 public struct GPXExport: ExportWriter {
     public private(set) var account = ExportAccount()
-    /// The workouts of the newest groups, for the names of their tracks.
+    /// Names for tracks: the workouts of the most recent groups.
     private var workouts: [String: String] = [:]
     private var order: [String] = []
     private static let remembered = 1_000
 
-    /// The types that are asked for: a workout says what its routes are called.
+    /// The types to query.
+    ///
+    /// Workouts are needed for the names of their routes.
     public static let types: [TypeID] = [.workout, .workoutRoute]
 
     public init() {}
@@ -47,7 +49,9 @@ public struct GPXExport: ExportWriter {
 
     public mutating func end(_ output: inout [UInt8]) { output.append(literal: "</gpx>\n") }
 
-    /// A group is of one source.
+    /// The key of a sample's group.
+    ///
+    /// Group names are unique within one source only.
     private static func group(_ sample: Sample) -> String? {
         sample.group.map { "\(sample.source.plugin)\u{0}\($0)" }
     }
@@ -79,7 +83,7 @@ public struct GPXExport: ExportWriter {
         output.append(UInt8(ascii: ">"))
         if let altitude = point.altitude { element("ele", altitude, &output) }
         output.append(literal: "<time>")
-        // GPX has times of UTC alone.
+        // GPX allows only UTC times.
         output.append(xml: Timestamp(microseconds: point.time.microseconds).text)
         output.append(literal: "</time>")
         let further: [(StaticString, Double?)] = [
@@ -104,7 +108,7 @@ public struct GPXExport: ExportWriter {
         output.append(UInt8(ascii: ">"))
     }
 
-    /// `xsd:decimal` has no exponent: where the hub would write one, the point is moved.
+    /// A number without an exponent, as `xsd:decimal` requires: moves the decimal point instead.
     static func decimal(_ value: Double) -> String {
         let text = NumberWriter.text(value)
         guard let mark = text.firstIndex(of: "e"),

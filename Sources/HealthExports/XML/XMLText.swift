@@ -11,9 +11,11 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
-    /// Appends text, or the value of an attribute; what XML has no way to say, control characters and U+FFFE and U+FFFF, becomes U+FFFD.
+    /// Appends text or an attribute value.
+    ///
+    /// Characters that XML does not allow (control characters, U+FFFE, U+FFFF) become U+FFFD.
     mutating func append(xml text: String) {
-        // In UTF-8 the two begin with 0xEF 0xBF, as U+FFFD itself, which most texts do not have.
+        // In UTF-8, U+FFFE and U+FFFF begin with 0xEF 0xBF, like U+FFFD. Most texts contain none of the three.
         let isPlain = !text.utf8.contains(0xEF)
         for byte in (isPlain ? text : text.replacing(/[\u{FFFE}\u{FFFF}]/, with: "\u{FFFD}")).utf8 {
             switch byte {

@@ -1,7 +1,7 @@
 import Files
 import Glibc
 
-/// Puts a store together from a backup that is not a plain copy: decrypted, and with the increments up to the one that was named.
+/// Assembles a store from a backup that is not a plain copy: decrypts it, and applies increments up to the given one.
 struct BackupAssembly {
     typealias Opening = @Sendable (String) throws(StoreError) -> any ByteSource
 
@@ -16,7 +16,7 @@ struct BackupAssembly {
     private var folder: String { Folder.parent(of: path) }
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// Whether SQLite can read the file as it is.
+    /// Whether SQLite can read the file directly.
     static func isPlain(_ path: String) -> Bool {
         guard let file = try? Descriptor(path, O_RDONLY), let first = try? file.read(upTo: magic.count) else {
             return true
@@ -28,7 +28,7 @@ struct BackupAssembly {
 
     /// Writes the store into `draft`.
     ///
-    /// Each file is compared with its sum, and each state with the one that the next file was made from.
+    /// Compares each file with its checksum, and each state with the one that the next file was made from.
     func write(into draft: DraftFile) throws(StoreError) {
         var (links, full): ([(path: String, head: Increment)], String) = ([], path)
         while let head = try head(of: full) {
@@ -56,7 +56,7 @@ struct BackupAssembly {
         StoreError(.corrupt, "restore \(self.path): \(base) is not the backup from which \(path) goes on")
     }
 
-    /// The head of an increment; nil of a full backup.
+    /// The header of an increment; nil for a full backup.
     private func head(of path: String) throws(StoreError) -> Increment? {
         let source = try opening(path)
         let first = try source.read(upTo: BackupAssembly.magic.count)

@@ -1,11 +1,11 @@
 import Files
 
-/// What is known of a chain of backups without opening them: a file beside them, `<full backup's time>.chain`.
+/// The description of a chain of backups, kept beside them so that the hub need not open them: `<full backup's time>.chain`.
 ///
-/// It says which files there are and where each reached, and has a keyed digest of each page of the newest, from which the next increment
-/// is told. Restoring needs none of it.
+/// It lists the files and the state that each contains. It also has a keyed digest of each page of the newest state, which the next increment is
+/// compared with. A restore does not need it.
 public struct BackupCatalogue: Sendable {
-    /// Where a store was: its summary, in words.
+    /// The state of a store: its summary as text.
     public struct Place: Hashable, Sendable {
         public var store: StoreSummary
 
@@ -32,14 +32,14 @@ public struct BackupCatalogue: Sendable {
     /// One file of the chain; the first is the full backup.
     public struct Link: Hashable, Sendable {
         public var name: String
-        /// Of the file.
+        /// Size of the file.
         public var size: Int64
         public var place: Place
     }
 
     var id: String
     var seal: String
-    /// Which erasures the store of the newest link has seen.
+    /// Identifies the erasures that the store of the newest link has seen.
     var erasures: String
     public internal(set) var links: [Link]
     var digests: [UInt8]
@@ -47,7 +47,7 @@ public struct BackupCatalogue: Sendable {
 
     static let suffix = ".chain"
     private static let title = "health-hub chain 1"
-    /// With the digests of a store of 256 GB.
+    /// Enough for the digests of a store of 256 GB.
     private static let largest = 1 << 31
 
     init(id: String, seal: String, erasures: String, links: [Link], digests: [UInt8]) {
@@ -60,7 +60,7 @@ public struct BackupCatalogue: Sendable {
         return Array((text + "\n").utf8) + digests
     }
 
-    /// Nil where it is none, or not whole.
+    /// Nil if the bytes are not a complete catalogue.
     init?(_ bytes: [UInt8]) {
         guard bytes.count > 32, let end = bytes.firstRange(of: [10, 10])?.upperBound, (bytes.count - end) % 32 == 0
         else { return nil }
@@ -83,10 +83,10 @@ public struct BackupCatalogue: Sendable {
         (digests, code) = (Array(bytes[end..<(bytes.count - 32)]), Array(bytes.suffix(32)))
     }
 
-    /// Whether this hub has written it, as it is.
+    /// Whether this hub wrote the catalogue and it is unchanged.
     func isAuthentic(_ master: BackupChain.Master) -> Bool { master.authenticate(body, id) == code }
 
-    /// Where it is: beside the full backup.
+    /// The file name, derived from that of the full backup.
     public var name: String {
         (links.first.map { String($0.name.prefix { $0 != "." }) } ?? id) + BackupCatalogue.suffix
     }
@@ -98,7 +98,7 @@ public struct BackupCatalogue: Sendable {
         }
     }
 
-    /// All of a folder, by name; what cannot be read is left out.
+    /// All catalogues of a folder, sorted by name; unreadable ones are skipped.
     public static func all(in folder: String) -> [BackupCatalogue] {
         let names = (try? Folder.names(in: folder)) ?? []
         return names.filter { $0.hasSuffix(suffix) }.sorted().compactMap { name in

@@ -3,22 +3,25 @@ import Files
 
 /// A full backup and the increments after it.
 public enum BackupChain {
-    /// What all its files have in common.
+    /// The id and key that all files of a chain share.
     struct Identity: Equatable {
         let id: String
-        /// The key of the digests of its pages.
+        /// The key of the page digests.
         let key: [UInt8]
     }
 
-    /// A chain ends after so many increments: one more file that is lost takes all behind it along.
+    /// The maximum number of increments in a chain.
+    ///
+    /// A lost file makes all later ones useless.
     static let longest = 30
 
-    /// The key from which those of the chains are made, in `<store>.backup-key`: it is in no backup, so that who has the backups alone
-    /// learns nothing from the digests in their catalogues.
+    /// The key from which the keys of the chains are derived, in `<store>.backup-key`.
+    ///
+    /// It is in no backup. Without it, the digests in the catalogues reveal nothing about the pages.
     struct Master {
         private let bytes: [UInt8]
 
-        /// Makes it where there is none, or none that is whole.
+        /// Reads the key, or creates it if there is no complete one.
         init(of store: String) throws(StoreError) {
             let path = store + ".backup-key"
             bytes = try StoreError.translated { () throws(FileError) in
@@ -30,7 +33,7 @@ public enum BackupChain {
             }
         }
 
-        /// Nil where there is none.
+        /// Reads the key; nil if there is none.
         init?(known store: String) {
             guard let bytes = try? PrivateFile.read(store + ".backup-key", upTo: 64), bytes.count == 32 else {
                 return nil
@@ -47,7 +50,7 @@ public enum BackupChain {
         }
     }
 
-    /// The digests of pages, 32 bytes each, one after the other.
+    /// The digests of pages, 32 bytes each, in page order.
     struct PageDigests {
         static let size = 32
         private(set) var bytes: [UInt8]
@@ -57,7 +60,7 @@ public enum BackupChain {
 
         var count: Int64 { Int64(bytes.count / PageDigests.size) }
 
-        /// That of a page, by its bytes.
+        /// The digest of a page, from its bytes.
         func of(_ page: [UInt8]) -> [UInt8] { Digests.authenticate(page, key: key) }
 
         subscript(_ page: Int64) -> ArraySlice<UInt8> {
@@ -65,7 +68,9 @@ public enum BackupChain {
             return bytes[start..<start + PageDigests.size]
         }
 
-        /// Takes the digest of a page in, which is at most one more than there are.
+        /// Sets the digest of a page.
+        ///
+        /// `page` is at most one more than ``count``.
         mutating func set(_ page: Int64, _ digest: [UInt8]) {
             let start = Int(page - 1) * PageDigests.size
             bytes.replaceSubrange(start..<min(start + PageDigests.size, bytes.count), with: digest)
@@ -75,7 +80,7 @@ public enum BackupChain {
             if pages < count { bytes.removeLast(bytes.count - Int(pages) * PageDigests.size) }
         }
 
-        /// What tells the state from every other.
+        /// A digest that identifies the state of the whole store.
         var state: [UInt8] { Digests.authenticate(bytes, key: key) }
     }
 }

@@ -1,16 +1,16 @@
 import Files
 import Glibc
 
-/// A backup that can be looked at as a store: itself where it is plain, else a copy that goes away with this.
+/// A backup that can be opened as a store: the file itself if it is plain, or a temporary copy that is removed with this object.
 public final class BackupCopy: Sendable {
     public let file: StoreFile
     private let draft: DraftFile?
 
     /// - Parameters:
     ///   - path: the backup.
-    ///   - store: beside which it is put together, where that is needed: the disk on which it would be restored.
-    ///   - purpose: the copy is called `<store>.<purpose>`.
-    ///   - opening: how a file is read that SQLite cannot read as it is.
+    /// - store: the path beside which a copy is assembled if one is needed. This is the disk on which the backup would be restored.
+    /// - purpose: the copy is named `<store>.<purpose>`.
+    /// - opening: opens a file that SQLite cannot read directly.
     public init(
         of path: String, beside store: String, as purpose: String,
         opening: @escaping @Sendable (String) throws(StoreError) -> any ByteSource

@@ -2,30 +2,32 @@ import Digests
 import Files
 import Glibc
 
-/// Where a backup's bytes go on their way into its file: into it as they are, or through a program that encrypts them.
+/// The destination of a backup's bytes: its file, or a program that encrypts them first.
 public protocol ByteSink: AnyObject {
     func write(_ bytes: [UInt8]) throws(StoreError)
-    /// Returns once all of it is in the file.
+    /// Returns once all bytes are in the file.
     func finish() throws(StoreError)
 }
 
-/// Where a backup's bytes come from, decrypted where they need be.
+/// The source of a backup's bytes, decrypted if necessary.
 public protocol ByteSource: AnyObject {
-    /// The next bytes, so many at most; none at the end, and only there.
+    /// The next bytes, at most `most`; empty only at the end.
     func read(upTo most: Int) throws(StoreError) -> [UInt8]
-    /// After the end: throws where what was read is not all, or not what was written.
+    /// Call at the end. Throws if the bytes read are incomplete or are not those that were written.
     func finish() throws(StoreError)
 }
 
-/// How the files of backups are written.
+/// How backup files are written.
 public struct BackupSeal: Sendable {
-    /// What encrypted names end in, empty where nothing is encrypted.
+    /// The suffix of encrypted file names; empty without encryption.
     public let suffix: String
-    /// Tells those to whom it is encrypted from others: two files of a chain have the same.
+    /// Identifies the recipients of the encryption.
+    ///
+    /// All files of a chain have the same mark.
     let mark: String
-    /// Begins a file, of which this is the descriptor.
+    /// Begins a file, given its descriptor.
     let sink: @Sendable (CInt) throws(StoreError) -> any ByteSink
-    /// - Parameter recipients: for whom it is, in any words that are the same for the same.
+    /// - Parameter recipients: the recipients, as any text that is equal for equal recipients.
     public init(
         suffix: String, recipients: String, sink: @escaping @Sendable (CInt) throws(StoreError) -> any ByteSink
     ) {
@@ -33,13 +35,13 @@ public struct BackupSeal: Sendable {
         (self.suffix, self.sink) = (suffix, sink)
     }
 
-    /// The file has the bytes as they are.
+    /// Writes the bytes to the file unchanged.
     public static let none = BackupSeal(suffix: "", recipients: "") { (file) throws(StoreError) in
         PlainSink(file)
     }
 }
 
-/// A file as it is.
+/// Writes to a file unchanged.
 private final class PlainSink: ByteSink {
     private let file: CInt
 
@@ -49,7 +51,7 @@ private final class PlainSink: ByteSink {
     func finish() {}
 }
 
-/// A file as it is.
+/// Reads a file unchanged.
 public final class PlainSource: ByteSource {
     private let file: Descriptor
     private let path: String
@@ -64,7 +66,7 @@ public final class PlainSource: ByteSource {
     public func finish() {}
 }
 
-/// Writes all of it to a descriptor, where it goes on from.
+/// Writes all bytes to a descriptor at its current offset.
 public func writeAll(_ bytes: [UInt8], to file: CInt, _ verb: String) throws(StoreError) {
     var written = 0
     while written < bytes.count {
@@ -75,7 +77,7 @@ public func writeAll(_ bytes: [UInt8], to file: CInt, _ verb: String) throws(Sto
     }
 }
 
-/// So many bytes, fewer only at the end.
+/// Reads `most` bytes, or fewer at the end.
 public func readSome(_ file: CInt, _ most: Int, _ verb: String) throws(StoreError) -> [UInt8] {
     var (bytes, count) = ([UInt8](repeating: 0, count: most), 0)
     while count < most {

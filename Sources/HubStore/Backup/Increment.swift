@@ -1,29 +1,29 @@
 import Digests
 
-/// A file with the pages that changed since the backup before it.
+/// A file with the pages that changed since the previous backup.
 ///
-/// Text up to an empty line; then each changed page behind its number (4 bytes, big end first); then four zeros and a sum over all of it. The
-/// sums are HMAC-SHA256 with a key of the chain's own, which is in the text: who can read the file may know it, and it tells those who have
-/// only the catalogue beside (`BackupCatalogue`) nothing of a page.
+/// Format: text up to an empty line; each changed page, preceded by its number (4 bytes, big-endian); four zero bytes; a checksum of everything.
+/// The checksums are HMAC-SHA256 with the chain's own key, which is in the text. A program that can read the file may know the key. It is not in
+/// the catalogue (`BackupCatalogue`), so the catalogue alone reveals nothing about a page.
 struct Increment: Equatable {
-    /// The chain that it belongs to.
+    /// The chain that the file belongs to.
     var chain: BackupChain.Identity
     /// 1 for the first after the full backup.
     var position: Int
-    /// The file names of the link before it and of the full backup, in the same folder.
+    /// The file names of the previous link and of the full backup, in the same folder.
     var base: String
     var full: String
-    /// Which state it begins from, and which it leads to: a digest of the digests of all pages.
+    /// The states before and after: each is a digest of the digests of all pages.
     var from: [UInt8]
     var to: [UInt8]
-    /// How many pages that state has, and how many are in this file.
+    /// The number of pages of the new state, and the number of pages in this file.
     var pages: Int64
     var changed: Int64
-    /// The state's place, for a look at the file alone.
+    /// A summary of the new state, so that the file can be described without the others.
     var place: BackupCatalogue.Place
 
     static let title = "health-hub increment 1"
-    /// More than any head has.
+    /// Longer than any header.
     private static let longestHead = 4_096
 
     var head: [UInt8] {
@@ -43,7 +43,7 @@ struct Increment: Equatable {
             """.utf8)
     }
 
-    /// Nil where it is not one.
+    /// Nil if the bytes are not the header of an increment.
     init?(head: [UInt8]) {
         let lines = String(decoding: head, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count == 11, lines[0] == Increment.title else { return nil }
@@ -75,7 +75,7 @@ struct Increment: Equatable {
         (self.from, self.to, self.pages, self.changed, self.place) = (from, to, pages, changed, place)
     }
 
-    /// Reads the text from the beginning of a file, byte by byte up to the empty line.
+    /// Reads the header from the beginning of a file, byte by byte up to the empty line.
     static func readHead(_ source: any ByteSource, after first: [UInt8], _ path: String) throws(StoreError) -> Increment
     {
         var bytes = first
@@ -90,7 +90,7 @@ struct Increment: Equatable {
         return head
     }
 
-    /// The sum over a file: of its head, and of the number and the digest of each page.
+    /// The checksum of a file: of its header and of the number and digest of each page.
     static func sum(_ head: [UInt8], _ entries: [UInt8], _ key: [UInt8]) -> [UInt8] {
         Digests.authenticate(head + entries, key: key)
     }

@@ -1,17 +1,19 @@
 import Files
 import Glibc
 
-/// A backup that `hub backup` has made, or has begun to make: a line of the list beside the store, `<store>.backups`.
+/// A backup that `hub backup` has made or begun: a line of the list beside the store, `<store>.backups`.
 public struct KnownBackup: Hashable, Sendable {
-    /// Absolute.
+    /// The absolute path.
     public var path: String
-    /// Up to where it has the records of which epoch; `nil` while it is not finished, the epoch also where an earlier hub has noted it.
+    /// The epoch and the last sequence number in the backup.
+    ///
+    /// Both are `nil` while the backup is unfinished. `epoch` is also `nil` if an earlier version of the hub wrote the line.
     public var head: Int64?
     public var epoch: String?
-    /// The device that its folder was on.
+    /// The device of its folder.
     private var device: UInt64?
 
-    /// All that the hub knows of, in the order in which they were made.
+    /// All known backups of a store, in the order in which they were made.
     public static func all(of store: String) throws(StoreError) -> [KnownBackup] {
         let list = list(store)
         do throws(FileError) {
@@ -27,9 +29,9 @@ public struct KnownBackup: Hashable, Sendable {
         }
     }
 
-    /// What is looked for in backups: records of a hub that were first stored under this sequence or a later one.
+    /// Searches backups for records that a hub first stored under a given sequence number or a later one.
     ///
-    /// A backup of another epoch may have them under any number: after a restore sources send again what the backup did not have.
+    /// A backup of another epoch may contain them under any number: after a restore, sources resend records that the backup lacked.
     public struct Search: Sendable {
         private let first: Int64
         private let epoch, hub: String
@@ -38,14 +40,14 @@ public struct KnownBackup: Hashable, Sendable {
             (self.first, self.epoch, self.hub) = (first, epoch, hub)
         }
 
-        /// The paths of those that may have the records, by folder, by what is known without looking at them.
+        /// The paths of backups that may contain the records, by folder, judged from the list alone without accessing them.
         public func suspects(among known: [KnownBackup]) -> [String: [String]] {
             Dictionary(grouping: known.filter(mayHave).map(\.path)) { Folder.parent(of: $0) }
         }
 
-        /// Where those are now that may have the records, and others in their folders.
+        /// The current paths of backups that may contain the records, including unlisted backups in the same folders.
         ///
-        /// Takes as long as the disks of these folders do, which may be for ever.
+        /// This accesses the disks of these folders and may block forever.
         public func found(among known: [KnownBackup]) -> [String] {
             (known + KnownBackup.others(beside: known, of: hub)).filter(mayHave).compactMap(\.place)
         }
@@ -55,7 +57,7 @@ public struct KnownBackup: Hashable, Sendable {
         }
     }
 
-    /// Backups in the folders of those that are known: put there by a person, or by a hub that has kept a shorter list.
+    /// Unlisted backups in the folders of known ones: a person put them there, or a hub with a shorter list made them.
     fileprivate static func others(beside known: [KnownBackup], of hub: String) -> [KnownBackup] {
         let listed = Set(known.map(\.path))
         return Set(known.map { Folder.parent(of: $0.path) }).sorted().flatMap { folder -> [KnownBackup] in
@@ -69,18 +71,18 @@ public struct KnownBackup: Hashable, Sendable {
                 let summary =
                     links.first { $0.name == name }?.place.store
                     ?? (BackupAssembly.isPlain(path) ? try? StoreFile(path).summary() : nil)
-                // What cannot be read may be this hub's.
+                // An unreadable backup may belong to this hub.
                 return summary.map { $0.hub == hub } ?? true ? KnownBackup(path, summary) : nil
             }
         }
     }
 
-    /// Whether `hub backup` calls a backup so: full or not, encrypted or not.
+    /// Whether a name has the form of the names that `hub backup` gives: full or not, encrypted or not.
     public static func isName(_ name: String) -> Bool {
         name.wholeMatch(of: /hub-[0-9]{8}T[0-9]{6}Z\.(sqlite|increment)(\.age)?/) != nil
     }
 
-    /// When it was begun, in microseconds since 1970, by its name; `nil` where it has another.
+    /// The start time of the backup, in microseconds since 1970, from its name; `nil` if it has another name.
     public var time: Int64? {
         guard let name = path.split(separator: "/").last, KnownBackup.isName(String(name)) else { return nil }
         let digits = Array(name.utf8.dropFirst(4))
@@ -93,30 +95,30 @@ public struct KnownBackup: Hashable, Sendable {
         return Int64(timegm(&parts)) * 1_000_000
     }
 
-    /// The last that was made, of those that can be looked at now.
+    /// The path of the newest finished backup that is accessible now.
     public static func newest(of store: String) throws(StoreError) -> String? {
         try all(of: store).last { $0.head != nil && access($0.path, F_OK) == 0 }?.path
     }
 
-    /// Notes that a backup is begun, or with what is in it that it is made.
+    /// Adds a backup to the list: without a summary when it is begun, with one when it is finished.
     ///
-    /// Noted before it has a record, it is also known when it is finished after an erasure that began later. Where the disk of the store takes
-    /// nothing more, there is a backup all the same.
-    /// - Parameter tries: how often it is asked for the turn to write the list, in steps of 10 ms.
-    /// - Throws: `busy` where another program holds the list, and what keeps the list from being read.
+    /// A backup is listed before it has its first record. It is therefore also known if it is finished after an erasure that began later. If the
+    /// store's disk is full, the backup is made without a line in the list.
+    /// - Parameter tries: how often to try to lock the list, in steps of 10 ms.
+    /// - Throws: `busy` if another program holds the list, or the error that prevents reading the list.
     static func note(
         _ path: String, _ summary: StoreSummary? = nil, of store: String, tries: Int = 1_000
     ) throws(StoreError) {
         guard let backup = KnownBackup(path, summary), !backup.path.contains("\n") else { return }
         try change(store, tries) { known in
-            // One that is not there now may be on a medium that is elsewhere: only what was never finished is dropped for that.
+            // A missing backup may be on a medium that is elsewhere, so only missing backups that were never finished are dropped.
             var rest = known.filter { $0.path != backup.path && ($0.head != nil || $0.place != nil) }
             if rest.count >= most, let oldest = rest.firstIndex(where: { $0.place == nil }) { rest.remove(at: oldest) }
             return rest.suffix(most - 1) + [backup]
         }
     }
 
-    /// Takes backups from the list that were removed.
+    /// Removes deleted backups from the list.
     public static func forget(_ paths: [String], of store: String) throws(StoreError) {
         let removed = Set(paths.compactMap { KnownBackup($0, nil)?.path })
         try change(store, 1_000) { known in known.filter { !removed.contains($0.path) } }
@@ -134,7 +136,7 @@ public struct KnownBackup: Hashable, Sendable {
         _ = try? PrivateFile.write(Array(text.utf8), to: list(store), forOwnerOf: store)
     }
 
-    /// Where it is to be found, or would be with its medium; `nil` where it was removed.
+    /// The current path, or the path on its absent medium; `nil` if the backup was removed.
     fileprivate var place: String? {
         for path in [path, path + ".part"] where access(path, F_OK) == 0 || errno != ENOENT { return path }
         var folder = stat()
@@ -146,7 +148,7 @@ public struct KnownBackup: Hashable, Sendable {
 
     private static let most = 10_000
 
-    /// The list beside a store.
+    /// The path of the list beside a store.
     public static func list(_ store: String) -> String { store + ".backups" }
 
     private init?(_ path: String, _ summary: StoreSummary?) {
@@ -159,7 +161,7 @@ public struct KnownBackup: Hashable, Sendable {
         (head, epoch) = (summary?.head, summary?.epoch)
     }
 
-    /// `HEAD EPOCH DEVICE PATH`, of an earlier hub `HEAD PATH`; `-` for what is not known.
+    /// `HEAD EPOCH DEVICE PATH`, or `HEAD PATH` from an earlier version; `-` for unknown values.
     private init?(_ line: Substring) {
         let isOld = line.split(separator: " ", maxSplits: 1).last?.hasPrefix("/") ?? false
         let parts = line.split(separator: " ", maxSplits: isOld ? 1 : 3)
@@ -173,9 +175,9 @@ public struct KnownBackup: Hashable, Sendable {
         "\(head.map(String.init) ?? "-") \(epoch ?? "-") \(device.map(String.init) ?? "-") \(path)"
     }
 
-    /// Keeps other programs from writing the list meanwhile.
+    /// Locks the list against changes by other programs.
     private static func turn(beside store: String, _ tries: Int) throws(StoreError) -> Descriptor {
-        // A lock of the folder: the list itself is another file after each line.
+        // Locks the folder, because each change replaces the list with another file.
         let folder = try StoreError.translated { () throws(FileError) in
             try Descriptor(Folder.parent(of: store), O_RDONLY | O_DIRECTORY)
         }

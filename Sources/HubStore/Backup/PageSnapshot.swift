@@ -2,33 +2,35 @@ import CPageSums
 import GRDB
 import GRDBSQLite
 
-/// The pages of a store as they are at one instant, in order: together they are a database that needs no log beside it.
+/// The pages of a store at one instant, in order.
 ///
-/// SQLite's online backup writes into a file of its own, so that the bytes of a backup would lie on a disk before they are encrypted. Here
-/// each page is read where SQLite would read it, from the log or the file, and its sum is compared.
+/// Together they are a database that needs no log beside it.
+///
+/// SQLite's online backup writes into a separate file, so a backup's bytes would be on a disk before they are encrypted. This type reads each
+/// page from the log or the file, as SQLite would, and compares its checksum.
 struct PageSnapshot {
     let summary: StoreSummary
     let pageCount: Int64
     let hasSums: Bool
-    /// Changes whenever records are erased, and when their last names go.
+    /// Changes whenever records are erased and whenever the last names of erased records are removed.
     let erasures: String
     private let db: Database
-    /// The frame of the log in which the newest version of a page is.
+    /// For each page in the log, the frame with its newest version.
     private let frames: [UInt32: UInt32]
 
     static let pageSize = Int(page_sums_page)
 
-    /// Takes a snapshot for the time of `body`.
+    /// Takes a snapshot that is valid during `body`.
     static func with<Value>(_ queue: DatabaseQueue, _ body: (PageSnapshot) throws -> Value) throws -> Value {
         try queue.inDatabase { db in
-            // The first look opens the log, and brings it back after a crash.
+            // The first read opens the log and recovers it after a crash.
             _ = try Int64.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master")
             for _ in 0..<attempts {
                 let before = try head(db)
                 try db.execute(sql: "BEGIN")
                 defer { if db.isInsideTransaction { try? db.execute(sql: "COMMIT") } }
                 _ = try Int64.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master")
-                // A commit in between: how far the snapshot reaches is known only where there was none.
+                // If a commit happened in between, the end of the snapshot is unknown: try again.
                 guard let before, try head(db) == before else { continue }
                 return try body(PageSnapshot(db, frames: before[4]))
             }
@@ -51,7 +53,7 @@ struct PageSnapshot {
         summary = try StoreSummary(in: db)
         pageCount = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
         hasSums = PageSums.areOn(db)
-        // What retention removes has no row left: it was to go in time, and older backups may have it.
+        // Records removed by retention have no row. They were due for removal, and older backups may keep them.
         let erased = """
             SELECT count(*) || '-' || count(named) || '-' || ifnull(max(at), 0) FROM erased
             WHERE EXISTS (SELECT 1 FROM sample s WHERE s.number = erased.number)
@@ -75,7 +77,7 @@ struct PageSnapshot {
         self.frames = frames
     }
 
-    /// Reads a page, from 1, into `bytes`, which has room for it.
+    /// Reads a page, numbered from 1, into `bytes`, which must have room for it.
     func read(_ page: Int64, into bytes: inout [UInt8]) throws {
         if let frame = frames[UInt32(page)] {
             var found: UInt32 = 0
@@ -83,13 +85,13 @@ struct PageSnapshot {
         } else {
             try PageSnapshot.check(page_sums_read_page(db.sqliteConnection, page, &bytes))
         }
-        // Without a log beside it: a backup is read where nothing can be written.
+        // Clears WAL mode in the header, because a backup may be read from a place that is not writable.
         if page == 1 { (bytes[18], bytes[19]) = (1, 1) }
-        // In the log pages are as SQLite has them, with what it left beside their cells.
+        // Pages in the log are as SQLite wrote them, with data left in their unused bytes.
         if hasSums { page_sums_seal_page(&bytes, page, pageCount) }
     }
 
-    /// What SQLite's own check finds, as in a copy.
+    /// The faults that SQLite's integrity check finds in the snapshot.
     func faults() throws -> [String] {
         let found = try String.fetchAll(db, sql: "PRAGMA integrity_check(20)")
         return found == ["ok"] ? [] : found

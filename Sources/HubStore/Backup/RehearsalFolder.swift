@@ -1,7 +1,9 @@
 import Files
 import Glibc
 
-/// The folder in which a restore is rehearsed: one at a time, and gone with all that is in it when it ends.
+/// The folder in which a restore is rehearsed.
+///
+/// Only one rehearsal runs at a time, and ``end()`` removes the folder and its files.
 public final class RehearsalFolder: Sendable {
     private let folder: String
     private let lock: FileLock
@@ -20,14 +22,14 @@ public final class RehearsalFolder: Sendable {
         empty()
     }
 
-    /// Removes what a killed program has left of a rehearsal in the folder of a store.
+    /// Removes the rehearsal that a killed program left in the folder of a store.
     static func removeAbandoned(beside store: String) {
         let folder = Folder.parent(of: store) + "/rehearsal"
         guard access(folder, F_OK) == 0 else { return }
         (try? RehearsalFolder(folder + "/hub.sqlite"))?.end()
     }
 
-    /// Of all files in it.
+    /// The total size of the files in the folder.
     public var size: Int64 {
         names.reduce(0) { sum, name in
             var status = stat()
@@ -49,6 +51,6 @@ public final class RehearsalFolder: Sendable {
 }
 
 extension StoreFile {
-    /// Takes the folder of a store that does not exist yet, to rehearse a restore in it.
+    /// Locks and returns the folder for rehearsing a restore of this store, which does not exist yet.
     public func rehearsal() throws(StoreError) -> RehearsalFolder { try RehearsalFolder(path) }
 }

@@ -2,28 +2,28 @@ import Files
 import GRDB
 import Glibc
 
-/// A backup that was made as pages, full or of what changed.
+/// A page backup, full or incremental.
 public struct BackupMade: Sendable {
     public var file: String
     public var store: StoreSummary
-    /// 0 of a full backup.
+    /// 0 for a full backup.
     public var position: Int
-    /// How many pages are in the file.
+    /// The number of pages in the file.
     public var pages: Int64
-    /// Why it is full, where what changed was asked for.
+    /// Why the backup is full although an incremental one was requested.
     public var reason: String?
 }
 
 extension StoreFile {
-    /// Writes what is committed now as pages, in order, into a new file, through `seal`.
+    /// Writes the committed state as pages, in order, into a new file, through `seal`.
     ///
-    /// Each page's sum is compared as it is read, and SQLite's own check looks at the same snapshot before. Nothing of it lies on a disk but in
-    /// the file. Until it is whole the file is called `….part`; a failure leaves nothing behind.
+    /// First runs SQLite's integrity check on the same snapshot, then compares each page's checksum as it is read. The bytes are written to no other
+    /// file. The file is named `….part` until it is complete. A failure leaves no file behind.
     /// - Parameters:
-    ///   - folder: where it goes.
-    ///   - stem: the beginning of its name, which is not taken.
-    ///   - isIncremental: whether to write only what changed since the newest backup of a chain there, where there is one to go on from.
-    ///   - progress: `false` ends it with `interrupted`.
+    /// - folder: the destination.
+    /// - stem: the beginning of the file name; it must be unused.
+    /// - isIncremental: whether to write only the changes since the newest backup of a chain in the folder, if there is one to continue.
+    /// - progress: return `false` to end with `interrupted`.
     public func backUp(
         into folder: String, named stem: String, _ seal: BackupSeal, isIncremental: Bool,
         progress: @escaping (CopyProgress) -> Bool = { _ in true }
@@ -134,7 +134,7 @@ private struct ChainWriter {
             reason: reason)
     }
 
-    /// The chain to go on with, or why there is none.
+    /// The chain to continue, or the reason why there is none.
     private func predecessor() -> (BackupCatalogue?, String) {
         let all = BackupCatalogue.all(in: folder).filter { $0.links.first?.place.store.hub == snapshot.summary.hub }
         guard !all.isEmpty else { return (nil, "there is none to go on from") }
@@ -176,7 +176,7 @@ private struct ChainWriter {
         return (identity, BackupChain.PageDigests(digests, key: identity.key))
     }
 
-    /// Makes a file through the seal, and gives it its name when it is whole and on the disk.
+    /// Writes a file through the seal, and renames it to its final name once it is complete and on disk.
     private func file(_ kind: String, _ body: (any ByteSink) throws -> Void) throws -> BackupCatalogue.Link {
         let name = stem + kind + seal.suffix
         let target = "\(folder)/\(name)"
@@ -190,12 +190,12 @@ private struct ChainWriter {
         try sink.finish()
         let size = draft.size
         try draft.publish(as: target)
-        // Without this line it stays one that was begun, and is named as such.
+        // Without this line the backup stays listed as begun.
         try? KnownBackup.note(target, snapshot.summary, of: store)
         return BackupCatalogue.Link(name: name, size: size, place: BackupCatalogue.Place(snapshot.summary))
     }
 
-    /// After every MiB of pages.
+    /// Reports progress after every MiB of pages.
     private func step(_ page: Int64) throws {
         guard page % 256 == 0 else { return }
         let total = snapshot.pageCount * Int64(PageSnapshot.pageSize)

@@ -1,44 +1,48 @@
-/// Which records are to be erased.
+/// The records to erase.
 public enum ErasureSelection: Hashable, Sendable {
-    /// Those of these numbers, and of a correlation or workout its group with it.
+    /// Records with these numbers. The group of a correlation or workout is included.
     case numbers([Int64])
-    /// Those that a question finds in the order of time, retracted ones included; its kinds, order and limit are not used.
+    /// Records found by a query in order of time, including retracted ones. The query's kinds, order and limit are ignored.
     case matching(RecordQuery)
 }
 
-/// What an erasure would take away.
+/// The effect of an erasure before it is carried out.
 public struct ErasurePlan: Hashable, Sendable {
     public var records: Int64 = 0
-    /// Current and superseded ones.
+    /// Current and superseded versions.
     public var versions: Int64 = 0
-    /// About how many bytes they and their payloads take.
+    /// Approximate size of the records and their payloads.
     public var bytes: Int64 = 0
-    /// How many of the records each sink has, or may have, by the sinks' names; it is told that they are gone.
+    /// How many of the records each sink has or may have, by sink name.
+    ///
+    /// These sinks are notified that the records are gone.
     public var sinks: [SinkID: Int64] = [:]
-    /// Numbers that were asked for and are of no record, or of one that was erased before.
+    /// Requested numbers that belong to no record, or to one erased earlier.
     public var unknown: [Int64] = []
-    /// The first number that a record had: a backup of this epoch with a lower head has none of them.
+    /// The lowest sequence number under which one of the records was first stored.
+    ///
+    /// A backup of this epoch with a lower head has none of them.
     public var first: Int64 = .max
 }
 
-/// A record that could not be erased, or an erased one of which the identity could not be taken away, and why not.
+/// A record that could not be erased, or an erased record whose identity could not be removed, with the reason.
 public struct ErasureFault: Hashable, Sendable {
     public var number: Int64
     public var reason: String
 
-    /// The code with which a record is rejected that could not be erased.
+    /// The rejection code of a record that could not be erased.
     public static let code = "failed"
 }
 
-/// How far an erasure has come.
+/// The progress of an erasure.
 public struct ErasureState: Hashable, Sendable {
     public enum Stage: Int64, Hashable, Sendable {
-        /// Being chosen: nothing has begun.
+        /// The records are being chosen; no record is erased yet.
         case choosing
         case records
-        /// Words and names that erased records alone had.
+        /// Removing words and names that only erased records used.
         case words
-        /// What the log and older copies of the store hold.
+        /// Removing erased data from the log and from older copies of the store.
         case files
     }
 

@@ -1,8 +1,10 @@
 import GRDB
 
-/// What was erased and what is being erased, added in the file format's eleventh step.
+/// The tables of erased records and of the current erasure, added in version 11 of the file format.
 enum ErasureSchema {
-    /// The step before which pages may hold what was removed from them: stores of earlier formats are copied once.
+    /// Before this version, pages may contain data that was removed from them.
+    ///
+    /// Stores of earlier formats are copied once.
     static let name = "v11"
 
     static let version11 = """
@@ -47,7 +49,7 @@ enum ErasureSchema {
         ) STRICT;
         """
 
-    /// Every store has a key of its own.
+    /// Creates the store's own key, if it has none.
     static func makeKey(_ db: Database) throws {
         try db.execute(sql: "UPDATE meta SET erasure_key = randomblob(32) WHERE erasure_key IS NULL")
     }

@@ -1,9 +1,9 @@
 import GRDB
 import Samples
 
-/// Erased records whose identities stay until sinks have been told, and those that sources may send again.
+/// Erased records whose identities are kept until sinks have been notified, and records that sources may send again.
 extension Store {
-    /// Erased records that still have their identity, because sinks are to be told: how many, and which sinks.
+    /// Erased records that still have their identity because sinks must be notified: how many, and which sinks.
     public func namedErasures() async throws(StoreError) -> (records: Int64, sinks: [SinkID]) {
         var (waiting, after): (Set<SinkID>, Int64) = ([], 0)
         while true {
@@ -12,7 +12,7 @@ extension Store {
                 let numbers = try Int64.fetchAll(
                     db, sql: "SELECT number FROM erased WHERE named = 1 AND number > ? ORDER BY number LIMIT 1000",
                     arguments: [last])
-                // Of a sink that has nothing before it no record has to be looked at.
+                // Skip sinks that have nothing pending.
                 let others = try SinkRecord.all(in: db).filter { $0.isBehind && !known.contains($0.name) }
                 let found = try others.filter { sink in
                     try numbers.contains { number in
@@ -32,9 +32,9 @@ extension Store {
         return (count, waiting.sorted { $0.description < $1.description })
     }
 
-    /// Takes away the identities of erased records that sinks have been told of since, but those that failed before; none while an erasure is being finished.
+    /// Removes the identities of erased records once all sinks have been notified, except those that failed before.
     ///
-    /// - Returns: whether it has looked; `false` where an erasure is being finished.
+    /// - Returns: `false` if an erasure is being finished; then nothing is removed.
     @discardableResult
     public func removeErasedNames() async throws(StoreError) -> Bool {
         guard beginFinishing() else { return false }
@@ -64,7 +64,7 @@ extension Store {
         }
     }
 
-    /// Lets sources send again what was erased.
+    /// Allows sources to send erased records again.
     public func allowAgain(_ numbers: [Int64]) async throws(StoreError) -> [ManualResult] {
         try await write("allow again", 0) { transaction in try transaction.allowAgain(numbers) }
     }

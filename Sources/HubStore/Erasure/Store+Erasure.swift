@@ -3,21 +3,23 @@ import GRDBSQLite
 import Samples
 import Synchronization
 
-/// Erasure: after it no byte of a value is in any file of the store (Docs/Storage.md, *What is erased is gone*).
+/// Erasure: afterwards no file of the store contains a byte of an erased value (Docs/Storage.md, *What is erased is gone*).
 extension Store {
-    /// Chooses what is to be erased; from its return on the erasure is carried out, also by the next hub.
+    /// Chooses the records to erase.
+    ///
+    /// Once this returns, the erasure will be carried out, also after a restart.
     ///
     /// - Parameters:
-    ///   - person: who is to be forgotten with it, by name.
-    ///   - removingCopies: whether older copies of the store beside it go too.
-    /// - Returns: how many records; 0 where there is nothing to do.
+    /// - person: the name of a person to forget as well.
+    /// - removingCopies: whether to remove older copies of the store beside it too.
+    /// - Returns: the number of records; 0 if there is nothing to do.
     public func beginErasure(
         of selection: ErasureSelection, forgetting person: String? = nil, removingCopies: Bool
     ) async throws(StoreError) -> Int64 {
         guard beginChoosing() else { throw Self.underWay }
         defer { endChoosing() }
         try await write("erase", 0) { transaction in
-            // What a killed hub was choosing.
+            // Drop the choice of a hub that was killed.
             try transaction.dropErasure()
             guard try Int64.fetchOne(transaction.db, sql: "SELECT 1 FROM erasure") == nil else { throw Self.underWay }
             try transaction.db.execute(
@@ -28,7 +30,7 @@ extension Store {
             try Self.refuseIfCancelled()
             return try await endChoice(forgetting: person)
         } catch {
-            // What is not said to be under way must not be.
+            // If this call fails, no erasure may be left under way.
             try? await write("erase", 0) { transaction in try transaction.dropErasure() }
             throw error
         }
@@ -74,7 +76,9 @@ extension Store {
         }
     }
 
-    /// Forgets a choice that was cut short; one that is being made stays.
+    /// Drops an interrupted choice.
+    ///
+    /// A choice in progress is kept.
     public func dropErasure() async throws(StoreError) {
         try await write("erase", 0) { [self] transaction in
             guard !isChoosingErasure.withLock({ $0 }) else { return }
@@ -82,7 +86,7 @@ extension Store {
         }
     }
 
-    /// The erasure under way; `nil` where there is none.
+    /// The current erasure; `nil` if there is none.
     public func erasure() async throws(StoreError) -> ErasureState? {
         try await read("erasure") { db in
             guard let row = try Row.fetchOne(db, sql: "SELECT stage, total FROM erasure") else { return nil }
@@ -92,7 +96,7 @@ extension Store {
         }
     }
 
-    /// What could not be erased so far: how many records, and the first of them.
+    /// The records that could not be erased so far: their number, and the first of them.
     public func erasureFaults(most: Int = 20) async throws(StoreError) -> (count: Int64, first: [ErasureFault]) {
         try await read("erasure") { db in
             let rows = try Row.fetchAll(
@@ -104,18 +108,18 @@ extension Store {
         }
     }
 
-    /// Begins once more with what could not be erased.
+    /// Tries again to erase the records that failed.
     ///
-    /// - Returns: `false` while an erasure is under way, after which it has to be asked again.
+    /// - Returns: `false` while an erasure is under way. The caller has to try again later.
     @discardableResult
     public func retryErasure() async throws(StoreError) -> Bool {
         guard try await erasureFaults(most: 0).count > 0 else { return true }
         return try await write("erase", 0) { transaction in try transaction.retryErasure() }
     }
 
-    /// Goes on with an erasure whose records are empty: words, then files.
+    /// Continues an erasure whose records are empty: words, then files.
     ///
-    /// - Returns: whether it is finished; `false` where a reader still needs the log, or another call is at it, and it has to be tried again.
+    /// - Returns: whether it is finished. `false` if a reader still needs the log or another call is finishing it; then try again later.
     public func finishErasure() async throws(StoreError) -> Bool {
         guard beginFinishing() else { return false }
         defer { endFinishing() }
@@ -123,7 +127,7 @@ extension Store {
             return true
         }
         if state.stage == .words { try await forgetWords() }
-        // They have sums with what was erased in them.
+        // Ended rollups may contain sums of erased values.
         while try await removeEndedRollups() {}
         guard try await emptyLog() else { return false }
         let removes = try await read("erasure") { db in
@@ -139,7 +143,7 @@ extension Store {
 
     // MARK: - Parts
 
-    /// Takes the turn to choose what is erased; `false` where another has it.
+    /// Locks the choosing of records; `false` if another call holds the lock.
     private func beginChoosing() -> Bool {
         isChoosingErasure.withLock { isChoosing in
             defer { isChoosing = true }
@@ -149,7 +153,7 @@ extension Store {
 
     private func endChoosing() { isChoosingErasure.withLock { $0 = false } }
 
-    /// Takes the turn to finish an erasure or to take names away; `false` where another has it.
+    /// Locks finishing an erasure and removing names; `false` if another call holds the lock.
     func beginFinishing() -> Bool {
         isFinishingErasure.withLock { isFinishing in
             defer { isFinishing = true }
@@ -175,23 +179,23 @@ extension Store {
         readerTerms.forget()
     }
 
-    /// Brings the whole log into the file and cuts it to nothing, and has all connections forget the pages that they had read.
+    /// Moves the whole log into the file, truncates it, and makes all connections drop their cached pages.
     ///
-    /// - Returns: `false` where a reader still needs it.
+    /// - Returns: `false` if a reader still needs the log.
     private func emptyLog() async throws(StoreError) -> Bool {
         let isEmpty = try await onWriter("empty the log") { db in
             guard let connection = db.sqliteConnection else { return false }
-            // Commits wait for as long as this waits for readers.
+            // Commits wait while this call waits for readers.
             sqlite3_busy_timeout(connection, 20)
             defer { sqlite3_busy_timeout(connection, Opening.busyMilliseconds) }
             let code = sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
             if code & 0xFF == SQLITE_BUSY || code & 0xFF == SQLITE_LOCKED { return false }
             guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-            // A page in memory may hold beside its cells what the file no longer has.
+            // A cached page may hold, in its unused bytes, data that the file no longer has.
             sqlite3_db_release_memory(connection)
             return true
         }
-        // No reader is left that sees what was before.
+        // No reader sees the earlier state any more.
         if isEmpty { readerTerms.forget() }
         return isEmpty
     }
