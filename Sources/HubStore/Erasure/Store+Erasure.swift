@@ -3,7 +3,7 @@ import GRDBSQLite
 import Samples
 import Synchronization
 
-/// Erasure: afterwards no file of the store contains a byte of an erased value (Docs/Storage.md, *What is erased is gone*).
+/// Erasure: afterwards no file of the store contains a byte of an erased value (Docs/Storage.md, the section on erasure).
 extension Store {
     /// Chooses the records to erase.
     ///

@@ -1,9 +1,9 @@
 import GRDB
 import Samples
 
-/// Erasure: what is chosen, and what would go.
+/// Erasure: choosing records and previewing the effect.
 extension Store {
-    /// What an erasure would take away.
+    /// The effect of an erasure, without carrying it out.
     public func planErasure(
         of selection: ErasureSelection, progress: @Sendable (Int64) -> Void = { _ in }
     ) async throws(StoreError) -> ErasurePlan {
@@ -16,13 +16,13 @@ extension Store {
                 for number in numbers {
                     try plan.add(number, sinks.map { ($0, marks.offered($0.name)) }, in: db)
                 }
-                // A filter also finds what is left of records that were erased before.
+                // A filter also finds the remains of records that were erased before.
                 if case .matching = selection { plan.unknown = [] }
                 return plan
             }
             progress(plan.records)
         }
-        // What a source was allowed to send again was stored under its former number first.
+        // If a source was allowed to resend a record, the record was first stored under its former number.
         let allowed = try await read("plan an erasure") { db in
             try Int64.fetchOne(db, sql: "SELECT min(number) FROM erased WHERE identity IS NULL")
         }
@@ -30,9 +30,9 @@ extension Store {
         return plan
     }
 
-    /// The numbers of what is chosen, in pages.
+    /// The numbers of the chosen records, in pages.
     ///
-    /// - Throws: `interrupted` where the task is cancelled.
+    /// - Throws: `interrupted` if the task is cancelled.
     func pages(
         of selection: ErasureSelection, _ body: ([Int64]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -50,7 +50,7 @@ extension Store {
         case .matching(var query):
             query.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false)
             try await pages(of: query) { records throws(StoreError) in try await body(records.map(\.number)) }
-            // What retention has kept of a source's samples is the hub's by name, and the source's by its values.
+            // Day values that retention kept of a source's samples are stored under the hub's name, but their values are the source's.
             guard let sources = query.sources, !sources.contains(Account.hand) else { return }
             let series = Set(sources.map(ThinnedStatistics.series))
             var kept = query
@@ -102,7 +102,7 @@ extension ErasurePlan {
         }
     }
 
-    /// Of all versions: texts by their length, and 100 bytes for the rest of a row.
+    /// The size of all versions: the lengths of their texts, and 100 bytes per row for the rest.
     private static func bytes(of number: Int64, in db: Database) throws -> Int64 {
         let texts = "100 + ifnull(length(metadata), 0) + ifnull(length(extra), 0) + ifnull(length(basis), 0)"
         let parts = ["sample", "sample_version", "day", "day_version"].map { table in

@@ -3,7 +3,7 @@ import Glibc
 
 /// Copies of a store that the hub keeps beside it.
 public enum StoreCopies {
-    /// Beside the store: from before changes of the format and before restores, with their logs.
+    /// Files beside the store: copies from before format changes and before restores, with their logs.
     public static func beside(_ store: String) -> [String] {
         suffixes(of: store).filter { suffix in
             (suffix.hasPrefix(".before-") || suffix.hasPrefix(".replaced-")) && draft(suffix) == nil
@@ -12,7 +12,7 @@ public enum StoreCopies {
 
     /// Removes the older copies beside the store.
     ///
-    /// - Returns: those that cannot be removed, and why.
+    /// - Returns: the errors of copies that could not be removed.
     @discardableResult
     public static func remove(of store: String) -> [FileError] {
         beside(store).compactMap { file in
@@ -20,7 +20,7 @@ public enum StoreCopies {
         }
     }
 
-    /// What follows the store's name in the names of the files beside it.
+    /// The parts after the store's name in the names of the files beside it.
     private static func suffixes(of store: String) -> [String] {
         let name = store.split(separator: "/").last.map(String.init) ?? store
         let names = (try? Folder.names(in: Folder.parent(of: store))) ?? []
@@ -29,14 +29,18 @@ public enum StoreCopies {
 
     // MARK: - Copies that are not whole
 
-    /// Removes what killed programs have left of copies that they were making beside the store; what a program is making stays.
+    /// Removes incomplete copies that killed programs left beside the store.
+    ///
+    /// Copies in progress are kept.
     static func removeDrafts(of store: String) {
-        // One that no program has locked goes when this lets go of it.
+        // If no program has locked the draft, it is removed when this object is released.
         for draft in Set(suffixes(of: store).compactMap(Self.draft)) { _ = try? DraftFile(store + draft) }
         RehearsalFolder.removeAbandoned(beside: store)
     }
 
-    /// What other programs are making beside the store just now: it goes when they end.
+    /// Copies that other programs are making beside the store.
+    ///
+    /// They are removed when these programs end.
     public static func underWay(beside store: String) -> [String] {
         let rehearsal = Folder.parent(of: store) + "/rehearsal"
         return Set(suffixes(of: store).compactMap(Self.draft)).map { store + $0 }.sorted()

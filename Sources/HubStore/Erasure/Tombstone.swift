@@ -2,13 +2,15 @@ import Digests
 import GRDB
 import Samples
 
-/// What is left of an erased record, so that a source which sends it once more does not bring it back.
+/// The remains of an erased record, so that a source that sends it again does not restore it.
 ///
-/// The identity is kept as an HMAC with a key of this store: it tells nothing to those who do not have the file. Those who have it can
-/// try whether an identity that they guess was erased.
+/// The identity is kept as an HMAC with a key of this store. It reveals nothing without the file. With the file, one can test whether a guessed
+/// identity was erased.
 struct Tombstones {
     private let key: [UInt8]
-    /// Whether there are any: without, no record costs a look.
+    /// Whether there are any.
+    ///
+    /// If not, no look-up is needed per record.
     var areThere: Bool
 
     init(from db: Database) throws {
@@ -55,7 +57,7 @@ struct Tombstones {
         return try statement.step()
     }
 
-    /// Before the number it is the key of an erased record of which no sink has to be told any more.
+    /// The key of an erased record is this prefix and its number, once all sinks have been notified.
     static let prefix = "~erased-"
 
     /// The reason of a retraction that is an erasure.
@@ -63,7 +65,7 @@ struct Tombstones {
 }
 
 extension WriteTransaction {
-    /// What a source is answered that sends what was erased.
+    /// The result for a source that sends an erased record.
     func erased(_ intake: IntakeRecord) throws -> StoreResult? {
         guard caches.tombstones.areThere else { return nil }
         let identity: [UInt8]?
@@ -74,13 +76,13 @@ extension WriteTransaction {
             switch retraction.identity {
             case .sample(let source, let key): identity = caches.tombstones.identity(source, key)
             case .day(let person, let type, let series, let date):
-                // Whether a day of another plugin was erased is not told.
+                // Do not reveal whether another plugin's day was erased.
                 guard DayValue.maker(ofSeries: series) == retraction.source.plugin else { return nil }
                 identity = uid(person).map { tombstone(date, series, type, $0) }
             }
         }
         guard let identity, let number = try caches.tombstones.number(of: identity, in: db) else { return nil }
-        // Of what retention has removed there is no row.
+        // Records removed by retention have no row.
         let sequence = try Facts.current(number, in: db)?.sequence ?? number
         return .duplicate(number: number, sequence: sequence)
     }
@@ -93,7 +95,7 @@ extension WriteTransaction {
         caches.persons.first { $0.uid == person }?.uid ?? caches.persons.first { $0.name == person }?.uid
     }
 
-    /// Lets sources send again what was erased, as a record of its own; how many of the numbers were erased.
+    /// Allows sources to send erased records again, each as a new record.
     mutating func allowAgain(_ numbers: [Int64]) throws -> [ManualResult] {
         try numbers.map { number in
             guard try Tombstones.isErased(number, in: db) else {

@@ -1,21 +1,21 @@
 import GRDB
 import Samples
 
-/// Looks for words and sources of erased records that other records have too, in pieces.
+/// Searches, in pieces, which words and sources of erased records are also used by other records.
 ///
-/// No index tells who has a word. Nearly every word is found in the first rows; for the others all rows are read once.
+/// No index lists the records that use a word. Nearly every word is found in the first rows; for the others, all rows are read once.
 struct WordSweep {
     private(set) var words: Set<Int64>
     private(set) var sources: Set<Int64>
     private var table = 0
     private var place: (number: Int64, sequence: Int64) = (0, 0)
 
-    /// Rows of a piece.
+    /// The number of rows in a piece.
     private static let piece = 10_000
 
     private struct Table {
         let name: String
-        /// The first is the source.
+        /// The first column is the source.
         let columns: [String]
     }
     private static let sampleWords = [
@@ -34,7 +34,7 @@ struct WordSweep {
         try keepTopics(in: db)
     }
 
-    /// Words that say what there is at all stay: types, series and plugins, of which topics are made, and the hub's own word.
+    /// Keeps words that name topics: types, series and plugins, and the hub's own word.
     private mutating func keepTopics(in db: Database) throws {
         words.subtract(
             try Int64.fetchAll(
@@ -49,10 +49,10 @@ struct WordSweep {
         }
     }
 
-    /// Whether all rows have been looked at, or nothing is left to look for.
+    /// Whether all rows have been read, or all words and sources were found.
     var isOver: Bool { table == WordSweep.tables.count || words.isEmpty && sources.isEmpty }
 
-    /// Looks at the next piece.
+    /// Reads the next piece.
     mutating func look(in db: Database) throws {
         let current = WordSweep.tables[table]
         let statement = try RawStatement(
@@ -73,14 +73,14 @@ struct WordSweep {
         if count < WordSweep.piece { (table, place) = (table + 1, (0, 0)) }
     }
 
-    /// Looks at what was stored after a sequence: records, their versions, and topics that are new.
+    /// Reads rows stored after a sequence number: records, their versions, and new topics.
     mutating func look(after head: Int64, in db: Database) throws {
         try keepTopics(in: db)
         for table in WordSweep.tables {
             let columns = "number, seq, \(table.columns.joined(separator: ", "))"
             var ranges = ["number > ?1", "seq <> number AND seq > ?1"]
             if table.name.hasSuffix("_version") {
-                // What a record said since and says no more.
+                // Versions that a record got and lost since then.
                 let current = table.name.dropLast("_version".count)
                 let changed = ranges.map { "SELECT number FROM \(current) WHERE \($0)" }.joined(
                     separator: " UNION ALL ")
@@ -112,12 +112,12 @@ struct WordSweep {
 }
 
 extension WriteTransaction {
-    /// Takes away some words and sources that nothing has any more; whether there are more.
+    /// Removes some words and sources that no record uses; returns whether there are more.
     ///
-    /// - Parameter head: up to where the sweep has looked.
+    /// - Parameter head: the sequence number up to which the sweep has read.
     mutating func forgetWords(_ sweep: WordSweep, after head: Int64) throws -> Bool {
         guard try Int64.fetchOne(db, sql: "SELECT stage FROM erasure") == 2 else { return false }
-        // The order of sources has their names in it.
+        // The stored priority of sources contains their names.
         try db.execute(
             sql:
                 "UPDATE rollup SET not_valid = 1 WHERE instr(priority, char(10)) > 0 AND EXISTS (SELECT 1 FROM erasure_source)"
@@ -153,7 +153,9 @@ extension WriteTransaction {
         return false
     }
 
-    /// The row stays without its text: an id that was used for another word would be read as this one by those who remember it.
+    /// Keeps the row without its text.
+    ///
+    /// If the id were reused for another word, caches would still map it to this one.
     private func forget(_ id: Int64, _ table: String) throws {
         try giveName(id) { update in
             table == "erasure_word"

@@ -1,23 +1,23 @@
 import GRDB
 import Samples
 
-/// Looks through the versions of days for those that are made of erased records.
+/// Searches the versions of days for those computed from erased records.
 ///
-/// No index has the records that a day is made of.
+/// No index lists the records that a day is computed from.
 struct ErasedDaySweep {
-    /// 0: days as they stand, 1: their superseded versions.
+    /// 0: current versions of days; 1: superseded versions.
     private var table = 0
     private var place: (number: Int64, sequence: Int64) = (0, 0)
 
-    /// How many records of bases, and how many days, one transaction looks at.
+    /// The numbers of basis records and of days that one transaction reads.
     private static let (basisAtOnce, daysAtOnce) = (5_000, 2_000)
 
-    /// Whether all days have been looked at.
+    /// Whether all days have been read.
     var isOver: Bool { table > 1 }
 
-    /// Looks at the next days.
+    /// Reads the next days.
     ///
-    /// - Returns: the numbers of those that are made of erased records, at most as many as are erased at once.
+    /// - Returns: the numbers of days computed from erased records, at most as many as one transaction erases.
     mutating func look(_ tombstones: Tombstones, _ termCache: TermCache, in db: Database) throws -> [Int64] {
         let columns = "SELECT number, seq, basis, source FROM"
         let statement = try RawStatement(
@@ -47,9 +47,11 @@ struct ErasedDaySweep {
 }
 
 extension Tombstones {
-    /// The first record of a basis that was erased; not one that retention has removed, of which days stay.
+    /// The first erased record of a basis.
     ///
-    /// - Parameter source: that of the day, whose keys the basis may have.
+    /// Records removed by retention do not count, because their days are kept.
+    ///
+    /// - Parameter source: the source of the day; the basis may contain its keys.
     func erased(among basis: [Provenance.Basis], of source: Source, in db: Database) throws -> Int64? {
         let find = try RawStatement(
             cached: """
@@ -71,14 +73,14 @@ extension Tombstones {
     }
 }
 
-/// Erases the values of days that are made of erased records; their makers can store these days again.
+/// Erases the values of days computed from erased records. The sources of these days can store them again.
 extension WriteTransaction {
-    /// How many pieces of days one transaction looks at if it finds nothing.
+    /// The number of pieces that one transaction reads if it finds nothing.
     private static let emptyLooks = 4
 
-    /// Looks at some days and erases the values that are made of erased records.
+    /// Reads some days and erases the values computed from erased records.
     ///
-    /// - Returns: the results of these days, and whether all days have been looked at.
+    /// - Returns: the results of these days, and whether all days have been read.
     mutating func eraseDays() throws -> (results: [ManualResult], isOver: Bool) {
         var sweep = caches.erasedDays ?? ErasedDaySweep()
         var results: [ManualResult] = []
@@ -99,9 +101,9 @@ extension WriteTransaction {
         return (results, sweep.isOver)
     }
 
-    /// Erases all days near a sample that do not name all that they are made of: it may be among the others.
+    /// Erases all days near a sample that do not list everything they are computed from, because the sample may be in the unlisted part.
     ///
-    /// - Parameter spans: when the sample began and how long it lasted, for each person and type that it had.
+    /// - Parameter spans: the start and duration of the sample, for each person and type that it had.
     mutating func eraseDays(near spans: [ErasedSpan]) throws -> [ManualResult] {
         var numbers: Set<Int64> = []
         for span in spans {
@@ -115,7 +117,7 @@ extension WriteTransaction {
             defer { statement.clear() }
             statement.bind(1, span.person)
             statement.bind(2, span.type)
-            // No zone tells a date that is farther from that of UTC; and a day may begin later than midnight.
+            // In any time zone a date differs from that in UTC by one day at most, and a day may begin later than midnight.
             statement.bind(3, span.start.flooredDivision(by: 86_400_000_000) - 2)
             statement.bind(4, (span.start + span.duration).flooredDivision(by: 86_400_000_000) + 2)
             while try statement.step() { numbers.insert(statement.integer(0)) }
@@ -129,10 +131,12 @@ extension WriteTransaction {
 
     private static let isCut = #"metadata LIKE '%"basisCount":%'"#
 
-    /// Empties the versions of a day that are made of erased records; a day that is left without a value is taken back.
+    /// Empties the versions of a day that were computed from erased records.
     ///
-    /// Its person, type, series and date stay, so that a new version may take its place.
-    /// - Parameter isNear: whether that includes versions that do not name all that they are made of.
+    /// If the day is left without a value, it is retracted.
+    ///
+    /// Its person, type, series and date are kept, so that a new version can replace it.
+    /// - Parameter isNear: whether to include versions that do not list everything they are computed from.
     /// - Returns: `nil` if there is no such version.
     private mutating func eraseVersions(ofDay number: Int64, isNear: Bool = false) throws -> StoreResult? {
         guard let known = try findDay(DayRow.byNumber, number), try !Tombstones.isErased(number, in: db) else {
@@ -142,7 +146,7 @@ extension WriteTransaction {
         guard !made.isEmpty else { return nil }
         var result = StoreResult.duplicate(number: number, sequence: known.sequence)
         if made.contains(known.sequence), known.retraction == nil {
-            // As its source would do, so that the source may store the day again.
+            // Retract it as its source would, so that the source can store the day again.
             result = try retract(
                 known, .source, reason: Tombstones.reason, version: nil, source: nil, isLimited: false)
         }
@@ -163,7 +167,7 @@ extension WriteTransaction {
         return result
     }
 
-    /// The sequences of the versions that are made of erased records.
+    /// The sequence numbers of the versions that were computed from erased records.
     private func versions(ofDay number: Int64, _ source: Source, _ isNear: Bool) throws -> [Int64] {
         let statement = try RawStatement(
             cached: """
@@ -184,7 +188,7 @@ extension WriteTransaction {
         return found
     }
 
-    /// When a sample began and how long it lasted, in each of its versions.
+    /// The start and duration of a sample, in each of its versions.
     func spans(of number: Int64) throws -> [ErasedSpan] {
         let statement = try RawStatement(
             cached: """
@@ -214,6 +218,8 @@ struct ErasedSpan {
 }
 
 extension DayRow {
-    /// The method of a version whose value is erased; no source may have it (Protocol R6.7).
+    /// The method of a version whose value is erased.
+    ///
+    /// No source may use it (Protocol R6.7).
     static let erasedMethod = Tombstones.prefix + "day"
 }

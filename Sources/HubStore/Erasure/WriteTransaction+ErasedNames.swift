@@ -1,21 +1,21 @@
 import GRDB
 import Samples
 
-/// What erased records are called, which sinks must be told by.
+/// The identities of erased records, which sinks need to remove them.
 extension WriteTransaction {
-    /// Whether a sink is still to be told of a version.
+    /// Whether a sink still has to be notified of a version.
     func isAwaited(_ number: Int64, _ facts: VersionFacts) throws -> Bool {
         try caches.ledger.sinks.contains { sink in try sink.isAwaiting(number, facts, in: db) }
     }
 
-    /// Takes the identity of an erased record away, and what targets have called it.
+    /// Removes the identity of an erased record, and the names that targets gave it.
     mutating func removeName(_ number: Int64) throws {
         try forgetReasons(number)
         try run("UPDATE delivery SET receipt = NULL WHERE sink IN (SELECT id FROM sink) AND number = ?1", number)
         try giveName(number) { update in "\(update) sample SET key = ?2 WHERE number = ?1" }
         let key = "(SELECT key FROM sample WHERE number = ?1)"
         try run("UPDATE sample_version SET key = \(key) WHERE number = ?1", number)
-        // A day has to have some date that no other of its series has: of the years before 1000, which no device tells.
+        // A day needs a date that no other day of its series has. Years before 1000 are free, because no device sends them.
         let free = """
             SELECT ifnull(max(o.date) + 1, -719162) FROM day y
             LEFT JOIN day o ON o.person = y.person AND o.type = y.type AND o.series = y.series AND o.date < -354285
@@ -30,11 +30,11 @@ extension WriteTransaction {
         }
     }
 
-    /// Takes away what sinks have said of a record: words that may quote it.
+    /// Removes the messages of sinks about a record, because they may quote it.
     mutating func forgetReasons(_ number: Int64) throws {
         for index in caches.ledger.sinks.indices {
             let row = try DeliveryRow.find(caches.ledger.sinks[index].id, number, in: db)
-            // What went wrong last may have been this record.
+            // This record may have caused the last failure.
             if row?.reason != nil { caches.ledger.change(index) { $0.lastFailure = nil } }
         }
         try run(
@@ -44,9 +44,11 @@ extension WriteTransaction {
             """, number)
     }
 
-    /// Gives a row the name of what was erased, or where another has that, as in a store of an earlier hub, one with random letters.
+    /// Gives a row the name of an erased record.
     ///
-    /// - Parameter sql: the statement that does it: of an update, the row's id and the name.
+    /// If another row has that name, as in stores of earlier hubs, random letters are added.
+    ///
+    /// - Parameter sql: makes the statement from an update command; the statement is bound to the row's id and the name.
     func giveName(_ id: Int64, _ sql: (String) -> String) throws {
         let name = "\(Tombstones.prefix)\(id)"
         for (update, name) in [("UPDATE OR IGNORE", name), ("UPDATE", "\(name)-\(RandomName.uid())")] {
@@ -58,7 +60,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Takes away identities by which sinks have been told since.
+    /// Removes identities of which all sinks have been notified since.
     mutating func removeNames(_ numbers: [Int64]) throws {
         var isRemoved = false
         for number in numbers {
@@ -66,8 +68,8 @@ extension WriteTransaction {
             if try apart(number, { transaction in try transaction.removeName(number) }) != nil { isRemoved = true }
         }
         guard isRemoved else { return }
-        // What the log and other pages still hold of them goes as it did with their records.
-        // An erasure that is past its words looks for them again.
+        // Their copies in the log and in other pages are removed as those of their records were.
+        // An erasure that has finished its words searches them again.
         try db.execute(
             sql: """
                 INSERT INTO erasure (id, stage, copies, total) VALUES (1, 2, 0, 0)
@@ -77,10 +79,10 @@ extension WriteTransaction {
 }
 
 extension SinkRecord {
-    /// Whether it may still be to be told of something.
+    /// Whether any notification of the sink may be pending.
     var isBehind: Bool { account.pending + account.retrying > 0 || isCounting }
 
-    /// Whether it is still to be told of a version.
+    /// Whether the sink still has to be notified of a version.
     func isAwaiting(_ number: Int64, _ facts: VersionFacts, in db: Database) throws -> Bool {
         let row = try DeliveryRow.find(id, number, in: db)
         if let row, row.isOpen { return true }

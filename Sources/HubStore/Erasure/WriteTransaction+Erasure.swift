@@ -2,10 +2,14 @@ import GRDB
 import Samples
 
 extension WriteTransaction {
-    /// Records erased in one transaction: it should not take longer than others do.
+    /// Records erased per transaction.
+    ///
+    /// A transaction should not take longer than others do.
     static let erasedAtOnce = 50
 
-    /// Erases some of the chosen records, then days made of them; no results if none was found, or if only words, the log and copies are left.
+    /// Erases some of the chosen records, then days computed from them.
+    ///
+    /// Returns no results if only words, the log and copies are left.
     mutating func eraseNext() throws -> [ManualResult] {
         guard let stage = try Int64.fetchOne(db, sql: "SELECT stage FROM erasure"), stage == 1 else { return [] }
         let numbers = try Int64.fetchAll(
@@ -31,10 +35,10 @@ extension WriteTransaction {
         Rejection(code: ErasureFault.code, reason: "record \(number) could not be erased; hub status says why")
     }
 
-    /// Does something with a record so that a fault of that record takes back nothing else.
+    /// Processes one record in a savepoint, so that its failure does not roll back the other records.
     ///
-    /// - Returns: `nil` where it has failed; the reason is noted.
-    /// - Throws: what would fail with every record, such as a full disk or damage.
+    /// - Returns: `nil` if it failed; the reason is stored.
+    /// - Throws: errors that would occur with every record, such as a full disk or damage.
     mutating func apart<Value>(
         _ number: Int64, _ body: (inout WriteTransaction) throws -> Value
     ) throws -> Value? {
@@ -56,9 +60,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Puts what has failed before among the records of a new erasure.
+    /// Adds the records that failed before to a new erasure.
     ///
-    /// - Returns: `false` while another is under way.
+    /// - Returns: `false` while another erasure is under way.
     func retryErasure() throws -> Bool {
         guard try Int64.fetchOne(db, sql: "SELECT 1 FROM erasure") == nil else { return false }
         try db.execute(
@@ -72,7 +76,9 @@ extension WriteTransaction {
         return true
     }
 
-    /// Drops an erasure that is being chosen; names that were taken away meanwhile have their words looked for all the same.
+    /// Drops an erasure that is being chosen.
+    ///
+    /// If names were removed meanwhile, their words are still searched.
     func dropErasure() throws {
         try db.execute(
             sql: """
@@ -82,9 +88,9 @@ extension WriteTransaction {
                 """)
     }
 
-    /// Leaves of a record an empty retraction, under its number and in its sequences.
+    /// Reduces a record to an empty retraction with the same number and sequence numbers.
     ///
-    /// A record that was not retracted gets a last version, so that all who follow it or have received it are told.
+    /// A record that was not retracted gets a last version, which notifies all followers and recipients.
     private mutating func erase(_ number: Int64) throws -> StoreResult {
         if try Tombstones.isErased(number, in: db) { return .rejected(Self.erased(number)) }
         if let known = try find(SampleRow.byNumber, number) { return try erase(known) }
@@ -137,7 +143,9 @@ extension WriteTransaction {
 
     // MARK: - What goes
 
-    /// Every column of a sample that says something of what was measured; what keeps the books, and tells whom a retraction concerns, stays.
+    /// Sets every column that describes the measurement.
+    ///
+    /// Columns that accounting and the routing of retractions need are kept.
     private static let emptySample = """
         start = 0, duration = 0, start_offset = NULL, end_offset = NULL, zone = NULL, value = CASE kind WHEN 0 THEN 0.0 END,
         original_value = NULL, original_unit = NULL, name = CASE WHEN name IS NOT NULL THEN ?2 END,
@@ -180,7 +188,7 @@ extension WriteTransaction {
             """, number)
     }
 
-    /// Payloads, reasons and rulings of all versions of a record.
+    /// Removes payloads, reasons and rulings of all versions of a record.
     private func removeBeside(_ number: Int64, _ table: String) throws {
         let sequences = """
             (SELECT seq FROM \(table) WHERE number = ?1 UNION ALL SELECT seq FROM \(table)_version WHERE number = ?1)

@@ -4,22 +4,22 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Brings the log into the file as it grows, and keeps what became of that.
+/// Checkpoints the log into the database file as it grows, and keeps the last failure.
 ///
-/// SQLite does the same by itself and says nothing when it fails: commits go on into a log that grows until the disk is full. It also does it
-/// within a commit, and those who wait for the next one notice. Here the bulk is brought in beside the commits, over a connection of its
-/// own, and only what they wrote meanwhile by the commit after that: then the log begins again, which one under writing never would.
+/// SQLite's automatic checkpoints report no failures: commits continue into a log that grows until the disk is full. They also run within a
+/// commit and delay the next one. This type copies the bulk of the log over a separate connection while commits continue. The next commit then
+/// copies only the frames written in the meantime. After that SQLite can restart the log, which it cannot do while the log is being written.
 final class CheckpointWatch: Sendable {
-    /// So many pages of the log are brought in at a time, 16 MB.
+    /// The number of log pages that start a checkpoint, 16 MB.
     private static let pages: CInt = 4_000
-    /// A log this long is brought in faster than it grows: commits wait for it.
+    /// If the log reaches this length, it grows faster than it is copied, and commits wait for the checkpoint.
     private static let most = 4 * pages
 
     private enum State {
         case idle
-        /// The bulk is under way.
+        /// The bulk is being copied.
         case underWay
-        /// The bulk is in; the rest is not.
+        /// The bulk is copied; the rest is not.
         case rest
     }
 
@@ -35,10 +35,10 @@ final class CheckpointWatch: Sendable {
         beside = DispatchQueue(label: "HubStore.checkpoint")
     }
 
-    /// Why the log could not be brought in at the last attempt; `nil` when it could, or has not been tried.
+    /// The failure of the last checkpoint; `nil` if it succeeded or none has run.
     var fault: StoreError? { lastFault.withLock { $0 } }
 
-    /// Follows the commits of a connection, which must not outlive this.
+    /// Follows the commits of a connection, which must be closed before this object is released.
     func follow(_ db: Database) {
         sqlite3_wal_hook(
             db.sqliteConnection,
@@ -46,12 +46,12 @@ final class CheckpointWatch: Sendable {
                 if pages >= CheckpointWatch.pages, let context, let connection {
                     Unmanaged<CheckpointWatch>.fromOpaque(context).takeUnretainedValue().grew(to: pages, connection)
                 }
-                // The commit is durable, whatever became of the log.
+                // The commit is durable, even if the checkpoint failed.
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// The log has become long with a commit of this connection.
+    /// Called when a commit of this connection leaves a long log.
     private func grew(to pages: CInt, _ writer: OpaquePointer) {
         var found = state.withLock { state in
             defer { if state == .idle { state = .underWay } }
@@ -75,12 +75,12 @@ final class CheckpointWatch: Sendable {
         }
     }
 
-    /// Brings in what no reader needs any more.
+    /// Copies the frames that no reader needs any more.
     func attempt(_ connection: OpaquePointer) {
         let code = sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         switch code & 0xFF {
         case SQLITE_OK: lastFault.withLock { $0 = nil }
-        // Another connection is doing it.
+        // Another connection is running a checkpoint.
         case SQLITE_BUSY, SQLITE_LOCKED: return
         default:
             let error = DatabaseError(
@@ -92,24 +92,24 @@ final class CheckpointWatch: Sendable {
         }
     }
 
-    /// Ends what is under way, and closes the connection.
+    /// Waits for the current checkpoint and closes the connection.
     func end() { beside.sync { connection.close() } }
 }
 
-/// A connection for nothing but bringing the log in.
+/// A connection used only for checkpoints.
 ///
-/// Unchecked because the compiler cannot see it: used on one queue alone.
+/// It is unchecked because the compiler cannot verify that only one queue uses it.
 private final class CheckpointConnection: @unchecked Sendable {
     private var handle: OpaquePointer?
 
     deinit { close() }
 
-    /// - Returns: `nil` where it could not be opened; the writer then brings all of it in, and says what it meets.
+    /// - Returns: `nil` if it cannot be opened. The writer then copies the whole log and reports any error.
     func open(_ path: String, hasSums: Bool) -> OpaquePointer? {
         if let handle { return handle }
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
-        // A new store may have its first page in the log alone, and a file without it does not say that its pages have sums.
+        // The first page of a new store may be only in the log, and without that page the file does not show that it has checksums.
         guard code == SQLITE_OK, let opened, !hasSums || page_sums_enable(opened) == SQLITE_OK else {
             sqlite3_close(opened)
             return nil

@@ -3,18 +3,22 @@ import Glibc
 import Samples
 import Synchronization
 
-/// After damage nothing is confirmed until a person decides: what was found, kept beside the store in `<store>.damage`.
+/// Stops all confirmations after damage until a person decides.
 ///
-/// What is whole can still be read. The file goes with a restore, and when a person has had all of the store read again
-/// and found whole (`hub doctor --deep --fix`).
+/// The damage found is stored beside the store in `<store>.damage`.
+///
+/// Undamaged data can still be read. A restore removes the file. `hub doctor --deep --fix` also removes it after it has read the whole store and
+/// found no damage.
 final class DamageLatch: Sendable {
     static func path(of store: String) -> String { store + ".damage" }
 
     private let store: String
     private struct Found {
-        /// The first thing that was found.
+        /// The first damage found.
         var reason: String
-        /// Whether the file says so too: one that is gone later was removed by a person.
+        /// Whether the file contains it too.
+        ///
+        /// If the file is missing later, a person removed it.
         var isWritten = true
     }
     private let found: Mutex<Found?>
@@ -26,7 +30,9 @@ final class DamageLatch: Sendable {
 
     var reason: String? { found.withLock { $0?.reason } }
 
-    /// Remembers damage, also over a restart; other errors are none.
+    /// Records damage, also across restarts.
+    ///
+    /// Other errors are ignored.
     func note(_ error: StoreError) {
         guard error.code == .corrupt else { return }
         let isFirst = found.withLock { found in
@@ -36,11 +42,11 @@ final class DamageLatch: Sendable {
         guard isFirst else { return }
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
-        // A clock may be wrong by any number of years, and only some of them have a text.
+        // The clock may be wrong by any number of years, and timestamps cover only some of them.
         let (first, last) = (Timestamp.range.lowerBound / 1_000_000, Timestamp.range.upperBound / 1_000_000)
         let seconds = min(max(Int64(now.tv_sec), first), last)
         let time = Timestamp(microseconds: seconds * 1_000_000, offsetMinutes: 0).text
-        // On a disk that takes nothing any more, what is in memory has to do.
+        // If the disk is full, the copy in memory has to be enough.
         let text = Array("\(time) \(error.message)\n".utf8)
         guard (try? PrivateFile.write(text, to: DamageLatch.path(of: store))) != nil else { return }
         found.withLock { $0?.isWritten = true }
@@ -63,7 +69,7 @@ final class DamageLatch: Sendable {
         )
     }
 
-    /// What was found, without its time.
+    /// The damage found, without its time.
     static func read(of store: String) throws(StoreError) -> String? {
         let bytes = try StoreError.translated { () throws(FileError) in
             try PrivateFile.read(path(of: store), upTo: 1 << 16)

@@ -3,19 +3,21 @@ import Glibc
 import GRDB
 import Synchronization
 
-/// A file that is being made: its owner's alone, removed unless it is published.
+/// A file in preparation: only its owner can access it, and it is removed unless it is published.
 final class DraftFile: Sendable {
     let path: String
     private let file: Descriptor
     private let isPublished = Mutex(false)
 
-    /// Begins again where an attempt was cut short; refuses where one is under way.
+    /// Creates the file, or restarts an interrupted attempt.
+    ///
+    /// Throws if another program is writing the file.
     init(_ path: String) throws(StoreError) {
         self.path = path
         try PageSums.begin()
         let file = try DraftFile.take(path)
         try StoreError.translated { () throws(FileError) in try file.cut(to: 0) }
-        // Some file systems of memory sticks have no modes; how they are mounted says who may read.
+        // Some file systems of memory sticks have no modes. Their mount options determine the access.
         try? file.setMode(0o600)
         self.file = file
     }
@@ -25,7 +27,7 @@ final class DraftFile: Sendable {
         for suffix in [""] + DraftFile.logs { unlink(path + suffix) }
     }
 
-    /// What SQLite may put beside it.
+    /// Suffixes of files that SQLite may create beside it.
     static let logs = ["-wal", "-shm", "-journal"]
 
     private static func take(_ path: String) throws(StoreError) -> Descriptor {
@@ -36,15 +38,17 @@ final class DraftFile: Sendable {
             guard try StoreError.translated({ () throws(FileError) in try file.lock() }) else {
                 throw StoreError(.locked, "make \(path): another program is writing it")
             }
-            // Another program may have removed it in between, as one that was left behind.
+            // Another program may have removed the file in between as an abandoned one.
             var (opened, named) = (stat(), stat())
             if fstat(file.number, &opened) == 0, lstat(path, &named) == 0, opened.st_ino == named.st_ino { return file }
         }
     }
 
-    /// A connection to copy pages into: what has not become whole is thrown away, so nothing is written twice.
+    /// A connection to copy pages into.
     ///
-    /// - Parameter withSums: whether the pages that come have sums.
+    /// It uses no journal, because an incomplete file is discarded.
+    ///
+    /// - Parameter withSums: whether the copied pages have checksums.
     func openForCopy(withSums: Bool) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "HubStore.draft"
@@ -55,13 +59,13 @@ final class DraftFile: Sendable {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// How much has been written so far.
+    /// The number of bytes written so far.
     var size: Int64 {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// For a program that writes into it.
+    /// The descriptor, for a program that writes into the file.
     var descriptor: CInt { file.number }
 
     func write(_ bytes: [UInt8], at place: Int64) throws(StoreError) {
@@ -72,12 +76,12 @@ final class DraftFile: Sendable {
         try StoreError.translated { () throws(FileError) in try file.cut(to: length) }
     }
 
-    /// Brings what was written to the disk.
+    /// Flushes the file to the disk.
     func flush() throws(StoreError) {
         try StoreError.translated { () throws(FileError) in try file.flush() }
     }
 
-    /// Makes the database one that needs no log beside it, and can be read where nothing can be written.
+    /// Makes the database readable without a log beside it, also from a read-only place.
     func makePlain() throws(StoreError) { try change { _ in } }
 
     /// Runs `body` on the finished copy.
@@ -94,16 +98,16 @@ final class DraftFile: Sendable {
         }
     }
 
-    /// Gives the file its name, unless there is such a file meanwhile.
+    /// Renames the file to its final name; throws if a file with that name exists meanwhile.
     func publish(as target: String) throws(StoreError) {
         try flush()
-        // A second name: it is not given where there is a file, and no moment of it shows half of one.
+        // A hard link fails if the file exists, and it never exposes a partial file.
         if link(path, target) == 0 {
             isPublished.withLock { $0 = true }
             unlink(path)
             return try StoreError.translated { () throws(FileError) in try Folder.flush(of: target) }
         }
-        // Where a file system knows of no second names, as on a stick, the name is taken first by an empty file.
+        // Some file systems, as on memory sticks, have no hard links. An empty file then reserves the name first.
         do throws(FileError) { _ = try Descriptor(target, O_WRONLY | O_CREAT | O_EXCL) } catch {
             guard error.code == EEXIST else { throw StoreError(error) }
             throw StoreError(.exists, "make \(target): there is such a file already; nothing is overwritten")
@@ -114,7 +118,7 @@ final class DraftFile: Sendable {
         }
     }
 
-    /// Takes the place of `target`, in one step that survives a crash.
+    /// Replaces `target` atomically, also across a crash.
     func replace(_ target: String) throws(StoreError) {
         try flush()
         guard rename(path, target) == 0 else { throw StoreError(system: "rename \(path) to", target) }

@@ -1,9 +1,10 @@
 import Glibc
 
-/// The other programs that hold locks on a store's files, as the kernel has them.
+/// The other programs that hold locks on a store's files, according to the kernel.
 public enum LockHolders {
-    /// `process 4711 (python3)` for each other process with a lock on the file or what SQLite keeps beside it; empty where the system does
-    /// not say.
+    /// `process 4711 (python3)` for each other process with a lock on the store's file or on SQLite's files beside it.
+    ///
+    /// Empty if the system does not report locks.
     public static func others(of path: String) -> [String] {
         guard let locks = text(at: "/proc/locks") else { return [] }
         let files = ["", "-shm", "-wal"].compactMap { inode(path + $0) }
@@ -21,11 +22,11 @@ public enum LockHolders {
         }
     }
 
-    /// As `/proc/locks` names a file.
+    /// The name of a file in `/proc/locks`.
     private static func inode(_ path: String) -> Substring? {
         var file = stat()
         guard stat(path, &file) == 0 else { return nil }
-        // Makedev(3), whose macros C headers cannot bring to Swift.
+        // As in makedev(3), whose macros cannot be imported into Swift.
         let device = UInt64(file.st_dev)
         let (major, minor) = (device >> 8 & 0xFFF | device >> 32 & ~0xFFF, device & 0xFF | device >> 12 & ~0xFF)
         return "\(hexadecimal(major)):\(hexadecimal(minor)):\(file.st_ino)"

@@ -1,13 +1,13 @@
 import Glibc
 import GRDB
 
-/// How the file is opened: what it must be, how it is brought up to date, and that every commit is durable.
+/// Opens the file: checks its origin and version, upgrades it, and makes every commit durable.
 enum Opening {
-    /// A store that is open, as its one writer finds it.
+    /// An open store, in the state in which its only writer finds it.
     struct Opened {
         let pool: DatabasePool
         let reserve: SequenceReserve
-        /// What was found missing at this opening.
+        /// The loss that was detected at this opening.
         let loss: SequenceGap?
     }
 
@@ -19,14 +19,14 @@ enum Opening {
         var isConverted = PageSums.areMissing(path) ? try convert(path, migrator, telling) : false
         var configuration = Configuration()
         configuration.label = "HubStore"
-        // Two questions for records, two others, two pages of deliveries, and what a status asks; opened when they are needed.
+        // Two for queries of records, two for other queries, two for pages of deliveries, and the rest for status; opened when needed.
         configuration.maximumReaderCount = 8
         configuration.busyMode = .timeout(Double(busyMilliseconds) / 1_000)
         configuration.prepareDatabase { db in
             // `temp_store`: sorting health data must leave no file behind.
             try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
             if db.configuration.readonly { return }
-            // What is removed is zeroed: builds of SQLite differ in whether they do that by themselves.
+            // Zero removed data. Builds of SQLite differ in whether they do so by default.
             try db.execute(sql: "PRAGMA secure_delete = ON")
             try PageSums.enableNew(db)
             try identify(db, path)
@@ -66,7 +66,7 @@ enum Opening {
         return (row[0], row[1])
     }
 
-    /// The place of a store that is open, with its head.
+    /// The place of an open store, with its head.
     static func place(_ db: Database, boot: String) throws -> SequenceRecord.Place {
         let (hub, epoch) = try meta(db)
         return SequenceRecord.Place(
@@ -74,7 +74,9 @@ enum Opening {
             commits: try Int64.fetchOne(db, sql: "SELECT commits FROM meta") ?? 0, boot: boot)
     }
 
-    /// Looks whether the end of the store is whole, and goes on above all that may have been given out where it is not.
+    /// Checks whether the end of the store is complete.
+    ///
+    /// If it is not, continues above all sequence numbers that may have been assigned.
     private static func takeOver(
         _ path: String, _ db: Database, keepsReserve: Bool, now: Int64
     ) throws -> (SequenceReserve, SequenceGap?) {
@@ -84,7 +86,7 @@ enum Opening {
         let end = StoreEnd.judge(here, record, isNew: !keepsReserve, boot: boot, SequenceReserve.path(of: path))
         var gap: SequenceGap?
         if end != .whole {
-            // One more than was reserved: the last sequence of the gap was never given out, so a cursor may rest there.
+            // One more than was reserved. The last sequence number of the gap was never assigned, so a cursor may point at it.
             let last = max(here.head, (record?.limit).map { $0 + 1 } ?? here.head)
             let known = record?.places.map(\.commits).max() ?? 0
             var found = SequenceGap(
@@ -94,7 +96,7 @@ enum Opening {
                 (found.cause, found.reason, found.epoch) = (.lost, reason, RandomName.epoch())
                 var next = here
                 (next.epoch, next.commits) = (found.epoch, max(here.commits, known) + 1)
-                // Were it said only afterwards, a crash in between would look like one more exchange of the file.
+                // Store the expectation first. Otherwise a crash in between would look like another replacement of the file.
                 try SequenceReserve.expect(next, as: path)
             }
             (here.epoch, here.head, here.commits) = (found.epoch, last, max(here.commits, known) + 1)
@@ -105,19 +107,21 @@ enum Opening {
                 return .commit
             }
             gap = found
-            // The disk is not to be trusted. A reserve made with the first commit it might lose together with that commit, and the sequences
-            // would be given out again.
+            // The disk is unreliable. If the reserve were written only with the first commit, the disk could lose both, and sequence numbers would be
+            // assigned twice.
             record = record ?? SequenceRecord()
             record?.limit = last + SequenceReserve.step
         }
         return (try SequenceReserve(of: path, at: here, after: record), gap)
     }
 
-    /// GRDB opens in WAL mode with `synchronous = NORMAL`, under which a power cut takes back confirmed commits.
+    /// Sets `synchronous = FULL`.
     ///
-    /// What a row points to is not looked up again as it is written, which takes a sixth of the time of a commit: ids come from the
-    /// writer's caches, which are read from this file and dropped with a transaction that fails, and no row that is pointed to is removed
-    /// before those that point to it. ``AccountCheck`` looks whether that is so.
+    /// GRDB opens in WAL mode with `NORMAL`, and a power failure can then lose confirmed commits.
+    ///
+    /// Foreign keys are not checked on each write, which would take a sixth of a commit's time. The ids come from the writer's caches. The caches are
+    /// read from this file and dropped if a transaction fails, and rows are removed only after the rows that refer to them. ``AccountCheck`` verifies
+    /// this.
     private static func makeDurable(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -132,7 +136,9 @@ enum Opening {
         }
     }
 
-    /// Marks a new file as ours, and refuses one that belongs to another program, before anything is written to it.
+    /// Marks a new file as a hub's store.
+    ///
+    /// Throws for a file of another program before anything is written to it.
     private static func identify(_ db: Database, _ path: String) throws {
         let application = try Int32.fetchOne(db, sql: "PRAGMA application_id")
         if application == Schema.applicationID { return }
@@ -154,7 +160,9 @@ enum Opening {
     /// How long a connection waits for another.
     static let busyMilliseconds: CInt = 5_000
 
-    /// Whether pages may hold, beside what they are for, bytes of what was removed: before this step of the format they were written so.
+    /// Whether the unused bytes of pages may contain removed data.
+    ///
+    /// Stores before this version of the format were written that way.
     private static func mayHoldLeftovers(_ db: Database, _ migrator: DatabaseMigrator, _ path: String) throws -> Bool {
         try refuseNewer(db, migrator, path)
         let applied = try migrator.appliedIdentifiers(db)
@@ -162,10 +170,10 @@ enum Opening {
             && !applied.contains(ErasureSchema.name)
     }
 
-    /// Gives a store of an earlier format a copy in its place, statement by statement, in which each page has a sum and holds nothing
-    /// but what is in use; the old one stays beside it.
+    /// Replaces a store of an earlier format by a copy in which each page has a checksum and contains only data in use.
     ///
-    /// - Returns: whether it was one of the hub's.
+    /// The old file is kept beside the store.
+    /// - Returns: whether the file was a hub's store.
     private static func convert(
         _ path: String, _ migrator: DatabaseMigrator, _ telling: (OpeningProgress) -> Void
     ) throws -> Bool {
@@ -200,7 +208,7 @@ enum Opening {
         return true
     }
 
-    /// A migration is the one moment when a fault could harm everything at once.
+    /// Keeps a copy before a migration, because a fault in a migration could damage everything.
     private static func copyOlder(
         _ db: Database, _ migrator: DatabaseMigrator, _ path: String, _ telling: (OpeningProgress) -> Void
     ) throws {
@@ -208,7 +216,7 @@ enum Opening {
         guard !applied.isEmpty, let step = migrator.migrations.first(where: { !applied.contains($0) }) else { return }
         let copy = "\(path).before-\(step)"
         do {
-            // A copy that an earlier attempt left is of the same or an older state: it is made again under its own name.
+            // A copy left by an earlier attempt has the same or an older state. It is replaced under its own name.
             let draft = try DraftFile(copy + ".part")
             try vacuum(db, into: draft, .keeping, telling)
             try draft.replace(copy)
@@ -229,10 +237,12 @@ enum Opening {
         try PageSums.vacuum(db, into: draft) { telling(OpeningProgress(stage: stage, copied: $0)) }
     }
 
-    /// Copies kept of stores before they were brought up to date.
+    /// The number of copies kept from before upgrades.
     static let copiesKept = 3
 
-    /// Removes the oldest copies once the store has been brought up to date; one that cannot be removed harms nothing.
+    /// Removes the oldest copies after an upgrade.
+    ///
+    /// A copy that cannot be removed does no harm.
     private static func dropOldCopies(_ path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.count > 1 ? parts.dropLast().joined(separator: "/") + "/" : ""

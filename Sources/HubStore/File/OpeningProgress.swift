@@ -1,25 +1,25 @@
 import GRDB
 import GRDBSQLite
 
-/// What the opening of a store is at, where it takes long: a store of an older hub is copied and brought up to date first.
+/// The progress of a slow opening: a store of an older hub is copied and upgraded first.
 public struct OpeningProgress: Hashable, Sendable {
     public enum Stage: String, Hashable, Sendable {
-        /// It is copied once, so that each of its pages has a sum.
+        /// The store is copied once, so that each page has a checksum.
         case summing
-        /// It is copied, to be kept as it was.
+        /// A copy of the old store is made and kept.
         case keeping
-        /// The steps of the format that it lacks are applied: how long that takes is not known.
+        /// The missing migrations are applied. Their duration is unknown.
         case upgrading
     }
 
     public var stage: Stage
-    /// Bytes, for the two copies; at the beginning of each stage 0.
+    /// Bytes copied, for the two copies; 0 at the beginning of each stage.
     public var copied: CopyProgress
 }
 
-/// Calls back now and then while SQLite works on one long statement.
+/// Calls back repeatedly while SQLite executes one long statement.
 enum Interrupts {
-    /// Machine steps of SQLite between two calls: some hundredths of a second.
+    /// SQLite virtual machine steps between two calls: some hundredths of a second.
     private static let steps: CInt = 500_000
 
     private final class Box {

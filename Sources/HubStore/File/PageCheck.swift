@@ -1,14 +1,14 @@
 import Files
 
-/// How far the check of a store's pages has come: it goes through the whole store again and again, a piece at a time.
+/// The progress of the page check, which reads the whole store repeatedly, one piece at a time.
 ///
-/// Kept in `<store>.checked`, so that a hub that is started every day comes to the end too; without that file it begins again.
+/// It is stored in `<store>.checked`, so that a hub that is started every day also reaches the end. Without that file the check starts over.
 public struct PageCheck: Hashable, Sendable {
-    /// The page to go on with, from 1.
+    /// The next page to check, from 1.
     public private(set) var next: Int64 = 1
-    /// How many pages the store had.
+    /// The number of pages of the store.
     public private(set) var pages: Int64 = 0
-    /// When the store was last read from end to end, and found whole, microseconds since 1970.
+    /// When the store was last read completely without damage, in microseconds since 1970.
     public private(set) var whole: Int64?
 
     private static func path(of store: String) -> String { store + ".checked" }

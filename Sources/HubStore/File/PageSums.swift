@@ -4,11 +4,12 @@ import Glibc
 import GRDB
 import GRDBSQLite
 
-/// The sums of a store's pages: made when a page is written, compared whenever one is read, by whichever connection.
+/// The checksums of a store's pages, computed when a page is written and compared when any connection reads it.
 ///
-/// SQLite itself believes what its files give it. `CPageSums` lies between the two for the whole process; here is what the store asks of it.
+/// SQLite itself trusts the bytes that it reads. `CPageSums` is a layer between SQLite and its files for the whole process. This type is the
+/// store's interface to it.
 enum PageSums {
-    /// Puts the layer below all connections that are opened from now on.
+    /// Installs the layer for all connections opened from now on.
     static func begin() throws(StoreError) {
         let code = page_sums_begin()
         guard code == SQLITE_OK else {
@@ -16,21 +17,23 @@ enum PageSums {
         }
     }
 
-    /// Gives a database that has nothing in it sums from its first page on.
+    /// Gives an empty database checksums from its first page on.
     static func enable(_ db: Database) throws {
         try db.execute(sql: "PRAGMA page_size = \(page_sums_page)")
         let code = page_sums_enable(db.sqliteConnection)
         guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
 
-    /// The same where the database is new; one that was made without is given them by `convert`.
+    /// Enables checksums if the database is new.
+    ///
+    /// `convert` adds them to older ones.
     static func enableNew(_ db: Database) throws {
         if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 { try enable(db) }
     }
 
     static func areOn(_ db: Database) -> Bool { page_sums_are_on(db.sqliteConnection) == 1 }
 
-    /// Copies what a connection sees into `draft`, statement by statement, with sums.
+    /// Copies the state that a connection sees into `draft`, statement by statement, with checksums.
     static func vacuum(_ db: Database, into draft: DraftFile, _ progress: (CopyProgress) -> Void = { _ in }) throws {
         var reserve = CInt(page_sums_reserve)
         let code = withUnsafeMutablePointer(to: &reserve) { reserve in
@@ -45,31 +48,31 @@ enum PageSums {
         guard failure == 0 else { throw StoreError(FileError("write", draft.path, code: failure)) }
     }
 
-    /// Whether a database that is there has to be copied to have sums.
+    /// Whether an existing database has to be copied to get checksums.
     static func areMissing(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_size > 0 && page_sums_are_in(path) == 0
     }
 
-    // MARK: - Looking at all of it
+    // MARK: - Checking all pages
 
-    /// What was found when pages were looked at.
+    /// The result of a check of pages.
     struct Findings {
         var damage: [PageDamage] = []
-        /// The page to go on with; past `pages` at the end.
+        /// The page to continue with; greater than `pages` at the end.
         var next: Int64
-        /// How many pages the database has.
+        /// The number of pages of the database.
         var pages: Int64
     }
 
-    /// Reads pages from the disk and compares them with their sums, and the log whole, in the snapshot of the connection.
+    /// Reads pages from the disk and the whole log, in the snapshot of the connection, and compares their checksums.
     ///
-    /// Free pages and those that no index needs are among them, which SQLite's own check does not read.
-    /// - Parameter isInUse: whether a hub may be writing just now: what is found then is looked at again.
+    /// This includes free pages, which SQLite's own check does not read.
+    /// - Parameter isInUse: whether a hub may be writing at the same time. Mismatches are then checked again.
     static func look(
         _ db: Database, from first: Int64 = 1, count: Int64 = .max, most: Int = 20, isInUse: Bool = true
     ) throws -> Findings {
-        // The snapshot keeps the log from being begun again.
+        // The snapshot keeps the log from being restarted.
         let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
         _ = try Int64.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master")
         var findings = Findings(next: first, pages: pages)
@@ -83,7 +86,7 @@ enum PageSums {
         while findings.next <= end, findings.damage.count < most {
             let page = findings.next
             findings.next += 1
-            // A newer one in the log will be written over it, and may be just now.
+            // The log has a newer version, which a checkpoint may be writing over this page now.
             if inLog.contains(UInt32(truncatingIfNeeded: page)) { continue }
             if let found = try patiently(isInUse, { page_sums_check_page(db.sqliteConnection, page) }) {
                 findings.damage.append(found)
@@ -92,7 +95,7 @@ enum PageSums {
         return findings
     }
 
-    /// The pages that are only in the log as yet, and what is wrong in it.
+    /// The pages that are only in the log so far, and the damage in the log.
     private static func lookAtLog(_ db: Database, _ isInUse: Bool) throws -> (Set<UInt32>, [PageDamage]) {
         var (frames, written): (UInt32, UInt32) = (0, 0)
         try check(page_sums_log(db.sqliteConnection, &frames, &written))
@@ -103,10 +106,10 @@ enum PageSums {
             if let found = try patiently(isInUse, { page_sums_check_frame(db.sqliteConnection, frame, &page) }) {
                 var (now, past): (UInt32, UInt32) = (0, 0)
                 try check(page_sums_log(db.sqliteConnection, &now, &past))
-                // All of it is in the file, and the log was begun again under a reader that needs none of it.
+                // The whole log is in the file, and it was restarted because this reader needs none of it.
                 if now < frames || now == frames && past < written { return ([], []) }
                 damage.append(found)
-                // Without its head nothing can be said of the log.
+                // Without its header the log cannot be checked.
                 if frame == 0 || damage.count == 20 { break }
             } else if frame > written, page > 0 {
                 pages.insert(page)
@@ -115,10 +118,12 @@ enum PageSums {
         return (pages, damage)
     }
 
-    /// What is being written just now is looked at again: only what stays so is damage.
+    /// Reads a page several times, because it may be being written.
+    ///
+    /// Only a lasting mismatch is damage.
     private static func patiently(_ isInUse: Bool, _ look: () -> CInt) throws -> PageDamage? {
         for pause in isInUse ? [UInt32(0), 1_000, 5_000, 20_000, 50_000] : [0] {
-            // Even no time at all is a tenth of a millisecond of waiting.
+            // Even usleep(0) waits for a tenth of a millisecond.
             if pause > 0 { usleep(pause) }
             let code = look()
             if code == SQLITE_OK { return nil }
@@ -132,19 +137,23 @@ enum PageSums {
     }
 }
 
-/// A page that the disk gave otherwise than it was written.
+/// A page that the disk returned differently from how it was written.
 public struct PageDamage: Hashable, Sendable, CustomStringConvertible {
     public var path: String
-    /// From 1; in a log the number of the frame, 0 for its head.
+    /// From 1.
+    ///
+    /// In a log the number of the frame, or 0 for the log's header.
     public var page: Int64
     public var isInLog: Bool
     let found: UInt32
     let isMissing: Bool
 
-    /// What SQLite's callers get for it, and for nothing else.
+    /// The SQLite result code for damage.
+    ///
+    /// It has no other use.
     static let code: CInt = SQLITE_IOERR | 32 << 8
 
-    /// What this thread met last.
+    /// The damage that this thread found last.
     static var last: PageDamage {
         var last = page_sums_last()
         let path = withUnsafeBytes(of: &last.path) { bytes in

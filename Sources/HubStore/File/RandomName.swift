@@ -1,4 +1,4 @@
-/// Random names of 5 bits a character, from the system's generator.
+/// Random names with 5 bits per character, from the system's generator.
 enum RandomName {
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".unicodeScalars)
 
@@ -9,7 +9,7 @@ enum RandomName {
         return text
     }
 
-    /// 130 bits: never given out twice, by any hub.
+    /// 130 bits, so no hub generates the same uid twice.
     static func uid() -> String { make(length: 26) }
 
     static func epoch() -> String { make(length: 8) }
