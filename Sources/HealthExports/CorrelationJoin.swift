@@ -15,8 +15,8 @@ public struct CorrelationJoin {
     private let lookup: Lookup
 
     /// - Parameters:
-    /// - asked: the requested types; `nil` for all.
-    /// - keepsMembers: whether members are also written separately, as in the exports of Apple Health.
+    ///   - asked: the requested types; `nil` for all.
+    ///   - keepsMembers: whether members are also written separately, as in the exports of Apple Health.
     public init(asked: [String]?, keepsMembers: Bool, lookup: @escaping Lookup) {
         let all = TypeRegistry.standard.all.filter { $0.kind == .correlation }.map(\.id)
         types = Set(all.filter { asked?.contains($0.rawValue) ?? true })

@@ -39,8 +39,8 @@ enum InterchangeCode {
     }
 
     /// - Parameters:
-    /// - value: in `unit`, the type's own.
-    /// - type: `nil` if the registry does not know it.
+    ///   - value: in `unit`, the type's own.
+    ///   - type: `nil` if the registry does not know it.
     static func quantity(_ value: Double, _ unit: String, of type: HealthType?) -> Quantity {
         let own = type?.aliases.ucum
         guard unit == type?.unit, let own, let code = type?.aliases.fhirUCUM else {

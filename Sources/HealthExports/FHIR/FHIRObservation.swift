@@ -20,7 +20,7 @@ struct FHIRObservation {
     private static let categories = "http://terminology.hl7.org/CodeSystem/observation-category"
 
     /// - Parameters:
-    /// - joins: whether correlations contain their members. Members are then not written as Observations.
+    ///   - joins: whether correlations contain their members. Members are then not written as Observations.
     ///   - subject: a reference to the Patient.
     /// - Throws: ``Omission``.
     init(_ item: ExportItem, joins: Bool = true, subject: (Person) -> JSONTree) throws(Omission) {

@@ -11,7 +11,7 @@ public struct AppleHealthExport: ExportWriter {
 
     /// - Parameters:
     ///   - created: when the file is made.
-    /// - characteristics: the known characteristics of the person, by type, with the hub's names for the values.
+    ///   - characteristics: the known characteristics of the person, by type, with the hub's names for the values.
     public init(created: Timestamp, characteristics: [TypeID: String]) {
         (self.created, self.characteristics) = (created, characteristics)
     }

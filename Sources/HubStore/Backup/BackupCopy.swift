@@ -8,9 +8,9 @@ public final class BackupCopy: Sendable {
 
     /// - Parameters:
     ///   - path: the backup.
-    /// - store: the path beside which a copy is assembled if one is needed. This is the disk on which the backup would be restored.
-    /// - purpose: the copy is named `<store>.<purpose>`.
-    /// - opening: opens a file that SQLite cannot read directly.
+    ///   - store: the path beside which a copy is assembled if one is needed. This is the disk on which the backup would be restored.
+    ///   - purpose: the copy is named `<store>.<purpose>`.
+    ///   - opening: opens a file that SQLite cannot read directly.
     public init(
         of path: String, beside store: String, as purpose: String,
         opening: @escaping @Sendable (String) throws(StoreError) -> any ByteSource

@@ -20,10 +20,10 @@ extension StoreFile {
     /// First runs SQLite's integrity check on the same snapshot, then compares each page's checksum as it is read. The bytes are written to no other
     /// file. The file is named `….part` until it is complete. A failure leaves no file behind.
     /// - Parameters:
-    /// - folder: the destination.
-    /// - stem: the beginning of the file name; it must be unused.
-    /// - isIncremental: whether to write only the changes since the newest backup of a chain in the folder, if there is one to continue.
-    /// - progress: return `false` to end with `interrupted`.
+    ///   - folder: the destination.
+    ///   - stem: the beginning of the file name; it must be unused.
+    ///   - isIncremental: whether to write only the changes since the newest backup of a chain in the folder, if there is one to continue.
+    ///   - progress: return `false` to end with `interrupted`.
     public func backUp(
         into folder: String, named stem: String, _ seal: BackupSeal, isIncremental: Bool,
         progress: @escaping (CopyProgress) -> Bool = { _ in true }

@@ -10,8 +10,8 @@ extension Store {
     /// Once this returns, the erasure will be carried out, also after a restart.
     ///
     /// - Parameters:
-    /// - person: the name of a person to forget as well.
-    /// - removingCopies: whether to remove older copies of the store beside it too.
+    ///   - person: the name of a person to forget as well.
+    ///   - removingCopies: whether to remove older copies of the store beside it too.
     /// - Returns: the number of records; 0 if there is nothing to do.
     public func beginErasure(
         of selection: ErasureSelection, forgetting person: String? = nil, removingCopies: Bool

@@ -1,20 +1,22 @@
 import GRDB
 import GRDBSQLite
 
-/// A prepared statement at the cost of SQLite's own calls: binding and reading boxed values costs a third of the ingest.
+/// A prepared statement without GRDB's boxed values, which cost a third of the ingest.
 ///
-/// GRDB owns the statement and its life; this only binds, steps and reads. For the connection's own queue.
+/// GRDB owns the statement and its lifetime. This type only binds, steps and reads. Use it on the connection's queue only.
 struct RawStatement {
     private let statement: Statement  // Kept alive for `handle`.
     private let handle: OpaquePointer
     private let connection: OpaquePointer
 
-    /// A statement that stays prepared with the connection; one use at a time.
+    /// A statement that stays prepared with the connection.
+    ///
+    /// It allows one use at a time.
     init(cached sql: String, in db: Database) throws {
         try self.init(try db.cachedStatement(sql: sql), in: db)
     }
 
-    /// A statement of its own, for several uses side by side.
+    /// A separate statement, for several uses at the same time.
     init(new sql: String, in db: Database) throws {
         try self.init(try db.makeStatement(sql: sql), in: db)
     }
@@ -24,17 +26,17 @@ struct RawStatement {
         self.statement = statement
         handle = statement.sqliteStatement
         self.connection = connection
-        // A cached statement may have been left in the middle when an error ended its last use.
+        // An error may have left a cached statement in the middle of its last use.
         clear()
     }
 
-    /// Ends a use: the statement holds neither a row nor a value any more.
+    /// Ends a use: resets the statement and releases its bound values.
     func clear() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
     }
 
-    /// Moves to the next row; `false` when there is none.
+    /// Moves to the next row; returns `false` if there is none.
     func step() throws -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -46,7 +48,7 @@ struct RawStatement {
         }
     }
 
-    /// Runs a statement that returns no row and makes it ready for its next use; how many rows it changed.
+    /// Runs a statement that returns no row and prepares it for its next use; returns the number of changed rows.
     @discardableResult
     func run() throws -> Int {
         _ = try step()
@@ -55,7 +57,7 @@ struct RawStatement {
         return Int(changed)
     }
 
-    // Parameters count from 1; one that is not bound is NULL. Memory is the only thing that can run out here.
+    // Parameters count from 1. Unbound parameters are NULL. Binding can fail only if memory runs out.
 
     func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
 
@@ -73,7 +75,7 @@ struct RawStatement {
         guard var value else { return }
         value.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
-                // An empty buffer may have no address, which SQLite would take for NULL.
+                // An empty buffer may have no address, which SQLite would treat as NULL.
                 guard let base = characters.baseAddress else {
                     sqlite3_bind_text(handle, index, "", 0, RawStatement.copied)
                     return
@@ -91,7 +93,7 @@ struct RawStatement {
         }
     }
 
-    /// `SQLITE_TRANSIENT`, a cast that C headers cannot bring to Swift: SQLite copies before the call returns.
+    /// `SQLITE_TRANSIENT`, which Swift cannot import as a cast: SQLite copies the value before the call returns.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     // Columns count from 0.

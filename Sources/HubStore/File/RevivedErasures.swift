@@ -1,11 +1,13 @@
 import GRDB
 
-/// What a store has erased since a backup was made, or has begun to: who restores the backup has it again.
+/// Records that a store erased, or began to erase, after a backup was made.
+///
+/// A restore of the backup brings them back.
 public struct RevivedErasures: Codable, Hashable, Sendable {
     public var records: Int64 = 0
     /// Their numbers, at most ``most``.
     public var numbers: [Int64] = []
-    /// Persons who were forgotten, by the names that they have again.
+    /// Persons who were forgotten, by the names that the backup restores.
     public var persons: [String] = []
 
     public static let most = 1_000_000
@@ -13,9 +15,9 @@ public struct RevivedErasures: Codable, Hashable, Sendable {
     public var isEmpty: Bool { records == 0 && persons.isEmpty }
 
     /// - Parameters:
-    ///   - store: which has erased it.
-    ///   - backup: of the same hub and epoch, so that a number is the same record in both.
-    ///   - head: the newest sequence in the backup.
+    ///   - store: the store that erased the records.
+    ///   - backup: a backup of the same hub and epoch, so that a number means the same record in both.
+    ///   - head: the last sequence number in the backup.
     ///   - progress: as in `StoreFile.backUp`.
     static func between(
         _ store: StoreFile, _ backup: StoreFile, head: Int64, _ progress: (CopyProgress) -> Bool
@@ -23,7 +25,7 @@ public struct RevivedErasures: Codable, Hashable, Sendable {
         try backup.read("look for what was erased in") { backup in
             try store.read("look for what was erased in") { store in
                 var revived = RevivedErasures()
-                // A store of before there was erasing has erased nothing.
+                // An older store without erasure has erased nothing.
                 guard try store.tableExists("erased") else { return revived }
                 let copy = try Backup(backup)
                 let erased = try Int64.fetchCursor(store, sql: try numbers(in: store), arguments: [head])
@@ -43,9 +45,9 @@ public struct RevivedErasures: Codable, Hashable, Sendable {
         }
     }
 
-    /// The numbers of what was erased, or chosen to be.
+    /// The numbers of erased records and of records chosen for erasure.
     ///
-    /// What a rule of retention has removed has no row any more, and goes again by the rule.
+    /// Records removed by retention have no row. The retention rule removes them again after a restore.
     private static func numbers(in store: Database) throws -> String {
         var sets = [
             "SELECT number FROM erased", "SELECT number FROM erasure_record WHERE (SELECT stage FROM erasure) > 0",
@@ -58,7 +60,7 @@ public struct RevivedErasures: Codable, Hashable, Sendable {
             """
     }
 
-    /// What the backup still has.
+    /// The records and persons that the backup still has.
     private struct Backup {
         private let record: Statement
         private let person: Statement

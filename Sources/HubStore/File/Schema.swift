@@ -1,10 +1,10 @@
 import GRDB
 
-/// The file format, as numbered steps.
+/// The file format, as numbered migrations.
 ///
-/// A step that was released is never edited: a change is a new step.
+/// A released migration is never edited; each change is a new migration.
 enum Schema {
-    /// Says in the file header whose file it is: `HHub`.
+    /// The application id in the file header: `HHub`.
     static let applicationID: Int32 = 0x4848_7562
 
     static var migrator: DatabaseMigrator {
@@ -33,7 +33,9 @@ enum Schema {
         return migrator
     }
 
-    /// Metadata that repeats, such as which watch it was, is a word as a unit or a zone is: a watch says it a million times.
+    /// Stores repeated metadata, such as the name of a watch, as a term like units and zones.
+    ///
+    /// A watch sends it with a million samples.
     private static let version19 = """
         ALTER TABLE sample ADD COLUMN shared_metadata INTEGER REFERENCES term (id);
         ALTER TABLE sample_version ADD COLUMN shared_metadata INTEGER REFERENCES term (id);
@@ -46,7 +48,7 @@ enum Schema {
         CREATE INDEX sample_implausible ON sample (number) WHERE implausible IS NOT NULL;
         """
 
-    /// A day's retraction counts in the stream of its series, whose topic it is published on, no more in that of its plugin.
+    /// Counts a day's retraction in the stream of its series, on whose topic it is published, instead of that of its plugin.
     private static let version8 = """
         CREATE TEMP TABLE counted AS
             WITH version (type, person, source, seq) AS (
@@ -68,10 +70,10 @@ enum Schema {
         DROP TABLE counted;
         """
 
-    /// The columns that a sample and a superseded version of it share.
+    /// The columns shared by a sample and its superseded versions.
     ///
-    /// Words that repeat (types, units, zones, …) are small integers into `term`. `value` and `unit` are canonical; `original_*` are
-    /// present only where the source wrote something else. A retraction keeps the columns of what it takes back.
+    /// Repeated words (types, units, zones, …) are small integers that refer to `term`. `value` and `unit` are canonical; `original_*` are set only
+    /// if the source used another unit or value. A retraction keeps the columns of the sample that it retracts.
     /// `duration` is 0 for an instant, which SQLite stores without a byte.
     private static let sampleColumns = """
         source INTEGER NOT NULL REFERENCES source (id),
@@ -111,7 +113,7 @@ enum Schema {
         CHECK ((original_value IS NULL) = (original_unit IS NULL))
         """
 
-    /// The columns that a day value and a superseded version of it share; `date` counts days since 1970-01-01.
+    /// The columns shared by a day value and its superseded versions; `date` counts days since 1970-01-01.
     private static let dayColumns = """
         person INTEGER NOT NULL REFERENCES person (id),
         type INTEGER NOT NULL REFERENCES term (id),

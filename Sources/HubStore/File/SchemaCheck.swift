@@ -1,21 +1,21 @@
 import GRDB
 
-/// Whether a store has the tables, indices, triggers and views that this program makes, and no others.
+/// Checks that a store has exactly the tables, indices, triggers and views that this program creates.
 ///
-/// Each of them runs or is read with the store: a trigger that someone has added to a backup could keep a copy of what is erased.
+/// Added parts would take effect when the store is used. For example, a trigger added to a backup could keep copies of erased records.
 enum SchemaCheck {
     private struct Part: Hashable {
         var kind: String
         var name: String
         var table: String
-        /// Without comments and line ends.
+        /// The SQL without comments and line breaks.
         var sql: String
     }
 
-    /// The differences, a sentence each.
+    /// The differences, one sentence each.
     static func discrepancies(in db: Database) throws -> [String] {
         let applied = try Schema.migrator.appliedIdentifiers(db)
-        // A file that is not upgraded yet is compared with a store of its own format.
+        // A file that is not upgraded yet is compared with a store of the same older format.
         guard let last = Schema.migrator.migrations.last(where: applied.contains) else {
             return ["schema: no step of the store's format was applied"]
         }
@@ -39,7 +39,7 @@ enum SchemaCheck {
         return Set(
             rows.compactMap { row in
                 let (kind, name): (String, String) = (row[0], row[1])
-                // SQLite's own: an index of a key, the next number of a table, what ANALYZE counts.
+                // SQLite's own: indices of keys, counters of AUTOINCREMENT, and statistics of ANALYZE.
                 let isOwn =
                     name.hasPrefix("sqlite_") && (kind == "index" && row[3] == nil as String? || kind == "table")
                 return isOwn ? nil : Part(kind: kind, name: name, table: row[2], sql: plain(row[3] ?? ""))

@@ -2,52 +2,58 @@ import Files
 import Glibc
 import Synchronization
 
-/// Which sequences may have been given out, kept in a small file of its own beside the store: `<store>.sequences`.
+/// The sequence numbers that may have been assigned, stored in a small file beside the store: `<store>.sequences`.
 ///
-/// A limit is on the disk before any sequence above it is confirmed, in steps, so that it costs one small flush in 100,000 sequences. The
-/// place that the last commit reached is written after each commit and not flushed: that survives a killed hub, and mostly a power cut.
-/// The file has three blocks. What has to be on the disk goes to the first, what need not to the other two in turn, so that a block that
-/// a power cut tears leaves another that is whole.
+/// The limit is flushed to disk before any sequence number above it is confirmed. It grows in steps, so 100,000 numbers cost one small flush. The
+/// place of the last commit is written after each commit without a flush. It survives a killed hub, and usually a power failure.
+/// The file has three blocks. Flushed changes go to the first, unflushed ones to the other two in turn. If a power failure tears one block,
+/// another is still complete.
 final class SequenceReserve: Sendable {
-    /// So many sequences are reserved at a time: the most that a power cut can leave unused.
+    /// How many sequence numbers are reserved at a time.
+    ///
+    /// A power failure leaves at most this many unused.
     static let step: Int64 = 100_000
 
     static func path(of store: String) -> String { store + ".sequences" }
 
     private struct State {
         var record: SequenceRecord
-        /// The block for the next place, 1 or 2.
+        /// The block for the next unflushed write, 1 or 2.
         var block: Int64 = 1
     }
 
     private let file: Descriptor
     private let state: Mutex<State>
 
-    /// Takes over the reserve for a store that begins here, durably.
+    /// Takes over the reserve for an opened store and flushes it.
     ///
     /// - Parameters:
-    ///   - place: of the store as it is now.
-    ///   - known: what the file said before, whose limit goes on.
+    ///   - place: the current place of the store.
+    ///   - known: the previous content of the file, whose limit is kept.
     init(of store: String, at place: SequenceRecord.Place, after known: SequenceRecord?) throws(StoreError) {
         var record = known ?? SequenceRecord()
         record.limit = max(record.limit, place.head)
         record.places = [place]
         let path = SequenceReserve.path(of: store)
         file = try StoreError.translated { () throws(FileError) in
-            // Whole or not at all: a crash here leaves what was known before.
+            // The write is atomic: after a crash here, the old content remains.
             try PrivateFile.write(record.bytes + record.bytes + record.bytes, to: path)
             return try Descriptor(path, O_RDWR | O_NOFOLLOW)
         }
         state = Mutex(State(record: record))
     }
 
-    /// Returns when sequences up to `head` are reserved on the disk; to be called before they are committed.
+    /// Returns once sequence numbers up to `head` are reserved on disk.
+    ///
+    /// Call it before they are committed.
     func admit(_ head: Int64) throws(StoreError) {
         guard state.withLock({ head > $0.record.limit }) else { return }
         try change { $0.limit = head + SequenceReserve.step }
     }
 
-    /// Notes what has been committed; a failure makes the file older than the store, which says nothing against the store.
+    /// Notes the last commit.
+    ///
+    /// If the write fails, the file is older than the store, which does no harm.
     func reached(head: Int64, commits: Int64) {
         state.withLock { state in
             state.record.places[0].head = head
@@ -58,7 +64,9 @@ final class SequenceReserve: Sendable {
         }
     }
 
-    /// Says, durably, that the store is about to have another epoch: both are right until `begin`.
+    /// Records durably that the store is about to change its epoch.
+    ///
+    /// Both epochs are valid until `begin`.
     func announce(_ epoch: String) throws(StoreError) {
         try change { record in
             var next = record.places[0]
@@ -67,7 +75,7 @@ final class SequenceReserve: Sendable {
         }
     }
 
-    /// The store has the epoch that was announced.
+    /// Records that the store has the announced epoch.
     func begin(_ epoch: String) throws(StoreError) {
         try change { record in
             record.places = [record.places[0]]
@@ -75,7 +83,7 @@ final class SequenceReserve: Sendable {
         }
     }
 
-    /// Notes, durably, that the store was closed in order.
+    /// Records durably that the store was closed properly.
     func close() throws(StoreError) {
         try change { $0.places[0].boot = "" }
     }
@@ -93,9 +101,9 @@ final class SequenceReserve: Sendable {
         }
     }
 
-    // MARK: - Without the hub
+    // MARK: - Access without a running hub
 
-    /// What the file says; `nil` where there is none, or nothing in it is whole.
+    /// The content of the file; `nil` if it is missing or has no complete block.
     static func read(of store: String) throws(StoreError) -> SequenceRecord? {
         let bytes = try StoreError.translated { () throws(FileError) in
             try PrivateFile.read(path(of: store), upTo: 1 << 16) ?? []
@@ -108,7 +116,9 @@ final class SequenceReserve: Sendable {
         return newest
     }
 
-    /// Says, durably, that another store is about to take the place of this one; both are right until one of them is opened.
+    /// Records durably that another store is about to replace this one.
+    ///
+    /// Both are valid until one of them is opened.
     static func expect(_ place: SequenceRecord.Place, as store: String) throws(StoreError) {
         var record = try read(of: store) ?? SequenceRecord()
         record.serial += 1
@@ -119,24 +129,28 @@ final class SequenceReserve: Sendable {
     }
 }
 
-/// One block of the file: text, so that a person can read it.
+/// One block of the file, as text that a person can read.
 struct SequenceRecord: Equatable {
-    /// Where a store was when it was last heard of.
+    /// The last known state of a store.
     struct Place: Equatable {
         var hub: String
         var epoch: String
         var head: Int64
-        /// How many transactions the store has had.
+        /// The number of transactions of the store.
         var commits: Int64
-        /// The machine's start during which a hub has had it open; empty once it was closed in order.
+        /// The boot id of the machine while a hub has the store open; empty after it was closed properly.
         var boot: String
     }
 
-    /// Grows with every change: the block with the highest is the newest.
+    /// Grows with every change.
+    ///
+    /// The block with the highest serial is the newest.
     var serial: Int64 = 0
-    /// No sequence above this was given out.
+    /// No sequence number above this was assigned.
     var limit: Int64 = 0
-    /// The store; while another takes its place, that one too.
+    /// The place of the store.
+    ///
+    /// During a replacement it also has the place of the other store.
     var places: [Place] = []
 
     static let size: Int64 = 4_096
@@ -156,7 +170,7 @@ struct SequenceRecord: Equatable {
 
     init() {}
 
-    /// Nil where the block is not whole.
+    /// Nil if the block is incomplete.
     init?(_ block: ArraySlice<UInt8>) {
         var lines = String(decoding: block.prefix { $0 != 0 }, as: UTF8.self).split(separator: "\n")
         guard lines.count > 1, let last = lines.popLast(), lines[0] == SequenceRecord.title,
@@ -178,7 +192,7 @@ struct SequenceRecord: Equatable {
         }
     }
 
-    /// FNV-1a: finds what a torn write leaves.
+    /// FNV-1a, which detects torn writes.
     private static func sum(_ text: String) -> String {
         String(text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
     }

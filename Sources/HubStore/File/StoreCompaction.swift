@@ -3,19 +3,21 @@ import Glibc
 import GRDB
 import GRDBSQLite
 
-/// Gives what a store no longer needs of its file back to the file system: a copy by statements takes its place.
+/// Returns unused space of a store's file to the file system by replacing the file with a copy.
 ///
-/// SQLite can do that in place only in one transaction, for whose length nothing is stored; so it is done while no hub runs. The calls block.
+/// SQLite's own VACUUM works in place in one transaction that blocks all writes, so compaction requires that no hub is running. The calls block.
 public struct StoreCompaction: Sendable {
-    /// The store as it was found.
+    /// The store before compaction.
     public let store: StoreSummary
-    /// Bytes of free pages: at least so many are gained.
+    /// Bytes of free pages.
+    ///
+    /// Compaction gains at least this much.
     public let free: Int64
-    /// Bytes that the copy takes beside the store until it has its place, at most.
+    /// The maximum size, in bytes, of the copy beside the store until it replaces the store.
     public let needed: Int64
     private let path: String
 
-    /// Looks at a store, also while a hub runs.
+    /// Examines a store, also while a hub runs.
     public init(of path: String) throws(StoreError) {
         self.path = path
         let file = StoreFile(path)
@@ -27,11 +29,13 @@ public struct StoreCompaction: Sendable {
         needed = store.bytes - free
     }
 
-    /// Exchanges the two; at every instant the store is the old one or the new one, whole, with the same records, sequences and epoch.
+    /// Replaces the file.
     ///
-    /// - Parameter progress: called now and then; `false` ends it with `interrupted`, and nothing has changed.
-    /// - Returns: the store's size, in bytes.
-    /// - Throws: `locked` while a hub has the store, `full` where there is no room for the copy.
+    /// At every instant the store is completely the old or the new one, with the same records, sequence numbers and epoch.
+    ///
+    /// - Parameter progress: called repeatedly; return `false` to end with `interrupted` and without changes.
+    /// - Returns: the new size of the store, in bytes.
+    /// - Throws: `locked` while a hub has the store, `full` if there is no room for the copy.
     public func carryOut(progress: (CopyProgress) -> Bool = { _ in true }) throws(StoreError) -> Int64 {
         let lock = try StoreFiles.lock(path)
         defer { lock.release() }
@@ -51,7 +55,7 @@ public struct StoreCompaction: Sendable {
                 "\(verb): the copy is not sound (\(faults.first ?? "other records than in the store")), nothing was changed; hub doctor --deep looks at the store"
             )
         }
-        // A log that stayed would be applied to the new file: it was emptied, and goes with the old one.
+        // A remaining log would be applied to the new file. It was emptied, and is removed with the old file.
         let kept = path + ".before-compact"
         StoreCompaction.remove(kept)
         try StoreExchange.begin(path, keeping: kept)

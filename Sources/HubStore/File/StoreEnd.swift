@@ -1,20 +1,22 @@
 import Glibc
 import GRDB
 
-/// Whether the end of a store is all that was confirmed, found out at its opening.
+/// Whether the end of a store contains everything that was confirmed.
 ///
-/// The store alone cannot tell: what SQLite recovers of a log that has lost its last pages is a store as good as any, only an older one.
+/// It is checked when the store is opened.
+///
+/// The store alone cannot show this. If a log lost its last pages, SQLite recovers a valid store that is only older.
 enum StoreEnd: Equatable {
     /// Nothing is missing.
     case whole
-    /// The machine went down. SQLite flushes every commit, so nothing should be missing; whether the disk kept its word is not known.
+    /// The machine crashed. SQLite flushes every commit, so nothing should be missing, but the disk may not have kept the flushed data.
     case unproven
-    /// What was confirmed is missing, or the file is another than the last that was here; the reason is a sentence.
+    /// Confirmed data is missing, or the file is not the last one that was here. The reason is a sentence.
     case lost(String)
 
     /// - Parameters:
-    ///   - here: the store as it was found.
-    ///   - isNew: the store was made just now, or is of a hub that kept no reserve.
+    ///   - here: the place of the store as found.
+    ///   - isNew: whether the store was just created, or is of a hub that kept no reserve.
     static func judge(
         _ here: SequenceRecord.Place, _ record: SequenceRecord?, isNew: Bool, boot: String, _ path: String
     ) -> StoreEnd {
@@ -36,11 +38,11 @@ enum StoreEnd: Equatable {
                 "\(end): the disk has not kept what it had confirmed, or an older file was put in its place")
         }
         if known.boot.isEmpty { return .whole }
-        // What a killed hub has written the system still knows.
+        // The system still has everything that a killed hub wrote.
         return known.boot == boot && !boot.isEmpty ? .whole : .unproven
     }
 
-    /// What tells one start of this machine from another; empty where the system does not say.
+    /// Identifies the current boot of this machine; empty if the system does not report it.
     static var boot: String {
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }
@@ -51,24 +53,24 @@ enum StoreEnd: Equatable {
     }
 }
 
-/// Sequences that no record will have, because others may have been told of records that had them.
+/// Sequence numbers that no record will get, because clients may have seen lost records with them.
 public struct SequenceGap: Hashable, Sendable {
-    /// Why they were left out.
+    /// Why the numbers were skipped.
     public enum Cause: String, Sendable {
-        /// The machine went down, and it is not known whether its disk has kept what it had confirmed.
+        /// The machine crashed, and it is unknown whether its disk kept the confirmed data.
         case power
-        /// What had been stored is missing; a new epoch began.
+        /// Stored data is missing; a new epoch began.
         case lost
     }
 
     public var cause: Cause
-    /// The sequences; empty where none are known to have been given out.
+    /// The skipped sequence numbers; empty if none is known to have been assigned.
     public var sequences: Range<Int64>
-    /// The epoch that the store has had from then on.
+    /// The epoch of the store from then on.
     public var epoch: String
-    /// When it was found, microseconds since 1970.
+    /// When the gap was found, in microseconds since 1970.
     public var at: Int64
-    /// What was found, a sentence.
+    /// The finding, as a sentence.
     public var reason: String
 
     static let version9 = """
@@ -88,10 +90,10 @@ public struct SequenceGap: Hashable, Sendable {
         CREATE INDEX gap_last ON gap (last);
         """
 
-    /// For this long a person should be told of what was lost: a week, in microseconds.
+    /// How long to show people a notice of the loss: a week, in microseconds.
     public static let newsLifetime: Int64 = 7 * 86_400 * 1_000_000
 
-    /// What was found, what became of it and what to do, for people.
+    /// The cause, the consequences and the next steps, for people.
     public var text: String {
         switch cause {
         case .power:
@@ -101,7 +103,7 @@ public struct SequenceGap: Hashable, Sendable {
         }
     }
 
-    /// The newest first.
+    /// All gaps, newest first.
     static func all(in db: Database) throws -> [SequenceGap] {
         guard try db.tableExists("gap") else { return [] }
         return try Row.fetchAll(

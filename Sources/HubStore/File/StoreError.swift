@@ -3,9 +3,11 @@ import Glibc
 import GRDB
 import GRDBSQLite
 
-/// Why the store did not do what it was asked; nothing of a failed commit is stored.
+/// Why the store refused or failed an operation.
+///
+/// Nothing of a failed commit is stored.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String {
             case full, readOnly, busy, locked, corrupt, foreign, newerSchema, input, epoch, cursor, token, query,
@@ -14,54 +16,56 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         }
         let value: Value
 
-        /// The disk or a limit is full; space must be made first.
+        /// The disk or a limit is full; free some space first.
         public static let full = Code(value: .full)
-        /// The file or its folder cannot be written.
+        /// The file or its folder is not writable.
         public static let readOnly = Code(value: .readOnly)
         /// Another program holds SQLite's own lock for too long.
         public static let busy = Code(value: .busy)
-        /// Another hub has this store open; the text names its process.
+        /// Another hub has this store open; the message names its process.
         public static let locked = Code(value: .locked)
         /// The file is damaged.
         public static let corrupt = Code(value: .corrupt)
         /// The file is not a store of this hub.
         public static let foreign = Code(value: .foreign)
-        /// A newer version of the hub made the file.
+        /// A newer version of the hub wrote the file.
         public static let newerSchema = Code(value: .newerSchema)
         /// Reading or writing failed below SQLite.
         public static let input = Code(value: .input)
-        /// A cursor of another epoch: the store was restored since, so a new snapshot is needed.
+        /// The cursor is of another epoch: the store was restored since, so a new snapshot is needed.
         public static let epoch = Code(value: .epoch)
-        /// A cursor beyond the store's head.
+        /// The cursor is beyond the store's head.
         public static let cursor = Code(value: .cursor)
-        /// A page token that this store did not give out for this query.
+        /// This store did not issue the page token for this query.
         public static let token = Code(value: .token)
-        /// A query that cannot be answered as it stands; the text says what to change.
+        /// The query is invalid; the message says how to change it.
         public static let query = Code(value: .query)
         /// The store has been closed.
         public static let closed = Code(value: .closed)
-        /// A fault of the hub itself.
+        /// A bug in the hub.
         public static let internalFault = Code(value: .internalFault)
 
         /// There is no such file.
         public static let missing = Code(value: .missing)
-        /// There is such a file already, and nothing is overwritten.
+        /// The file exists already, and it is not overwritten.
         public static let exists = Code(value: .exists)
-        /// The store is not any more what a decision was made about.
+        /// The store has changed since a decision was made.
         public static let changed = Code(value: .changed)
-        /// The caller ended it.
+        /// The caller cancelled the operation.
         public static let interrupted = Code(value: .interrupted)
 
         /// The code as one word.
         public var description: String { value.rawValue }
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public var code: Code
-    /// One line: what was being done, to what, why it failed, what to do.
+    /// One line: the operation, its object, the reason, and the next step.
     public var message: String
 
-    /// Code and message, for logs: no health value is in it.
+    /// Code and message, for logs.
+    ///
+    /// It contains no health values.
     public var description: String { "\(code): \(message)" }
 
     public init(_ code: Code, _ message: String) {
@@ -69,7 +73,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// A refusal of the system, in its words.
+    /// A system error, with the system's message.
     init(_ error: FileError) {
         let code: Code =
             switch error.code {
@@ -81,18 +85,20 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(code, "\(error.verb) \(error.path): \(error.reason)")
     }
 
-    /// A refusal of the system, in its words; reads `errno`.
+    /// A system error, with the system's message; reads `errno`.
     init(system verb: String, _ path: String) { self.init(FileError(verb, path)) }
 
-    /// Does something with files, whose errors become the store's.
+    /// Runs `body` and converts its file errors to store errors.
     @discardableResult
     static func translated<Value>(_ body: () throws(FileError) -> Value) throws(StoreError) -> Value {
         do throws(FileError) { return try body() } catch { throw StoreError(error) }
     }
 
-    /// Translates what GRDB or SQLite threw while `doing`; never carries bound values.
+    /// Converts an error thrown by GRDB or SQLite while `doing`.
     ///
-    /// - Parameter path: the store's file, where another program may hold a lock on it.
+    /// The message never contains bound values.
+    ///
+    /// - Parameter path: the store's file, if another program may hold a lock on it.
     init(_ error: any Error, doing: String, _ path: String? = nil) {
         if let error = error as? StoreError {
             self = error

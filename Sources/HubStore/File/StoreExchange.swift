@@ -1,17 +1,16 @@
 import Files
 import Glibc
 
-/// Puts a store aside with its log, so that another can take its name in one step.
+/// Moves a store and its log aside, so that another store can take its name in one step.
 ///
-/// The log's files have to go before that step, for SQLite would apply them to the new store: for a moment the old one stands there
-/// without. A note beside it, `<store>.exchange`, holds the name under which they wait; the next to take the lock after a crash puts
-/// them back.
+/// The log's files must be moved before that step, because SQLite would apply them to the new store. For a moment the old store has no log. A note
+/// beside it, `<store>.exchange`, holds the name of the moved files. After a crash, the next holder of the lock moves them back.
 enum StoreExchange {
     private static let companions = ["-wal", "-shm"]
 
     private static func note(_ target: String) -> String { target + ".exchange" }
 
-    /// Gives the store a second name, by which it stays when the first becomes another's, and moves the log's files there.
+    /// Gives the store a second name, which remains when the first name is reused, and moves the log's files to it.
     static func begin(_ target: String, keeping name: String) throws(StoreError) {
         guard let file = fileNumber(target) else { throw StoreError(system: "examine", target) }
         let text = Array("\(file) \(name)\n".utf8)
@@ -24,13 +23,15 @@ enum StoreExchange {
         guard link(target, name) == 0 else { throw StoreError(system: "keep the replaced store as", name) }
     }
 
-    /// The other store has the name.
+    /// Completes the exchange once the other store has the name.
     static func finish(_ target: String) { unlink(note(target)) }
 
-    /// Takes back what was cut short; the caller has the store's lock.
+    /// Undoes an interrupted exchange.
+    ///
+    /// The caller holds the store's lock.
     static func recover(_ target: String) throws(StoreError) {
         guard let text = try text(at: note(target)) else { return }
-        // A note that is not whole was cut short before anything was moved.
+        // An incomplete note was interrupted before any file was moved.
         let parts = text.hasSuffix("\n") ? text.dropLast().split(separator: " ", maxSplits: 1) : []
         if parts.count == 2, UInt64(parts[0]) == fileNumber(target), parts[1].hasPrefix(target + ".") {
             let name = String(parts[1])
@@ -45,7 +46,7 @@ enum StoreExchange {
         finish(target)
     }
 
-    /// What tells one file from another that has its name later; nil where there is none.
+    /// The inode number, which differs if another file gets the same name; nil if there is no file.
     private static func fileNumber(_ path: String) -> UInt64? {
         var status = stat()
         return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil

@@ -3,23 +3,23 @@ import Glibc
 import GRDB
 import GRDBSQLite
 
-/// A store's file, read beside the hub that writes it, or where none runs.
+/// A store's file, for reading it beside a running hub or without one.
 ///
-/// Reads only, in one snapshot for each call, without the hub's lock: neither waits for the other. The calls block.
+/// Each call reads in one snapshot without the hub's lock, so neither waits for the other. The calls block.
 public struct StoreFile: Hashable, Sendable {
     public let path: String
 
-    /// - Parameter path: of a store or of a backup of one; it is opened by each call.
+    /// - Parameter path: a store or a backup of one. Each call opens it.
     public init(_ path: String) { self.path = path }
 
-    /// What the file holds.
+    /// A summary of the file's content.
     ///
-    /// Costs a few index look-ups, however large it is.
+    /// It costs a few index look-ups, regardless of the file's size.
     public func summary() throws(StoreError) -> StoreSummary {
         try read("read") { db in try StoreSummary(in: db) }
     }
 
-    /// How many records there are that were first stored after a sequence.
+    /// The number of records first stored after a sequence number.
     public func recordCount(after sequence: Int64) throws(StoreError) -> Int64 {
         try read("count") { db in
             try Int64.fetchOne(
@@ -30,17 +30,19 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
-    /// How closely a file is looked at; each level has the one before in it.
+    /// How thoroughly a file is checked.
+    ///
+    /// Each level includes the one before.
     public enum Depth: Hashable, Sendable, Comparable {
-        /// The sum and the form of every page, and the number of records.
+        /// The checksum and structure of every page, and the number of records.
         case pages
-        /// That every index says what its table says: SQLite's `integrity_check`.
+        /// Also that every index matches its table: SQLite's `integrity_check`.
         case indices
-        /// That all counters and streams say what the records say, which reads the file several times.
+        /// Also that all counters and streams match the records, which reads the file several times.
         case counters
     }
 
-    /// What is damaged or does not add up, a sentence each.
+    /// The damage and inconsistencies found, one sentence each.
     public func faults(_ depth: Depth) throws(StoreError) -> [String] {
         try read("check") { db in
             let pages = try PageSums.look(db, isInUse: FileLock.isHeld(path + ".lock")).damage
@@ -49,7 +51,7 @@ public struct StoreFile: Hashable, Sendable {
                 db, sql: "PRAGMA \(depth == .pages ? "quick_check" : "integrity_check")(20)")
             try refuseUnread(damage)
             guard damage == ["ok"] else { return damage }
-            // The counters of an older format are compared once it has been brought up to date.
+            // The counters of an older format are compared after an upgrade.
             if depth == .counters, try Schema.migrator.hasCompletedMigrations(db) {
                 return try AccountCheck.discrepancies(in: db) + LedgerCheck.discrepancies(in: db)
             }
@@ -61,19 +63,21 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
-    /// In which tables, indices, triggers and views the file differs from what this program makes, a sentence each.
+    /// Differences between the file's tables, indices, triggers and views and those of this program, one sentence each.
     public func schemaFaults() throws(StoreError) -> [String] {
         try read("check") { db in try SchemaCheck.discrepancies(in: db) }
     }
 
-    /// Which of the figures that are kept for statistics are not what the samples say, a sentence each; reads all their samples.
+    /// Rollups that differ from the samples, one sentence each; reads all their samples.
     public func rollupFaults() throws(StoreError) -> [String] {
         try read("check") { db in
             try Schema.migrator.hasCompletedMigrations(db) ? RollupCheck.discrepancies(in: db) : []
         }
     }
 
-    /// Ends what is kept for statistics, which the hub then computes again; not while a hub has the store.
+    /// Invalidates all rollups; the hub then computes them again.
+    ///
+    /// Not allowed while a hub has the store.
     public func forgetRollups() throws(StoreError) {
         let store = try Store(path: path, now: 1)
         do {
@@ -84,13 +88,13 @@ public struct StoreFile: Hashable, Sendable {
         try store.close()
     }
 
-    /// What a glance has seen.
+    /// The result of a quick check.
     public struct Glance: Hashable, Sendable {
-        /// What is damaged, a sentence each.
+        /// The damage found, one sentence each.
         public var faults: [String]
-        /// How much was looked at, in bytes; `nil` where it was all.
+        /// How many bytes were checked; `nil` if the whole file was.
         public var looked: Int64?
-        /// When the hub last read all of it and found it whole, microseconds since 1970.
+        /// When the hub last read the whole file without finding damage, in microseconds since 1970.
         public var whole: Int64?
 
         public init(faults: [String], looked: Int64? = nil, whole: Int64? = nil) {
@@ -98,10 +102,11 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
-    /// What is damaged as far as a moment goes: all ``faults(_:)`` of the pages of a small file; of a large one its log and a run of pages,
-    /// at another place each time.
+    /// A quick check.
     ///
-    /// - Parameter most: how many pages, 64 MiB if not given.
+    /// A small file gets ``faults(_:)`` of all pages. In a large file it checks the log and a random run of pages.
+    ///
+    /// - Parameter most: the number of pages, 64 MiB by default.
     public func glance(most: Int64 = 16_384) throws(StoreError) -> Glance {
         let damage: [String]? = try read("check") { db in
             let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -114,21 +119,25 @@ public struct StoreFile: Hashable, Sendable {
         return Glance(faults: damage, looked: most * Int64(PageSnapshot.pageSize), whole: PageCheck(of: path).whole)
     }
 
-    /// Sequences that were left out, the newest first: where the machine went down, or something was lost.
+    /// Skipped sequence numbers, newest first.
+    ///
+    /// A machine crash or a loss caused them.
     public func gaps() throws(StoreError) -> [SequenceGap] {
         try read("read") { db in try SequenceGap.all(in: db) }
     }
 
-    /// The damage that the hub has found in this store, and that keeps it from confirming anything; `nil` where there is none.
+    /// The damage that the hub found in this store and that stops its confirmations; `nil` if there is none.
     public func knownDamage() throws(StoreError) -> String? { try DamageLatch.read(of: path) }
 
-    /// Lets the hub confirm again: a person has had the store read again and found it whole.
+    /// Lets the hub confirm again after a person has had the whole store read without finding damage.
     public func forgetDamage() throws(StoreError) { try DamageLatch.forget(of: path) }
 
-    /// When the samples that end last do so, microseconds since 1970: what is later than now has a wrong clock behind it.
+    /// The latest start of a sample, in microseconds since 1970.
+    ///
+    /// A time in the future shows that a clock is wrong.
     public func latestStart() throws(StoreError) -> Int64? {
         try read("read") { db in
-            // One index end for each person and type: a plain max would read every row.
+            // One index look-up for each person and type: a plain max would read every row.
             let streams = try Row.fetchAll(
                 db, sql: "SELECT DISTINCT type, person FROM stream WHERE kind = 0 AND person IS NOT NULL")
             return try streams.compactMap { row in
@@ -139,14 +148,14 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
-    /// Copies what is committed now into the new file `target`, durably, and checks the copy from end to end.
+    /// Copies the committed state into the new file `target`, durably, and checks the whole copy.
     ///
-    /// The copy has mode 0600 and needs no file beside it. Until it is whole and checked it is called `<target>.part`; a failure leaves nothing
-    /// behind. While it is made the store's log cannot be cut, so the log grows by what is committed meanwhile.
+    /// The copy has mode 0600 and needs no file beside it. Until it is complete and checked it is named `<target>.part`. A failure leaves no file
+    /// behind. While the copy is made, the store's log cannot be truncated, so the log grows with each commit.
     /// - Parameters:
     ///   - target: must not exist.
-    ///   - progress: called after every MiB; `false` ends the copy with `interrupted`.
-    /// - Returns: what is in the copy.
+    ///   - progress: called after every MiB; return `false` to end the copy with `interrupted`.
+    /// - Returns: a summary of the copy.
     public func backUp(
         to target: String, progress: (CopyProgress) -> Bool = { _ in true }
     ) throws(StoreError) -> StoreSummary {
@@ -168,12 +177,12 @@ public struct StoreFile: Hashable, Sendable {
             )
         }
         try draft.publish(as: target)
-        // Without this line it stays one that was begun, and is named as such.
+        // Without this line the backup stays listed as begun.
         try? KnownBackup.note(target, found, of: path)
         return found
     }
 
-    /// Copies one snapshot page by page: a copy by statements would cost the machine many times the work.
+    /// Copies one snapshot page by page, which is many times faster than a copy by statements.
     func copy(into draft: DraftFile, _ progress: (CopyProgress) -> Bool) throws(StoreError) -> StoreSummary {
         let verb = "copy \(path) to \(draft.path)"
         do {
@@ -183,7 +192,7 @@ public struct StoreFile: Hashable, Sendable {
             defer { try? target.close() }
             return try withoutActuallyEscaping(progress) { progress in
                 try source.read { db in
-                    // The first look takes the snapshot. Without it every commit would begin the copy again.
+                    // The first read takes the snapshot. Without it, every commit would restart the copy.
                     let summary = try StoreSummary(in: db)
                     let interrupted = StoreError(.interrupted, "\(verb): ended before it was whole")
                     var isWanted = true
@@ -192,7 +201,7 @@ public struct StoreFile: Hashable, Sendable {
                         try db.backup(to: copy, pagesPerStep: StoreFile.pagesOfStep) { step in
                             sinceFlush += 1
                             if sinceFlush == StoreFile.stepsOfFlush || step.isCompleted {
-                                // In pieces: one large flush at the end would hold up the hub's own.
+                                // Flush in pieces: one large flush at the end would delay the hub's own flushes.
                                 try draft.flush()
                                 sinceFlush = 0
                             }
@@ -202,7 +211,7 @@ public struct StoreFile: Hashable, Sendable {
                             isWanted = progress(state)
                             if !isWanted { throw interrupted }
                         }
-                        // What is thrown after the last step is not passed on.
+                        // GRDB does not pass on errors thrown after the last step.
                         if !isWanted { throw interrupted }
                     }
                     return summary
@@ -216,7 +225,9 @@ public struct StoreFile: Hashable, Sendable {
     private static let pagesOfStep: CInt = 256
     private static let stepsOfFlush = 4
 
-    /// A page that the disk did not give is not a damaged page: SQLite's check tells of both in the same words, but for the error's number.
+    /// Throws if the disk could not read a page.
+    ///
+    /// SQLite's check reports it like a damaged page, except for the error number.
     func refuseUnread(_ findings: [String]) throws {
         for finding in findings {
             guard let number = finding.firstMatch(of: /error code[ =]+([0-9]+)/).flatMap({ CInt($0.1) }),
@@ -238,7 +249,9 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
-    /// A connection that changes nothing; refuses what is not a store, or a newer hub's.
+    /// A read-only connection.
+    ///
+    /// Throws if the file is not a store or is a newer hub's.
     func open() throws -> DatabaseQueue {
         try PageSums.begin()
         try StoreLoss.check(path)

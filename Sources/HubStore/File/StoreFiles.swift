@@ -1,11 +1,11 @@
 import Files
 import Glibc
 
-/// The files of a store, as its one owner takes them.
+/// The files of a store, for the process that owns it.
 enum StoreFiles {
-    /// Takes the right to write the store, which is the lock `<store>.lock`.
+    /// Takes the lock for writing the store, `<store>.lock`.
     ///
-    /// An exchange that was cut short is taken back first.
+    /// It also undoes an interrupted exchange.
     static func lock(_ path: String) throws(StoreError) -> FileLock {
         let lock: FileLock
         do throws(FileLock.Failure) { lock = try FileLock(path + ".lock") } catch {
@@ -20,7 +20,7 @@ enum StoreFiles {
         return lock
     }
 
-    /// Creates the empty store with mode 0600 whatever the umask, or tightens one that others may read.
+    /// Creates the empty store with mode 0600 regardless of the umask, or restricts the mode of an existing file.
     static func prepare(_ path: String) throws(StoreError) {
         var status = stat()
         guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {

@@ -1,8 +1,12 @@
 import Glibc
 
-/// What must be looked at before SQLite sees a store: it takes an empty file for a new database, and deletes the log that lies beside it.
+/// Checks made before SQLite opens a store.
+///
+/// SQLite treats an empty file as a new database and deletes the log beside it.
 enum StoreLoss {
-    /// Refuses a store whose file is gone or empty while its log has something, or its sequences say what it held; nothing is changed.
+    /// Throws if the store's file is missing or empty but its log or its sequence file shows that it had records.
+    ///
+    /// Changes nothing.
     static func check(_ path: String) throws(StoreError) {
         let log = path + "-wal"
         guard size(path) ?? 0 == 0 else { return }
@@ -22,7 +26,7 @@ enum StoreLoss {
         )
     }
 
-    /// Refuses what is not a file by its name: to open a pipe would wait for a writer.
+    /// Throws if the path is not a regular file, because opening a pipe would wait for a writer.
     static func checkKind(_ path: String) throws(StoreError) {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -2,30 +2,30 @@ import Files
 import Glibc
 import GRDB
 
-/// Puts a backup in the place of a store: first a look at both, then the exchange.
+/// Replaces a store by a backup: first examines both, then exchanges them.
 ///
 /// The calls block.
 public struct StoreRestore: Sendable {
-    /// What the backup holds; it was read from end to end.
+    /// A summary of the backup, which was read completely.
     public let backup: StoreSummary
-    /// What the store holds that it would replace; `nil` where there is none, or it cannot be read.
+    /// A summary of the store to be replaced; `nil` if there is none or it cannot be read.
     public let current: StoreSummary?
     /// Why the store cannot be read.
     public let damage: StoreError?
-    /// What the store has erased and comes back; `nil` where the two have no common past, or the store cannot be read so far.
+    /// Erased records that the restore would bring back; `nil` if the two have no common past or the store cannot be read.
     public let revived: RevivedErasures?
     private let source: StoreFile
     private let target: String
-    /// What was put together of a backup that is encrypted, or one of a chain.
+    /// The assembled copy of an encrypted or incremental backup.
     private let assembled: DraftFile?
 
-    /// Checks the backup as `hub doctor --deep` would, and looks at the store.
+    /// Checks the backup as `hub doctor --deep` would, and examines the store.
     ///
     /// - Parameters:
     ///   - file: the backup.
-    ///   - target: the store's path; need not exist. What has to be decrypted or put together first is so beside it.
-    ///   - opening: how a file is read that SQLite cannot read as it is.
-    ///   - progress: as in `StoreFile.backUp`, while it is put together.
+    ///   - target: the store's path; it need not exist. Encrypted or incremental backups are assembled beside it.
+    ///   - opening: opens a file that SQLite cannot read directly.
+    ///   - progress: as in `StoreFile.backUp`, while the backup is assembled.
     public init(
         of file: String, to target: String,
         opening: @escaping @Sendable (String) throws(StoreError) -> any ByteSource = { (path) throws(StoreError) in
@@ -71,39 +71,43 @@ public struct StoreRestore: Sendable {
             revived = try RevivedErasures.between(StoreFile(target), source, head: backup.head, progress)
         } catch {
             if error.code == .interrupted { throw error }
-            // The backup was read from end to end: what is damaged is the store, for which one is restored.
+            // The backup was read completely, so the store is damaged, which is a reason for restoring.
             revived = nil
         }
     }
 
-    /// Whether a number is the same record in both.
+    /// Whether a number means the same record in both.
     private static func havePast(_ backup: StoreSummary, _ current: StoreSummary?) -> Bool {
         current?.hub == backup.hub && current?.epoch == backup.epoch
     }
 
-    /// Whether SQLite can read the backup as it is: it is neither encrypted nor one of a chain.
+    /// Whether SQLite can read the backup directly: it is neither encrypted nor an increment.
     public static func isPlain(_ file: String) -> Bool { BackupAssembly.isPlain(file) }
 
-    /// How many versions of records the store has that are younger than the backup; `nil` where the two have no common past.
+    /// The number of record versions in the store that are newer than the backup; `nil` if the two have no common past.
     public var lost: Int64? {
         guard let current else { return damage == nil ? 0 : nil }
         return Self.havePast(backup, current) ? max(0, current.head - backup.head) : nil
     }
 
-    /// What became of it.
+    /// The result of a restore.
     public struct Outcome: Codable, Hashable, Sendable {
-        /// The new epoch: every cursor given out before is foreign.
+        /// The new epoch.
+        ///
+        /// It invalidates every cursor issued before.
         public var epoch: String
-        /// Where the replaced store is now; `nil` where there was none.
+        /// The path of the replaced store; `nil` if there was none.
         public var replaced: String?
     }
 
-    /// Exchanges the two while no hub runs; at every instant the store is the old one or the new one, whole.
+    /// Exchanges the two while no hub runs.
+    ///
+    /// At every instant the store is completely the old or the new one.
     ///
     /// - Parameters:
-    ///   - suffix: the replaced store becomes `<store>.<suffix>`, which must not exist.
+    ///   - suffix: the replaced store is renamed to `<store>.<suffix>`, which must not exist.
     ///   - progress: as in `StoreFile.backUp`.
-    /// - Throws: `locked` while a hub has the store; `changed` when the store is not any more what was looked at.
+    /// - Throws: `locked` while a hub has the store; `changed` if the store has changed since it was examined.
     public func carryOut(
         keepingAs suffix: String, progress: (CopyProgress) -> Bool = { _ in true }
     ) throws(StoreError) -> Outcome {
@@ -127,27 +131,27 @@ public struct StoreRestore: Sendable {
         let epoch = RandomName.epoch()
         try draft.change { db in try db.execute(sql: "UPDATE meta SET epoch = ?", arguments: [epoch]) }
         let replaced = try keepReplaced("\(target).\(suffix)")
-        // The restored one begins where the backup ended, as one that was closed in order.
+        // The restored store begins at the end of the backup, as if it had been closed properly.
         try SequenceReserve.expect(
             .init(hub: backup.hub, epoch: epoch, head: backup.head, commits: 0, boot: ""), as: target)
         try draft.replace(target)
         StoreExchange.finish(target)
-        // A person who restores has decided about the damage of the replaced one.
+        // By restoring, a person has decided about the damage of the replaced store.
         try DamageLatch.forget(of: target)
         PageCheck.forget(of: target)
         return Outcome(epoch: epoch, replaced: replaced)
     }
 
-    /// Gives the replaced store a second name, by which it stays when the first becomes the new one's.
+    /// Gives the replaced store a second name, which remains when the new store takes the first one.
     private func keepReplaced(_ name: String) throws(StoreError) -> String? {
-        // A log without its file: it is kept with an empty one.
+        // A log without its file is kept with an empty file.
         if access(target + "-wal", F_OK) == 0, access(target, F_OK) != 0 { try StoreFiles.prepare(target) }
         guard access(target, F_OK) == 0 else { return nil }
         guard access(name, F_OK) != 0 else {
             throw StoreError(.exists, "restore: \(name) exists already; nothing was done, try again")
         }
-        // A log that stayed would be applied to the new file: what is in it goes into the old one first. Where that is
-        // too damaged, the log goes with it.
+        // A remaining log would be applied to the new file, so its content first goes into the old file. If the old file is
+        // too damaged, the log is moved with it.
         if damage == nil { try emptyLog() }
         try StoreExchange.begin(target, keeping: name)
         return name

@@ -1,23 +1,27 @@
 import GRDB
 import Samples
 
-/// One write transaction in progress: records go in, results come out, and `caches` follows.
+/// A write transaction in progress.
 ///
-/// When anything throws, the transaction is rolled back and the caches are dropped with it.
+/// It stores records, returns results, and updates `caches`.
+///
+/// If anything throws, the transaction is rolled back and its caches are dropped.
 struct WriteTransaction {
     let db: Database
     let recordedAt: Int64
     var caches: WriterCaches
     let marks: OfferMarks
-    /// Looked up once: finding it again by its text would cost each record as much as binding it.
+    /// Looked up once.
+    ///
+    /// Finding it again by its text would cost as much per record as binding it.
     let insertSample: RawStatement
-    /// Of the batch that is being stored.
+    /// The scope of the batch that is being stored.
     var scope = WriteScope()
-    /// Records that have left a person in this transaction.
+    /// The number of records that have left a person in this transaction.
     var departures: Int64 = 0
     /// The batch that is being stored.
     var batch: BatchInProgress?
-    /// Whether words or names were taken away that the caches may have.
+    /// Whether words or names were removed that the caches may contain.
     var forgetsWords = false
 
     init(_ db: Database, _ caches: consuming WriterCaches, _ marks: OfferMarks, recordedAt: Int64) throws {
@@ -59,7 +63,9 @@ struct WriteTransaction {
         return CommitResult(results: results)
     }
 
-    /// The places of those members of groups whose record may not be changed: a group is refused before any of it is stored.
+    /// The indices of group members whose stored record may not be changed.
+    ///
+    /// The whole group is refused before any of it is stored.
     private mutating func foreignMembers(of batch: IntakeBatch) throws -> Set<Int> {
         guard batch.scope != WriteScope() else { return [] }
         var places: Set<Int> = []
@@ -75,7 +81,7 @@ struct WriteTransaction {
 
     mutating func ensurePersons(_ names: [String]) throws -> [Person] {
         try names.map { name in
-            // One who was to be forgotten and is wanted again keeps the name.
+            // If a person waiting to be forgotten is added again, the name is kept.
             try db.execute(sql: "UPDATE person SET erased = NULL WHERE name = ? AND erased = 1", arguments: [name])
             if let known = caches.persons.first(where: { $0.name == name }) { return known }
             let person = Person(uid: RandomName.uid(), name: name)
@@ -90,7 +96,7 @@ struct WriteTransaction {
         }
     }
 
-    /// Ends the work: streams and accounts are written; the caches are those of the state after the commit.
+    /// Ends the transaction: writes streams and accounts, and returns the caches for the state after the commit.
     mutating func finish() throws -> WriterCaches {
         if departures > 0 {
             var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
@@ -118,7 +124,7 @@ struct WriteTransaction {
             case .retraction(let retraction): return try put(retraction)
             }
         } catch let limit as LimitReached {
-            // It was met while the statement was filled: nothing is written, and the next record finds it empty.
+            // The limit was reached while binding, so nothing is written. Clear the statement for the next record.
             insertSample.clear()
             return .rejected(limit.rejection)
         }
@@ -136,9 +142,9 @@ struct WriteTransaction {
 
     // MARK: - Common
 
-    /// A source's retraction.
+    /// Stores a source's retraction.
     ///
-    /// One of an unknown identity is refused: its type and person would have to be guessed.
+    /// A retraction of an unknown identity is refused, because its type and person would have to be guessed.
     private mutating func put(_ retraction: Retraction) throws -> StoreResult {
         let version = retraction.sourceVersion
         switch retraction.identity {
@@ -162,7 +168,7 @@ struct WriteTransaction {
                 reason: "no record of this identity is stored; send the record first, or drop the retraction"))
     }
 
-    /// 0 where there is no person.
+    /// The person's id, or 0 if there is no person.
     ///
     /// The intake check has made sure that a named person is known.
     func personID(_ assignment: Assignment) -> Int64 {

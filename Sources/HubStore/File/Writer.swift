@@ -1,10 +1,12 @@
 import GRDB
 
-/// The one writer's memory between transactions.
+/// The state that the only writer keeps between transactions.
 ///
-/// Unchecked because the compiler cannot see it: everything here happens on the pool's writer queue, one at a time.
+/// It is unchecked because the compiler cannot verify that everything here runs on the pool's serial writer queue.
 final class Writer: @unchecked Sendable {
-    /// `nil` after a failure: what is true then stands in the file alone, and is read from there.
+    /// `nil` after a failure.
+    ///
+    /// The caches are then read from the file again.
     private var caches: WriterCaches?
     private let marks: OfferMarks
     private let reserve: SequenceReserve
@@ -14,7 +16,7 @@ final class Writer: @unchecked Sendable {
         (self.caches, self.marks, self.reserve, self.latch) = (caches, marks, reserve, latch)
     }
 
-    /// Runs `body` in one transaction; `committed` gets the new head once the transaction is durable.
+    /// Runs `body` in one transaction; calls `committed` with the new head once the transaction is durable.
     func transaction<Value>(
         _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value, committed: (Int64) -> Void
     ) throws -> Value {
@@ -36,14 +38,14 @@ final class Writer: @unchecked Sendable {
         return outcome.value
     }
 
-    /// From now on it is noted whether what is stored concerns these days.
+    /// Starts to track whether stored records concern these days.
     ///
-    /// - Returns: `false` where that is not known, or the rollup is not any more.
+    /// - Returns: `false` if that is unknown or the rollup no longer exists.
     func build(_ rollup: Rollup, _ days: Range<Int64>) -> Bool { caches?.rollups.build(rollup, days) ?? false }
 
-    /// Runs `body` in a transaction that is taken back, so that its outcome is what a real one would have had.
+    /// Runs `body` in a transaction that is rolled back, so that its outcome is that of a real one.
     ///
-    /// What the writer knows stays as it is: the rehearsal has a memory of its own, which goes with it.
+    /// The writer's caches stay unchanged: the rehearsal uses its own caches, which are dropped afterwards.
     func rehearsal<Value>(
         _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value
     ) throws -> Value {

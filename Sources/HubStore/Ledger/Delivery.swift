@@ -1,36 +1,44 @@
 public import Samples
 
-/// How much one page of deliveries may hold.
+/// The maximum size of one page of deliveries.
 public struct DeliveryLimits: Hashable, Sendable {
-    /// At least 1; a page never holds more than 1,000.
+    /// Maximum number of records: at least 1, at most 1,000.
     public var records: Int
-    /// About how many bytes end a page; one record is always given.
+    /// Approximate number of bytes after which a page ends.
+    ///
+    /// A page has at least one record unless it is empty.
     public var bytes: Int
-    /// Microseconds since 1970: what ended before it is skipped; nil: nothing is.
+    /// Microseconds since 1970.
+    ///
+    /// Records that ended earlier are skipped; nil skips none.
     public var since: Int64?
 
     public init(records: Int, bytes: Int = RecordQuery.pageBytes) { (self.records, self.bytes) = (records, bytes) }
 }
 
-/// What a sink is to be sent next.
+/// The next records for a sink.
 public struct DeliveryPage: Hashable, Sendable {
-    /// The latest versions; a record that has left the sink's filter comes as a retraction.
+    /// The latest versions.
+    ///
+    /// A record that has left the sink's filter is returned as a retraction.
     public var records: [StoredRecord]
-    /// The last sequence that was looked at: `after` of the next call.
+    /// The last sequence number that was examined: `after` of the next call.
     public var position: Int64
-    /// Whether there may be more at once; a page may be empty and yet have more.
+    /// Whether more records may be available now.
+    ///
+    /// A page may be empty and still have more.
     public var hasMore: Bool
-    /// When a retry that is not due yet is, by the clock of waits.
+    /// When the next retry that is not due yet will be due, by the clock of waits.
     public var nextDue: Int64?
-    /// Why nothing is given although something may wait: the sink's authorisation is missing.
+    /// Why the page is empty although records may be waiting: the sink's authorisation is missing.
     public var paused: String?
-    /// Up to where versions may have been given out before this page, without an answer that is known; `.max` where another page of
+    /// Versions up to this sequence number may have been handed out before this page without a known answer; `.max` if another page of
     /// the sink was being read.
     public var givenBefore: Int64
-    /// Numbers of those that were found by their row, where it is written whether they were given out before.
+    /// Numbers of records found by their delivery row, which stores whether they were handed out before.
     public var fromRows: Set<Int64> = []
 
-    /// Whether a version may have been given out before without an answer, of which no row tells.
+    /// Whether a version may have been handed out before without an answer, although no row shows it.
     ///
     /// - Parameter before: ``givenBefore`` of the first page since the sink was opened.
     public func isRepeat(_ record: StoredRecord, givenBefore before: Int64) -> Bool {
@@ -38,15 +46,15 @@ public struct DeliveryPage: Hashable, Sendable {
     }
 }
 
-/// What a sink did with a record.
+/// The result of a sink for a record.
 public enum SinkResult: Hashable, Sendable {
-    /// It has it; `receipt` is the target's own name for what it made of it.
+    /// The sink has the record; `receipt` is the target's own name for it.
     case delivered(receipt: String? = nil)
-    /// Offer it again at a time by the clock of waits, in microseconds.
+    /// Offer the record again at a time by the clock of waits, in microseconds.
     case retry(at: Int64, reason: String)
-    /// It will never take this version.
+    /// The sink will never take this version.
     case refused(reason: String)
-    /// Its authorisation is missing: the whole sink waits until it is opened again or resumed.
+    /// The sink's authorisation is missing. The whole sink waits until it is opened again or resumed.
     case unauthorized(reason: String)
 }
 
@@ -56,8 +64,9 @@ public struct SinkAnswer: Hashable, Sendable {
     /// The version that was delivered.
     public var sequence: Int64
     public var result: SinkResult
-    /// Whether the same version may have been given out before, from after the cursor, and was not answered then: the target may have
-    /// it, whatever it says of the second time.
+    /// Whether the same version may have been handed out before without an answer, from after the cursor.
+    ///
+    /// The target may then have it, whatever its answer to the second attempt is.
     public var isRepeat: Bool
 
     public init(number: Int64, sequence: Int64, result: SinkResult, isRepeat: Bool = false) {
@@ -65,13 +74,13 @@ public struct SinkAnswer: Hashable, Sendable {
     }
 }
 
-/// Answers of one sink, settled in one transaction with those of others.
+/// Answers of one sink, settled in one transaction with those of other sinks.
 public struct SinkSettlement: Hashable, Sendable {
     public var sink: SinkID
     public var answers: [SinkAnswer]
-    /// Every sequence up to here was looked at and is not on its way once the answers are settled.
+    /// Every sequence number up to here was examined and is not in transit once the answers are settled.
     ///
-    /// One less than the lowest sequence that was given after the position and has no answer, or the position itself when there is none.
+    /// One less than the lowest sequence number handed out after the position without an answer, or the position itself if there is none.
     public var reached: Int64
 
     public init(sink: SinkID, answers: [SinkAnswer], reached: Int64) {
@@ -79,17 +88,17 @@ public struct SinkSettlement: Hashable, Sendable {
     }
 }
 
-/// How a record stands with one sink.
+/// The state of a record at one sink.
 public struct SinkDelivery: Hashable, Sendable {
     public enum State: Hashable, Sendable {
         case pending
-        /// To be offered again at a time by the clock of waits, in microseconds.
+        /// The record will be offered again at a time by the clock of waits, in microseconds.
         case retrying(at: Int64, reason: String)
-        /// Waits with the whole sink for its authorisation.
+        /// The record waits with the whole sink for its authorisation.
         case unauthorized(reason: String)
         case delivered
         case refused(reason: String)
-        /// Replaced by a newer version, which the sink does not want, before it was delivered.
+        /// A newer version, which the sink does not want, replaced this one before it was delivered.
         case superseded
         case skipped(SkipReason)
     }
@@ -97,20 +106,20 @@ public struct SinkDelivery: Hashable, Sendable {
     /// A version that the sink has confirmed.
     public struct Receipt: Hashable, Sendable {
         public var sequence: Int64
-        /// Where the sink gave one.
+        /// The receipt, if the sink gave one.
         public var receipt: String?
-        /// When the hub learnt of it, in microseconds since 1970; `nil` where only the cursor says so.
+        /// When the hub received the confirmation, in microseconds since 1970; `nil` if only the cursor shows it.
         public var at: Int64?
     }
 
     public var sink: SinkID
     public var state: State
-    /// The version that `state` is of.
+    /// The version to which `state` applies.
     public var sequence: Int64
-    /// When the sink or the hub decided so, in microseconds since 1970; `nil` where only the cursor says so.
+    /// When the sink or the hub decided so, in microseconds since 1970; `nil` if only the cursor shows it.
     public var at: Int64?
-    /// How often the sink was offered this version in vain.
+    /// The number of failed attempts to deliver this version.
     public var attempts: Int64
-    /// What the sink confirmed last, of this version or an older one.
+    /// The last confirmation of the sink, of this version or an older one.
     public var receipt: Receipt?
 }
