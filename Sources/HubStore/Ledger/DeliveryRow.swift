@@ -1,17 +1,17 @@
 import GRDB
 
-/// A row of `delivery`: how one record stands with one sink, where the sink's cursor does not say it all.
+/// A row of `delivery`: the state of one record at one sink, if the sink's cursor does not determine it.
 ///
-/// `sequence` is the version that `state` is of. When the record has a newer version, that one's state is what the cursor implies.
+/// `state` applies to the version `sequence`. If the record has a newer version, the cursor determines the state of that version.
 struct DeliveryRow: Hashable {
     enum State: Int64 {
-        /// To be delivered now: replayed, or set aside while an older version was on its way.
+        /// To be delivered now: replayed, or set aside while an older version was in transit.
         case pending = 0
         case retry = 1
         /// A retry that waits for the sink's authorisation.
         case unauthorized = 2
         case delivered = 3
-        /// Delivered ahead of the cursor; the row goes when the cursor has passed it.
+        /// Delivered ahead of the cursor. The row is deleted once the cursor has passed it.
         case early = 4
         case refused = 5
         case skipped = 6
@@ -22,35 +22,39 @@ struct DeliveryRow: Hashable {
     let number: Int64
     var sequence: Int64
     var state: State
-    /// When to offer it again, by the clock of waits, or ``atOnce``; set exactly while it is open.
+    /// When to offer the record again, by the clock of waits, or ``atOnce``.
+    ///
+    /// Set if and only if the row is open.
     var due: Int64?
-    /// How long a retry still had to wait when its answer was stored, in microseconds.
+    /// The remaining wait of a retry when its answer was stored, in microseconds.
     var wait: Int64?
     var attempts: Int64 = 0
-    /// In the sink's words; for `skipped` the number of a `SkipReason`.
+    /// The sink's message.
+    ///
+    /// For `skipped`, the number of a `SkipReason`.
     var reason: String?
     var at: Int64?
-    /// The newest version whose fate is final and counted, by an answer or by a skip; 0 for none.
+    /// The newest version whose result is final and counted, by an answer or a skip; 0 for none.
     var settled: Int64 = 0
-    /// Whether the target has the record: what was delivered last was no retraction.
+    /// Whether the target has the record: the last delivery was not a retraction.
     var holds = false
-    /// Whether this row's version was read into a page, which counts as given out, and not answered since.
+    /// Whether this row's version was read into a page, which counts as handed out, and has not been answered since.
     var isOffered = false
-    /// Whether the target may have the record from a delivery that was never answered: of an older version, or of this one before it
-    /// was given out once more.
+    /// Whether the target may have the record from an unanswered delivery: of an older version, or of this version before it was handed out
+    /// again.
     var mayHold = false
-    /// The version that the sink is to forget, when the current one is none of its business any more.
+    /// The version that the sink should remove, if the current version no longer matches its filter.
     var departed: Int64?
     var delivered: Int64?
     var deliveredAt: Int64?
     var receipt: String?
 
-    /// A row that says nothing yet of an earlier version.
+    /// A row without data of earlier versions.
     init(sink: Int64, number: Int64, sequence: Int64, state: State) {
         (self.sink, self.number, self.sequence, self.state) = (sink, number, sequence, state)
     }
 
-    /// What the cursor implied of a version that it has passed, written down.
+    /// The row for a version that the cursor has passed, with the state that the cursor implied.
     static func implied(sink: Int64, number: Int64, _ facts: VersionFacts) -> DeliveryRow {
         var row = DeliveryRow(sink: sink, number: number, sequence: facts.sequence, state: .delivered)
         row.settled = facts.sequence
@@ -61,7 +65,7 @@ struct DeliveryRow: Hashable {
 
     var isOpen: Bool { due != nil }
 
-    /// `due` of what waits for nothing but its turn.
+    /// `due` of a row that only waits for its turn.
     static let atOnce: Int64 = 0
 }
 

@@ -1,8 +1,8 @@
 import GRDB
 
-/// What the ledger looks up about records.
+/// Look-ups of record versions for the ledger.
 enum Facts {
-    /// The current version of a record; `nil` when there is none of this number.
+    /// The current version of a record; `nil` if no record has this number.
     static func current(_ number: Int64, in db: Database) throws -> VersionFacts? {
         try one(
             "SELECT seq, type, ifnull(person, 0), kind, retracted IS NOT NULL FROM sample WHERE number = ?1", number,
@@ -35,22 +35,22 @@ enum Facts {
             kind: Int(statement.integer(3)), isRetraction: statement.integer(4) != 0)
     }
 
-    /// Whether the target may have a record that it has not confirmed, because a version of it was given out and never answered.
+    /// Whether the target may have an unconfirmed record, because a version of it was handed out and never answered.
     ///
-    /// Which versions were given out is not written down: any up to `offered` may have been. To take back what a target never got
-    /// is harmless, to leave a target what was taken back is not.
-    /// - Parameter offered: up to where versions may have been given out.
+    /// The ledger does not store which versions were handed out: any version up to `offered` may have been. Retracting a record that the target
+    /// never received is harmless. Leaving a retracted record at the target is not.
+    /// - Parameter offered: versions up to this sequence number may have been handed out.
     static func mayHold(_ number: Int64, _ row: DeliveryRow?, _ sink: SinkRecord, offered: Int64, in db: Database)
         throws -> Bool
     {
         if let row, row.isOffered || row.mayHold { return true }
         var floor = sink.start
         if let row {
-            // While a page is being read, a version that waited in its row may be given out once more.
+            // While a page is being read, a version that waited in its row may be handed out again.
             floor = max(floor, row.settled, row.attempts > 0 && offered != .max ? row.sequence : 0)
         }
         guard floor < offered else { return false }
-        // What a source sent beneath a person's edit or retraction was not handed out.
+        // Versions that a source sent beneath a person's edit or retraction were not handed out.
         for versions in ["sample_version WHERE covered IS NULL AND person IS NOT NULL", "day_version WHERE true"] {
             let statement = try RawStatement(
                 cached: """

@@ -1,14 +1,18 @@
 import GRDB
 
-/// The writer's picture of the sinks, so that a record which is new costs the ledger one addition.
+/// The writer's cached state of the sinks.
+///
+/// With it, a new record costs the ledger one addition.
 struct LedgerCache {
-    /// Read only by the holder of the transaction; change them through `change`.
+    /// Only the holder of the transaction may read it.
+    ///
+    /// Use `change` to modify it.
     private(set) var sinks: [SinkRecord]
     private var changed: Set<Int> = []
 
     init(from db: Database) throws {
         let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
-        // A cursor that had only to follow the head was not written down: what was shown must not go back.
+        // A cursor that only follows the head is not saved. Advance it, so that it never moves back for readers.
         sinks = try SinkRecord.all(in: db).map { sink in
             var sink = sink
             sink.advance(to: head)
@@ -32,11 +36,11 @@ struct LedgerCache {
 
     mutating func remove(_ index: Int) {
         sinks.remove(at: index)
-        // Indices have moved; to write one row too many is harmless.
+        // The indices have moved. Writing unchanged rows is harmless.
         changed = Set(sinks.indices)
     }
 
-    /// Counts what a stream has newly carried: first versions, by kind.
+    /// Counts the new records of a stream: first versions, by kind.
     mutating func count(_ fresh: SIMD8<Int32>, on key: StreamKey) {
         guard key.person != 0 else { return }
         for index in sinks.indices {
@@ -54,7 +58,7 @@ struct LedgerCache {
         }
     }
 
-    /// Persons were made known: filters that name them find them now.
+    /// Updates filters that name persons after persons were added.
     mutating func personsChanged(in db: Database) throws {
         for index in sinks.indices {
             for era in sinks[index].eras.indices where sinks[index].eras[era].filter.persons != nil {
@@ -63,7 +67,7 @@ struct LedgerCache {
         }
     }
 
-    /// Writes the sinks that changed, within the transaction that changed them.
+    /// Writes the changed sinks, in the transaction that changed them.
     mutating func save(to db: Database, head: Int64, _ marks: OfferMarks) throws {
         for index in sinks.indices {
             sinks[index].advance(to: head)

@@ -1,6 +1,8 @@
 import GRDB
 
-/// Recomputes from the rows what the sinks' accounts claim; reads every row after the cursors.
+/// Recomputes the accounts of the sinks from the rows.
+///
+/// It reads every row after the cursors.
 enum LedgerCheck {
     static func discrepancies(in db: Database) throws -> [String] {
         var found: [String] = []
@@ -27,7 +29,7 @@ enum LedgerCheck {
             expect("pending with a row", sink.marked, try rows("state = 0"))
             expect("retrying", account.retrying, try rows("state IN (1, 2)"))
             expect("skipped by reason", account.skipped, sink.skips.values.reduce(0, +))
-            // Rows tell only the last fate of each record.
+            // Rows hold only the last state of each record.
             let (refused, skipped) = (try rows("state = 5"), try rows("state = 6"))
             if account.refused < refused || account.skipped < skipped {
                 found.append("sink \(sink.name): more records are refused or skipped than the account says")

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables of the ledger, added in the file format's second step.
+/// The tables of the ledger, added in version 2 of the file format.
 enum LedgerSchema {
     static let version2 = """
         -- A durable subscription. "cursor": every version up to here that it wanted is settled or has a row in `delivery`.
@@ -87,7 +87,7 @@ enum LedgerSchema {
         CREATE INDEX delivery_early ON delivery (sink, seq) WHERE state = 4;
         """
 
-    /// Waits that a clock cannot lengthen, added in the file format's sixth step.
+    /// Waits that do not depend on the wall clock, added in version 6 of the file format.
     static let version6 = """
         -- How long a retry still had to wait when its answer was stored, in microseconds. "due" is by the clock of waits, which begins at the
         -- hub's time whenever a hub starts; 0 for what waits for nothing but its turn.
@@ -96,7 +96,9 @@ enum LedgerSchema {
         UPDATE delivery SET due = 0 WHERE state IN (0, 2);
         """
 
-    /// No wait goes on for longer than was asked for, counted from now: the clock that "due" was written by may have been ahead.
+    /// Limits every wait to its requested length, counted from now.
+    ///
+    /// The clock used to write "due" may have been ahead.
     static func boundWaits(_ db: Database, now: Int64) throws {
         try db.execute(
             sql:

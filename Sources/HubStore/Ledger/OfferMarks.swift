@@ -1,21 +1,25 @@
 import Synchronization
 
-/// Up to which sequence each sink may have been given versions whose answers are not known.
+/// For each sink, the sequence number up to which versions may have been handed out without a known answer.
 ///
-/// What was given out and not answered, the target may have: a retraction of it must reach the target. The marks live in memory,
-/// because a durable one for each page would cost a commit; they are written with the sinks' rows and when the store closes, and
-/// after a crash everything stored counts as given out.
+/// The target may have a version that was handed out without an answer, so a retraction of it must reach the target. The marks are kept in memory,
+/// because a durable mark for each page would cost a commit. They are written with the sinks' rows and when the store closes. After a crash, every
+/// stored version counts as handed out.
 final class OfferMarks: Sendable {
     private struct Mark {
         var offered: Int64
         var isOpen = false
-        /// Pages that are being read: until each is known, everything may be given out.
+        /// Pages being read.
+        ///
+        /// Until each is finished, every version may be handed out.
         var claims = 0
     }
 
     private let marks = Mutex<[SinkID: Mark]>([:])
 
-    /// Takes over what the file says; for sinks of a process that did not close the store, everything.
+    /// Reads the marks from the file.
+    ///
+    /// For sinks of a process that did not close the store, every version counts as handed out.
     init(_ sinks: [SinkRecord], head: Int64) {
         marks.withLock { marks in
             for sink in sinks { marks[sink.name] = Mark(offered: sink.isBusy ? head : sink.offered) }
@@ -31,7 +35,9 @@ final class OfferMarks: Sendable {
         marks.withLock { $0[sink] = nil }
     }
 
-    /// Begins a page; what may have been given out before it, or `nil` when the sink was not opened.
+    /// Begins a page.
+    ///
+    /// Returns the mark before it, or `nil` if the sink is not open.
     func claim(_ sink: SinkID) -> Int64? {
         marks.withLock { marks in
             guard var mark = marks[sink], mark.isOpen else { return nil }
@@ -42,7 +48,7 @@ final class OfferMarks: Sendable {
         }
     }
 
-    /// Ends a page, which gave out versions up to `sequence`; 0 for none.
+    /// Ends a page that handed out versions up to `sequence`; 0 for none.
     func release(_ sink: SinkID, through sequence: Int64) {
         marks.withLock { marks in
             guard var mark = marks[sink] else { return }
@@ -52,7 +58,7 @@ final class OfferMarks: Sendable {
         }
     }
 
-    /// The highest sequence that may have been given out.
+    /// The highest sequence number that may have been handed out.
     func offered(_ sink: SinkID) -> Int64 {
         marks.withLock { marks in
             guard let mark = marks[sink] else { return 0 }

@@ -1,24 +1,26 @@
 import GRDB
 import Samples
 
-/// Whether a sink is offered a version that it wants.
+/// Decides whether a sink is offered a version that it wants.
 struct OfferRule {
     let terms: SinkTerms
     /// Microseconds since 1970.
     let now: Int64
-    /// In the same: what ended before it the sink may not have; `nil` for all.
+    /// Records that ended before this time may not go to the sink; `nil` for no limit.
+    ///
+    /// Microseconds since 1970.
     let since: Int64?
 
-    /// Why the version is not offered; `nil` when it is.
+    /// The reason why the version is not offered; `nil` if it is.
     ///
     /// - Parameters:
-    ///   - row: what the ledger knows of the record.
+    ///   - row: the ledger's row of the record.
     ///   - wantsPuts: whether the sink wants the record while it is not retracted.
     ///   - mayHold: whether the target may have the record without having confirmed it.
     func skip(
         _ stored: StoredRecord, _ row: DeliveryRow?, wantsPuts: Bool, mayHold: () throws -> Bool
     ) rethrows -> SkipReason? {
-        // What it has taken once, it takes again.
+        // A sink that took this version once takes it again.
         let isRepeat = row?.delivered == stored.sequence
         let holds = row?.holds ?? false
         switch stored.record {
@@ -53,7 +55,7 @@ struct OfferRule {
         return target.systems.contains(name) && isOwnAccount(account)
     }
 
-    /// By the clock at the place of measurement; where no zone can be told, nothing is past.
+    /// Whether the sample is of a past day at the place of measurement; `false` if its time zone is unknown.
     private func isPast(_ sample: Sample) -> Bool {
         let clock = Timestamp(microseconds: now, offsetMinutes: sample.start.offsetMinutes)
         guard let day = LocalDay.of(sample.start, sampleZone: sample.zone, personZone: terms.zone),

@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-/// Finds what a replay would open again, a page at a time.
+/// Finds the records that a replay would open again, a page at a time.
 struct ReplayReader {
     private let reader: Reader
     private let sink: SinkRecord
@@ -13,7 +13,7 @@ struct ReplayReader {
         rule = OfferRule(terms: sink.terms, now: now, since: nil)
     }
 
-    /// Records of a page that are not open and that the sink can take; where the next page begins.
+    /// The records of a page that are not open and that the sink can take, and the start of the next page.
     func candidates(_ query: RecordQuery) throws -> (records: [(number: Int64, sequence: Int64)], next: String?) {
         let page = try reader.page(query)
         let records = try page.records.filter { stored in

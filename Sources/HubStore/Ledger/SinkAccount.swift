@@ -1,20 +1,24 @@
 public import Samples
 
-/// What became of the versions a sink wanted, kept in the transactions that change it.
+/// Counts of the versions that a sink wanted, by their state.
+///
+/// Each change is part of the transaction that causes it.
 ///
 /// `wanted = delivered + pending + retrying + refused + superseded + skipped`, at every instant.
 public struct SinkAccount: Hashable, Sendable {
-    /// Versions that matched when they were stored, or when the sink was opened from an earlier start, and those replayed.
+    /// Versions that matched when they were stored, or when the sink was opened from an earlier start, and replayed versions.
     public var wanted: Int64 = 0
     public var delivered: Int64 = 0
-    /// To be delivered, for the first time or by a replay; also what is on its way.
+    /// To be delivered, for the first time or by a replay.
+    ///
+    /// Includes versions in transit.
     public var pending: Int64 = 0
     /// To be delivered again, because the sink asked for it or its authorisation is missing.
     public var retrying: Int64 = 0
     public var refused: Int64 = 0
     /// Replaced by a newer version before they were delivered.
     public var superseded: Int64 = 0
-    /// Not offered, because the sink cannot take them or must not get them.
+    /// Not offered, because the sink cannot take them or may not receive them.
     public var skipped: Int64 = 0
 
     init() {}
@@ -22,24 +26,24 @@ public struct SinkAccount: Hashable, Sendable {
 
 /// Why a version is not offered to a sink that wants it.
 public enum SkipReason: Int64, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-    /// It came from the sink's own target.
+    /// The version came from the sink's own target.
     case own = 1
-    /// The sink takes no new version of what it has.
+    /// The sink takes no new versions of records that it has.
     case edit
     /// The sink takes no deletions.
     case deletion
     /// The sink takes no values that were not measured.
     case filled
-    /// The sink takes no values of days that are over.
+    /// The sink takes no values of past days.
     case past
-    /// It retracts what the sink never got.
+    /// The version retracts a record that the sink never received.
     case neverDelivered
-    /// The sink's filter was changed and leaves it out.
+    /// The sink's filter was changed and now excludes the version.
     case filter
-    /// It is older than the sink may read.
+    /// The version is older than the sink may read.
     case withheld
 
-    /// A few words for people.
+    /// A short description for people.
     public var description: String {
         switch self {
         case .own: "it came from there"
@@ -54,10 +58,10 @@ public enum SkipReason: Int64, Hashable, Sendable, CaseIterable, CustomStringCon
     }
 }
 
-/// A sink as it stands.
+/// The state of a sink.
 public struct SinkState: Hashable, Sendable {
     public var id: SinkID
-    /// Everything up to here is settled: delivered, or an exception with a row of its own.
+    /// Every version up to here is settled: delivered, or an exception with its own row.
     public var cursor: Cursor
     public var account: SinkAccount
     /// Why all deliveries wait, if they do: the sink's authorisation is missing.
@@ -71,20 +75,22 @@ public struct SinkOverview: Hashable, Sendable {
     public var state: SinkState
     public var terms: SinkTerms
     public var openedAt: Int64
-    /// Whether what its start or a new filter has made wanted is still being counted: `wanted` and `pending` are too low.
+    /// Whether versions matched by its start or a new filter are still being counted.
+    ///
+    /// `wanted` and `pending` are then too low.
     public var isCounting: Bool
-    /// Sequences between the cursor and the head of the store, wanted or not.
+    /// The number of sequence numbers between the cursor and the head of the store, wanted or not.
     public var lag: Int64
-    /// When the oldest record that is still to be delivered was stored.
+    /// When the oldest undelivered record was stored.
     public var oldestPending: Int64?
     /// When the next retry is due, by the clock of waits.
     public var nextRetry: Int64?
     public var lastDelivered: Int64?
     public var lastFailure: Failure?
-    /// How many were skipped, by reason.
+    /// The number of skipped versions, by reason.
     public var skips: [SkipReason: Int64]
 
-    /// What went wrong last, in the sink's words.
+    /// The last failure, with the sink's message.
     public struct Failure: Hashable, Sendable {
         public var at: Int64
         public var reason: String

@@ -1,11 +1,11 @@
 import GRDB
 import Samples
 
-/// What the ledger has to know of a version.
+/// The properties of a version that the ledger needs.
 struct VersionFacts: Hashable {
     var sequence: Int64
     var type: Int64
-    /// 0 where there is no person.
+    /// 0 if there is no person.
     var person: Int64
     /// The column `kind` of a sample, or `VersionFacts.day`.
     var kind: Int
@@ -13,14 +13,14 @@ struct VersionFacts: Hashable {
 
     static let day = 6
 
-    /// The same while it is not taken back.
+    /// The same version as not retracted.
     var standing: VersionFacts {
         var facts = self
         facts.isRetraction = false
         return facts
     }
 
-    /// The same as a retraction.
+    /// The same version as a retraction.
     func retracted(at sequence: Int64) -> VersionFacts {
         var facts = self
         (facts.sequence, facts.isRetraction) = (sequence, true)
@@ -34,10 +34,12 @@ struct SinkMatch {
     private let exceptTypes: Set<Int64>
     private let persons: Set<Int64>?
     private let kinds: KindSelection
-    /// A bit for each kind of what is not retracted, and of what retractions take back.
+    /// One bit per kind: for records that are not retracted, and for retractions.
     private let standing, takenBack: UInt8
 
-    /// A type without an id has no record; opening a sink gives its types ids, so that this stays true.
+    /// A type without an id has no records.
+    ///
+    /// Opening a sink gives its types ids, so the set stays complete.
     init(_ filter: SinkFilter, in db: Database) throws {
         func ids(_ types: Set<TypeID>) throws -> Set<Int64> {
             Set(try types.compactMap { try Filter.id("SELECT id FROM term WHERE text = ?", $0.rawValue, db) })
@@ -64,12 +66,12 @@ struct SinkMatch {
         matches(type: facts.type, person: facts.person, kind: facts.kind, isRetraction: facts.isRetraction)
     }
 
-    /// Whether what is not retracted would be wanted.
+    /// Whether the sink wants records of this kind that are not retracted.
     func wants(_ kind: Int) -> Bool { standing & (1 << UInt8(kind)) != 0 }
 
     // MARK: - In SQL
 
-    /// The rows with a sequence in (after, through], in up to four runs, each in the order of the sequence.
+    /// The matching rows with a sequence number in (after, through], in up to four runs, each sorted by sequence number.
     func runs(after: Int64, through: Int64) -> [Run] {
         guard types?.isEmpty != true, persons?.isEmpty != true, after < through else { return [] }
         var who = [persons.map { "+person IN (\(SinkMatch.list($0)))" } ?? "+person IS NOT NULL"]
@@ -92,12 +94,12 @@ struct SinkMatch {
         return runs
     }
 
-    /// Rows of one table that lie in order.
+    /// Rows of one table in order.
     struct Run {
         let table: Lane.Table
         let index: String
         let conditions: [String]
-        /// As `Lane` takes it.
+        /// The sort column in the form that `Lane` expects.
         let sort: String?
     }
 

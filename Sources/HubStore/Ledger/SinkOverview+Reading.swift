@@ -21,8 +21,9 @@ extension SinkOverview {
 
     /// When the oldest open version was stored.
     ///
-    /// After the cursor the first that waits is near, because where nothing waits the cursor is at the head. Where it is not, among very many
-    /// that a narrow filter leaves out, this is not told.
+    /// The first waiting version is near the cursor, because without waiting versions the cursor is at the head. If a narrow filter excludes very
+    /// many
+    /// versions before it, the search gives up and returns `nil`.
     private static func oldest(_ sink: SinkRecord, _ head: Int64, _ db: Database) throws -> Int64? {
         var times: [Int64] = []
         if sink.marked + sink.account.retrying > 0 {
@@ -57,7 +58,7 @@ extension SinkOverview {
 }
 
 extension SinkDelivery {
-    /// How a record stands with every sink that it concerns, by name.
+    /// The state of a record at every sink that it concerns, sorted by the sink's name.
     static func all(of number: Int64, _ sinks: [SinkRecord], in db: Database) throws -> [SinkDelivery] {
         guard let current = try Facts.current(number, in: db) else { return [] }
         let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
@@ -82,7 +83,7 @@ extension SinkDelivery {
                 return
             }
         }
-        // What the row says is the last word, about this version or, where that is none of the sink's business, an older one.
+        // The row has the last state: of this version or, if the sink does not want this version, of an older one.
         guard let row else { return nil }
         (sequence, at, attempts) = (row.sequence, row.at, row.attempts)
         let reason = row.reason ?? ""

@@ -1,19 +1,19 @@
 import GRDB
 import Samples
 
-/// Finds what a sink is to be sent next, within one snapshot of the store.
+/// Finds the next records for a sink, within one snapshot of the store.
 struct SinkReader {
-    /// What was found, and what the ledger has to write down before it is given out.
+    /// A page, and the decisions that the ledger must store before the page is handed out.
     struct Draft {
         var page: DeliveryPage
         var decisions: [(number: Int64, sequence: Int64, decision: HubDecision)] = []
-        /// The highest sequence in the page that has no row; 0 for none.
+        /// The highest sequence number in the page without a row; 0 for none.
         var offered: Int64 = 0
     }
 
-    /// How many sequences one page looks through for the few that a narrow filter wants.
+    /// The maximum number of sequence numbers that one page searches if a narrow filter wants few of them.
     static let window: Int64 = 50_000
-    /// How many versions one page may decide about without giving any out.
+    /// The maximum number of versions that one page decides about without handing one out.
     private static let maximumDecisions = 2_000
 
     private let reader: Reader
@@ -43,7 +43,7 @@ struct SinkReader {
         if sink.paused != nil { return draft }
         var filling = Filling(limits)
         let due = try dueRows(filling.room)
-        // A long replay must not make what is new wait for its end: at first it gets half of a page.
+        // A long replay must not delay new records until its end, so it first gets half of a page.
         let first = due.prefix((filling.room + 1) / 2)
         for row in first { try offer(row, &filling, &draft) }
         try scan(after, &filling, &draft)
@@ -59,7 +59,7 @@ struct SinkReader {
         return draft
     }
 
-    /// What a page still takes.
+    /// The remaining room of a page.
     private struct Filling {
         let room: Int
         private let bytes: Int
@@ -79,7 +79,7 @@ struct SinkReader {
         }
     }
 
-    // MARK: - What has a row
+    // MARK: - Records with a row
 
     private func dueRows(_ limit: Int) throws -> [DeliveryRow] {
         let statement = try RawStatement(
@@ -123,8 +123,9 @@ struct SinkReader {
         }
     }
 
-    /// A record that has left the sink's filter, as the retraction of what it was; `nil` for a day, which cannot leave one: older hubs left such
-    /// rows, for sinks of retractions alone.
+    /// The retraction of a record that has left the sink's filter.
+    ///
+    /// `nil` for a day, which cannot leave a filter. Older hubs left such rows for sinks that want only retractions.
     private func departure(_ row: DeliveryRow, _ current: VersionFacts, from version: Int64) throws -> StoredRecord? {
         let statement = try RawStatement(
             cached: "SELECT \(SampleColumn.list) FROM sample_version WHERE number = ?1 AND seq = ?2", in: db)
@@ -143,7 +144,7 @@ struct SinkReader {
         return record
     }
 
-    // MARK: - What lies after the cursor
+    // MARK: - Records after the cursor
 
     private func scan(_ after: Int64, _ filling: inout Filling, _ draft: inout Draft) throws {
         let head = sink.isCounting ? sink.counted : reader.head

@@ -1,13 +1,15 @@
 import GRDB
 import Samples
 
-/// A row of `sink` with its eras: where a sink stands.
+/// A row of `sink` with its eras: the state of a sink.
 struct SinkRecord {
-    /// The time in which one filter held.
+    /// A period during which one filter was in effect.
     struct Era {
-        /// It decided about the sequences after this one.
+        /// The era's filter decided about the sequence numbers after this one.
         var after: Int64
-        /// The head when it began: rows of deliveries up to here may be of an older filter and are kept.
+        /// The head when the era began.
+        ///
+        /// Delivery rows up to here may be of an older filter and are kept.
         var head: Int64
         var filter: SinkFilter
         var match: SinkMatch
@@ -16,14 +18,16 @@ struct SinkRecord {
     let id: Int64
     let name: SinkID
     var openedAt: Int64
-    /// The sequence after which it began.
+    /// The sequence number after which the sink began.
     var start: Int64
-    /// Every version up to here that it wanted is settled or has a row.
+    /// Every wanted version up to here is settled or has a row.
     var cursor: Int64
-    /// Versions in (counted, countingTo] are still to be counted as wanted; equal when all are.
+    /// Versions in (counted, countingTo] are still to be counted as wanted.
+    ///
+    /// Both are equal when all are counted.
     var counted: Int64
     var countingTo: Int64
-    /// The highest sequence that may have been given out without an answer.
+    /// The highest sequence number that may have been handed out without an answer.
     var offered: Int64
     var isBusy: Bool
     var paused: String?
@@ -31,7 +35,7 @@ struct SinkRecord {
     var abilities: SinkTerms.Abilities
     var zone: String
     var account: SinkAccount
-    /// How many of the pending have a row.
+    /// The number of pending versions with a row.
     var marked: Int64
     private(set) var skips: [SkipReason: Int64]
     private var changedSkips: Set<SkipReason> = []
@@ -40,7 +44,7 @@ struct SinkRecord {
     /// Oldest first; never empty.
     var eras: [Era]
 
-    /// A new sink, of which what (start, countingTo] holds is still to be counted.
+    /// A new sink whose versions in (start, countingTo] are still to be counted.
     init(
         id: Int64, name: SinkID, start: Int64, countingTo: Int64, openedAt: Int64, terms: SinkTerms, era: Era
     ) {
@@ -50,7 +54,7 @@ struct SinkRecord {
         (target, abilities, zone) = (terms.target, terms.abilities, terms.zone)
     }
 
-    /// The filter that holds now.
+    /// The current filter.
     var match: SinkMatch { eras[eras.count - 1].match }
 
     var terms: SinkTerms {
@@ -59,7 +63,7 @@ struct SinkRecord {
 
     var isCounting: Bool { counted < countingTo }
 
-    /// Pending without a row: what lies after the cursor.
+    /// Pending versions without a row, which are after the cursor.
     var implied: Int64 { account.pending - marked }
 
     func isCounted(_ sequence: Int64) -> Bool { sequence <= counted || sequence > countingTo }
@@ -70,7 +74,7 @@ struct SinkRecord {
         return era.match.matches(facts)
     }
 
-    /// The era that decided about a sequence; `nil` before the start.
+    /// The era that decided about a sequence number; `nil` before the start.
     func era(of sequence: Int64) -> Era? {
         guard sequence > start else { return nil }
         return eras.last { $0.after < sequence } ?? eras[0]
@@ -82,7 +86,9 @@ struct SinkRecord {
         changedSkips.insert(reason)
     }
 
-    /// Where nothing is left after the cursor, everything stored is settled, and the cursor costs nothing to move.
+    /// Moves the cursor to the head if no version after it is pending.
+    ///
+    /// This costs nothing.
     mutating func advance(to head: Int64) {
         if implied == 0, !isCounting, head > cursor { cursor = head }
     }
@@ -189,7 +195,7 @@ extension SinkRecord {
 
     // MARK: - Writing
 
-    /// Makes a row for a new sink; its id.
+    /// Inserts a row for a new sink and returns its id.
     static func insert(_ name: SinkID, at now: Int64, start: Int64, in db: Database) throws -> Int64 {
         let statement = try RawStatement(
             cached: """
@@ -204,7 +210,7 @@ extension SinkRecord {
         return db.lastInsertedRowID
     }
 
-    /// Writes what changes with every answer and commit.
+    /// Writes the columns that change with every answer and commit.
     mutating func save(to db: Database) throws {
         let statement = try RawStatement(
             cached: """
@@ -242,7 +248,7 @@ extension SinkRecord {
         changedSkips.removeAll()
     }
 
-    /// Writes what changes only when the sink is opened.
+    /// Writes the columns that change only when the sink is opened.
     func saveTerms(to db: Database) throws {
         let statement = try RawStatement(
             cached: "UPDATE sink SET plugin = ?2, systems = ?3, accounts = ?4, abilities = ?5, zone = ?6 WHERE id = ?1",
@@ -272,7 +278,7 @@ extension SinkRecord {
 extension SinkFilter {
     private static let (all, not) = ("*", "!")
 
-    /// Types as a row of `sink_era` has them: `nil` for all; with those that are not wanted behind a `!`.
+    /// Types in the form of a row of `sink_era`: `nil` for all; unwanted types begin with `!`.
     fileprivate var writtenTypes: [String]? {
         guard !exceptTypes.isEmpty else { return types.map { $0.map(\.rawValue).sorted() } }
         return (types.map { $0.map(\.rawValue).sorted() } ?? [Self.all])

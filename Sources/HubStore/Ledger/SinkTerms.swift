@@ -1,50 +1,60 @@
 public import Samples
 
-/// A durable subscription by name: what an instance wants under a name of its own choice.
+/// The name of a durable subscription: an instance, and a name that the instance chooses.
 public struct SinkID: Hashable, Sendable, CustomStringConvertible {
-    /// The `[plugin.<instance>]` that receives.
+    /// The `[plugin.<instance>]` that receives the records.
     public var instance: String
     /// The subscription's name within the instance.
     public var want: String
 
-    /// A name; both parts must have at least one character when the sink is opened.
+    /// Creates a name.
+    ///
+    /// Both parts must have at least one character when the sink is opened.
     public init(instance: String, want: String) { (self.instance, self.want) = (instance, want) }
 
     /// `instance/want`.
     public var description: String { "\(instance)/\(want)" }
 }
 
-/// What a sink wants.
+/// The filter of a sink.
 ///
-/// Every member that is `nil` leaves its side open; those that are set must all hold. Records without a person never match.
+/// A member that is `nil` allows everything; all other members must match. Records without a person never match.
 public struct SinkFilter: Hashable, Sendable {
     public var types: Set<TypeID>?
-    /// What is not wanted although ``types`` has it, or is `nil`.
+    /// Types excluded although ``types`` contains them or is `nil`.
     public var exceptTypes: Set<TypeID> = []
-    /// As ``KindSelection`` reads them where changes are followed; `nil` for everything.
+    /// Kinds as in ``KindSelection`` with changes followed; `nil` for all.
     public var kinds: Set<RecordKind>?
-    /// Persons by uid or name; one who is not known yet is looked for again when a person is made known.
+    /// Persons by uid or name.
+    ///
+    /// Unknown persons are looked up again when persons are added.
     public var persons: Set<String>?
 
-    /// A filter; without arguments everything.
+    /// A filter.
+    ///
+    /// Without arguments it matches everything.
     public init(types: Set<TypeID>? = nil, kinds: Set<RecordKind>? = nil, persons: Set<String>? = nil) {
         (self.types, self.kinds, self.persons) = (types, kinds, persons)
     }
 }
 
-/// What a sink wants, what its target can take, and where the target is known as a source.
+/// A sink's filter, its target's abilities, and the target's identity as a source.
 public struct SinkTerms: Hashable, Sendable {
-    /// What the target can take; what it cannot is skipped, with the reason.
+    /// The target's abilities.
+    ///
+    /// Records that it cannot take are skipped, with the reason.
     public struct Abilities: Hashable, Sendable {
-        /// Values of days that are over.
+        /// Values of past days.
         public var takesPastDates: Bool
-        /// New versions of what it has.
+        /// New versions of records that it has.
         public var takesEdits: Bool
         public var takesDeletions: Bool
         /// Values that were not measured: filled samples, and days carried over from another day.
         public var takesFilledValues: Bool
 
-        /// Abilities; without arguments all.
+        /// Creates abilities.
+        ///
+        /// Without arguments the target takes everything.
         public init(
             takesPastDates: Bool = true, takesEdits: Bool = true, takesDeletions: Bool = true,
             takesFilledValues: Bool = true
@@ -54,18 +64,26 @@ public struct SinkTerms: Hashable, Sendable {
         }
     }
 
-    /// The target as a place where records come from: what came from there does not go back there.
+    /// The target as a source of records.
+    ///
+    /// Records that came from the target are not sent back to it.
     public struct Target: Hashable, Sendable {
-        /// The sink's plugin kind: what the same program gave as a source is not delivered to it.
-        public var plugin: String
-        /// Names under which origins know the target's system, such as `exist`.
-        public var systems: Set<String>
-        /// The target's accounts; what came from another account of the same system is delivered.
+        /// The sink's plugin kind.
         ///
-        /// Empty: any account is its own.
+        /// Records that the same program sent as a source are not delivered to it.
+        public var plugin: String
+        /// Names of the target's system in the origins of records, such as `exist`.
+        public var systems: Set<String>
+        /// The target's accounts.
+        ///
+        /// Records from another account of the same system are delivered.
+        ///
+        /// If empty, every account is the target's own.
         public var accounts: Set<String>
 
-        /// A target; without `systems` origins know it by its plugin kind.
+        /// Creates a target.
+        ///
+        /// Without `systems`, origins name it by its plugin kind.
         public init(plugin: String, systems: Set<String>? = nil, accounts: Set<String> = []) {
             (self.plugin, self.systems, self.accounts) = (plugin, systems ?? [plugin], accounts)
         }
@@ -74,10 +92,12 @@ public struct SinkTerms: Hashable, Sendable {
     public var filter: SinkFilter
     public var abilities: Abilities
     public var target: Target
-    /// The IANA zone that tells which day it is where a record does not know its local time; for `takesPastDates`.
+    /// The IANA time zone for records without a known local time.
+    ///
+    /// It determines their day for `takesPastDates`.
     public var zone: String
 
-    /// Terms of a subscription.
+    /// Creates the terms of a subscription.
     public init(
         filter: SinkFilter = SinkFilter(), abilities: Abilities = Abilities(), target: Target, zone: String = "UTC"
     ) {
@@ -85,12 +105,14 @@ public struct SinkTerms: Hashable, Sendable {
     }
 }
 
-/// Where a sink begins; counts only when its name is new.
+/// The start of a new sink.
+///
+/// Ignored if a sink of that name exists.
 public enum SinkStart: Hashable, Sendable {
-    /// With what is stored from now on.
+    /// With records stored from now on.
     case now
-    /// With everything the store has, in its current version.
+    /// With all records of the store, in their current version.
     case beginning
-    /// With what changed after a cursor of this store's epoch.
+    /// With changes after a cursor of this store's epoch.
     case after(Cursor)
 }

@@ -1,7 +1,9 @@
 import GRDB
 
 extension Store {
-    /// The names of all sinks; costs a look at one small table.
+    /// The names of all sinks.
+    ///
+    /// Reads one small table.
     public func sinkNames() async throws(StoreError) -> [SinkID] {
         try await read("sink names") { db in
             try Row.fetchAll(db, sql: "SELECT instance, want FROM sink WHERE forgotten = 0").map {

@@ -1,26 +1,28 @@
 import GRDB
 import Samples
 
-/// The ledger: who has received what.
+/// The ledger: which sink has received which records.
 ///
-/// A sink is a durable subscription with a cursor. What the cursor cannot say (receipts, retries, refusals, skips, deliveries ahead of
-/// it) stands in rows of its own; `Docs/Storage.md` tells the laws.
+/// A sink is a durable subscription with a cursor. Receipts, retries, refusals, skips and deliveries ahead of the cursor have their own rows.
+/// `Docs/Storage.md` describes the rules.
 extension Store {
-    /// Makes a sink, or takes over the one of this name; it may then ask for `deliveries`, and is no longer paused.
+    /// Creates a sink, or reopens the one of this name.
     ///
-    /// New terms hold for whatever is not delivered yet. With another filter, what waits after the cursor is counted again: `wanted` and
-    /// `pending` lose what no longer matches and gain what does now; what is in a retry or a replay and no longer matches is skipped
-    /// when it is due. Nothing that the sink has is taken back because of a new filter, and nothing before the cursor is offered
-    /// (`replay` does that). From an earlier start, and with a new filter, this counts what waits, 100,000 sequences in a transaction.
+    /// It may then request `deliveries` and is no longer paused.
+    ///
+    /// New terms apply to every undelivered version. With another filter, the versions after the cursor are counted again: `wanted` and `pending`
+    /// lose versions that no longer match and gain those that match now. A retry or replay that no longer matches is skipped when it is due. A new
+    /// filter retracts nothing that the sink has, and it offers nothing before the cursor; `replay` does that. With an earlier start or a new filter,
+    /// this call counts the waiting versions, 100,000 sequence numbers per transaction.
     /// - Parameters:
-    ///   - start: counts only when the name is new. A cursor must be of this epoch and not beyond the head.
+    ///   - start: used only if the name is new. A cursor must be of this epoch and not beyond the head.
     ///   - recordedAt: microseconds since 1970, by the hub's clock.
     @discardableResult
     public func openSink(
         _ id: SinkID, _ terms: SinkTerms, from start: SinkStart = .now, recordedAt: Int64
     ) async throws(StoreError) -> SinkState {
         let epoch = epoch
-        // The first piece in the same transaction: a new sink is not seen with nothing to do before it is counted.
+        // Count the first piece in the same transaction, so that readers never see a new sink with nothing to do before it is counted.
         var counts = try await write("open sink", recordedAt) { transaction in
             _ = try transaction.openSink(id, terms, from: start, epoch: epoch)
             return try transaction.countSink(id)
@@ -31,14 +33,14 @@ extension Store {
         return try await sink(id)
     }
 
-    /// Has everything that a sink is to be offered again later be due now.
+    /// Makes all scheduled retries of a sink due now.
     ///
     /// - Parameter waitTime: now by the clock of waits.
     public func retryNow(_ id: SinkID, recordedAt: Int64, waitTime: Int64) async throws(StoreError) {
         while try await write("retry now", recordedAt, { transaction in try transaction.retryNow(id, waitTime) }) {}
     }
 
-    /// How a sink stands.
+    /// The state of a sink.
     public func sink(_ id: SinkID) async throws(StoreError) -> SinkState {
         try await read("sink") { db in
             guard var sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "read") }
@@ -47,15 +49,15 @@ extension Store {
         }
     }
 
-    /// What a sink is to be sent next: what is due from its rows and what lies after `position`, at most one version of a record.
+    /// The next records for a sink: due rows and versions after `position`, at most one version of each record.
     ///
-    /// Looks at a bounded piece of the store; ask again from the page's position while it `hasMore`. What the sink cannot take is
-    /// skipped here and counted, in a commit of its own. One call at a time for a sink.
+    /// Examines a bounded part of the store. While the page's `hasMore` is true, call again with its position. Versions that the sink cannot take are
+    /// skipped and counted, in a separate commit. Only one call at a time is allowed for a sink.
     /// - Parameters:
-    ///   - position: that of the page before; of a new session the sink's cursor.
-    ///   - inFlight: the numbers of the records that were given out and have no answer yet.
+    ///   - position: the position of the previous page, or the sink's cursor in a new session.
+    ///   - inFlight: the numbers of records that were handed out and not answered yet.
     ///   - now: microseconds since 1970, by the hub's clock.
-    ///   - waitTime: now by the clock of waits, which retries are due by; `now` if not given.
+    ///   - waitTime: now by the clock of waits, which determines when retries are due; `now` if not given.
     public func deliveries(
         of id: SinkID, after position: Int64, limits: DeliveryLimits, inFlight: Set<Int64>, at now: Int64,
         waitTime: Int64? = nil
@@ -79,15 +81,15 @@ extension Store {
         return draft.page
     }
 
-    /// Counts the answers of any number of sinks in, in one durable transaction, and moves their cursors.
+    /// Stores the answers of any number of sinks in one durable transaction, and moves their cursors.
     ///
-    /// A repeated answer changes nothing. An answer about a version that was superseded while it was on its way counts as delivered,
-    /// its place among the superseded taken back; any other answer about such a version is of no consequence. Answers to a sink that
-    /// is not known, because it was forgotten, are dropped.
+    /// A repeated answer changes nothing. If a version was superseded while in transit, `delivered` counts it as delivered instead of superseded;
+    /// other
+    /// answers about it are ignored. Answers of unknown sinks are dropped, because those sinks were forgotten.
     /// - Parameters:
     ///   - recordedAt: microseconds since 1970, by the hub's clock.
-    ///   - waitTime: now by the clock of waits; `recordedAt` if not given. What is left of a wait is kept, so that a restart with another
-    ///     clock does not make it longer.
+    ///   - waitTime: now by the clock of waits; `recordedAt` if not given. The remaining wait is stored, so that a restart with another clock
+    ///     does not lengthen it.
     public func settle(
         _ settlements: [SinkSettlement], recordedAt: Int64, waitTime: Int64? = nil
     ) async throws(StoreError) {
@@ -96,20 +98,21 @@ extension Store {
         }
     }
 
-    /// Lets a sink's deliveries go on that waited for its authorisation.
+    /// Resumes the deliveries of a sink that waited for its authorisation.
     public func resumeSink(_ id: SinkID, recordedAt: Int64) async throws(StoreError) {
         try await write("resume sink", recordedAt) { transaction in try transaction.resumeSink(id) }
     }
 
-    /// Delivers records again that a sink wants, in their current version; how many.
+    /// Delivers records again that a sink wants, in their current version; returns their number.
     ///
-    /// Counts what is not waiting already and what the sink can take. `wanted` grows by as much. Works in pages: when it is cut off, what
-    /// it has opened stays open, and the next call counts only the rest.
+    /// Counts records that are not waiting already and that the sink can take. `wanted` grows by the same number. Works in pages: if it is
+    /// interrupted,
+    /// its records stay open, and the next call counts only the rest.
     /// - Parameters:
-    ///   - query: which records; its order, limit and next are not used.
-    ///   - dryRun: changes nothing.
+    ///   - query: selects the records; its order, limit and next are ignored.
+    ///   - dryRun: whether to change nothing.
     ///   - now: microseconds since 1970, by the hub's clock.
-    ///   - progress: told after every page how many it has been so far.
+    ///   - progress: called after every page with the number of records so far.
     public func replay(
         to id: SinkID, matching query: RecordQuery = RecordQuery(), dryRun: Bool = false, at now: Int64,
         progress: @Sendable (Int64) -> Void = { _ in }
@@ -140,7 +143,7 @@ extension Store {
         try await read("sinks") { db in try SinkOverview.all(in: db) }
     }
 
-    /// The types of which persons have samples, and those of which they have day values.
+    /// The types for which persons have samples, and the types for which they have day values.
     public func measuredTypes() async throws(StoreError) -> (samples: Set<String>, days: Set<String>) {
         try await read("types") { db in
             let statement = try RawStatement(
@@ -161,14 +164,16 @@ extension Store {
         }
     }
 
-    /// Forgets a sink and all that it has received; opened again, it is a new one.
+    /// Removes a sink with its receipts.
+    ///
+    /// If it is opened again, it is a new sink.
     public func forgetSink(_ id: SinkID, recordedAt: Int64) async throws(StoreError) {
         try await write("forget sink", recordedAt) { transaction in try transaction.forgetSink(id) }
         marks.forget(id)
         try await purge(recordedAt)
     }
 
-    /// Removes what forgotten sinks left, also those that a crash kept from being removed.
+    /// Removes the rows of forgotten sinks, including those left by a crash.
     private func purge(_ recordedAt: Int64) async throws(StoreError) {
         while try await write("forget sink", recordedAt, { transaction in try transaction.purgeSinks() }) {}
     }

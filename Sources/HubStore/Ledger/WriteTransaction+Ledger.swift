@@ -1,11 +1,13 @@
 import GRDB
 
 extension WriteTransaction {
-    /// Tells the ledger that a record has a new version; to be called after the old one is archived.
+    /// Updates the ledger for a new version of a record.
     ///
-    /// A version that was not delivered is superseded. One that the cursor says was delivered gets a row, because the cursor can no longer
-    /// say it. A record that leaves a sink's filter is to be taken back where the target has it, or may have it. Only what the filter wants
-    /// while it stands can leave it: a sink of retractions alone hears no second time of a record that comes back.
+    /// Call it after the old version is archived.
+    ///
+    /// An undelivered version becomes superseded. A version that only the cursor marks as delivered gets a row, because the cursor no longer covers
+    /// it. If a record leaves a sink's filter, it is retracted at a target that has it or may have it. Only records that the filter wants while
+    /// unretracted can leave it. A sink that wants only retractions is therefore not notified again if a record returns.
     mutating func supersede(_ number: Int64, _ old: VersionFacts, by new: VersionFacts) throws {
         for index in caches.ledger.sinks.indices {
             let sink = caches.ledger.sinks[index]
@@ -14,7 +16,7 @@ extension WriteTransaction {
             let (wasWanted, isWanted) = (sink.match.matches(old), sink.match.matches(new))
             var account = sink.account
             var marked = sink.marked
-            // It now says more than the cursor will.
+            // Its sequence number is no longer current, so the cursor will not cover it.
             if row?.state == .early { row?.state = .delivered }
 
             if row?.sequence == old.sequence, row?.isOpen == true {

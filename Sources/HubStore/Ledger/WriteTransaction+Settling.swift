@@ -1,18 +1,18 @@
 import GRDB
 
-/// What the hub decides about a version by itself, without the sink.
+/// The hub's own decisions about a version.
 enum HubDecision {
     case skip(SkipReason)
-    /// It waits in a row of its own, because an older version is on its way.
+    /// The version waits in its own row, because an older version is in transit.
     case setAside
-    /// It is about to be given out from its row.
+    /// The version is about to be handed out from its row.
     case offer
 }
 
 extension WriteTransaction {
-    /// Counts answers in, and moves the sinks' cursors.
+    /// Stores answers and moves the sinks' cursors.
     mutating func settle(_ settlement: SinkSettlement, waitTime: Int64) throws {
-        // A sink that was forgotten while deliveries were on their way has nothing left to count.
+        // The sink was forgotten while deliveries were in transit, so there is nothing to count.
         guard let index = caches.ledger.index(of: settlement.sink) else { return }
         var settling = Settling(
             caches.ledger.sinks[index], head: caches.head, reached: settlement.reached,
@@ -22,7 +22,7 @@ extension WriteTransaction {
         caches.ledger.change(index) { $0 = settled }
     }
 
-    /// Writes down what the hub decided about versions while it read a page.
+    /// Stores the hub's decisions made while it read a page.
     mutating func decide(_ decisions: [(number: Int64, sequence: Int64, decision: HubDecision)], for name: SinkID)
         throws
     {
@@ -36,17 +36,19 @@ extension WriteTransaction {
     }
 }
 
-/// One sink while answers are counted in.
+/// The state of one sink while its answers are stored.
 struct Settling {
     private var sink: SinkRecord
     private let db: Database
     private let head: Int64
-    /// Up to which sequence versions may have been given out.
+    /// Versions up to this sequence number may have been handed out.
     private let offered: Int64
     private let at: Int64
     /// The same instant by the clock of waits.
     private let waitTime: Int64
-    /// Where the cursor will be; a delivery up to here needs no row.
+    /// The new cursor.
+    ///
+    /// Deliveries up to here need no row.
     private let cursor: Int64
 
     init(
@@ -57,15 +59,15 @@ struct Settling {
         cursor = max(sink.cursor, min(reached, sink.isCounting ? sink.counted : head))
     }
 
-    /// How a version stands before its answer.
+    /// The state of a version before its answer.
     private enum Standing {
-        /// Pending by the cursor, or by a row, or in a retry.
+        /// Pending by the cursor, by a row, or in a retry.
         case open(DeliveryRow?)
-        /// Replaced by a newer one before its answer came.
+        /// Replaced by a newer version before the answer arrived.
         case superseded(DeliveryRow?)
-        /// Not, or not yet, counted as wanted: the filter was changed while it was on its way.
+        /// Not counted as wanted, or not yet: the filter was changed while the version was in transit.
         case uncounted
-        /// Its fate is known already: the answer is a repeat.
+        /// The result is already final; the answer is a repeat.
         case final
     }
 
@@ -80,12 +82,12 @@ struct Settling {
             try settle(answer, current, row, result)
         case (.superseded(let row), .delivered(let receipt)):
             guard let facts = try Facts.superseded(answer.number, answer.sequence, in: db) else { return }
-            // Taken back from the superseded; where a new filter had left it out on its way and nothing was counted, it is wanted again.
+            // Uncount it as superseded. If a new filter excluded it in transit and nothing was counted, it is wanted again.
             if sink.account.superseded > 0 { sink.account.superseded -= 1 } else { sink.account.wanted += 1 }
             var after =
                 row ?? DeliveryRow(sink: sink.id, number: answer.number, sequence: facts.sequence, state: .delivered)
             if after.sequence <= facts.sequence { (after.sequence, after.state) = (facts.sequence, .delivered) }
-            // What does not match was the end of a record that had left, or was given out under an older filter.
+            // A version that does not match was the end of a record that had left, or was handed out under an older filter.
             let isMatch = sink.match.matches(facts)
             if !isMatch, !facts.isRetraction { after.mayHold = true }
             try deliver(facts, &after, isMatch && !facts.isRetraction, receipt, isCurrent: false)
@@ -103,7 +105,7 @@ struct Settling {
     mutating func take(_ number: Int64, _ sequence: Int64, _ decision: HubDecision) throws {
         if case .offer = decision {
             guard var row = try DeliveryRow.find(sink.id, number, in: db) else { return }
-            // Given out all the same when a newer version came while the page was read.
+            // If a newer version arrived while the page was read, the row's version is handed out anyway.
             if row.sequence != sequence || row.isOffered { row.mayHold = true }
             if row.sequence == sequence { row.isOffered = true }
             return try row.save(to: db)
@@ -133,7 +135,7 @@ struct Settling {
         }
     }
 
-    /// Moves the cursor and drops the rows that it makes needless; the sink as it stands then.
+    /// Moves the cursor, deletes rows that it makes unnecessary, and returns the sink.
     mutating func finish() throws -> SinkRecord {
         sink.cursor = cursor
         sink.advance(to: head)
@@ -158,13 +160,13 @@ struct Settling {
         return sink.match.matches(current) && sink.isCounted(sequence) ? .open(row) : .uncounted
     }
 
-    /// The answer about the current version, which is open.
+    /// Settles an answer about the current version, which is open.
     private mutating func settle(
         _ answer: SinkAnswer, _ current: VersionFacts, _ row: DeliveryRow?, _ result: SinkResult
     ) throws {
         note(result)
         var after = try opened(answer.number, current, row)
-        // What it says now says nothing of the time before.
+        // The answer to the repeat does not show whether the first delivery arrived.
         if answer.isRepeat { after.mayHold = true }
         close(row, current)
         switch result {
@@ -189,7 +191,7 @@ struct Settling {
         try after.save(to: db)
     }
 
-    /// Writes that a version was delivered, or nothing where the cursor says it.
+    /// Stores that a version was delivered, or deletes the row if the cursor shows it.
     private mutating func deliver(
         _ facts: VersionFacts, _ row: inout DeliveryRow, _ isPut: Bool, _ receipt: String?, isCurrent: Bool = true
     ) throws {
@@ -211,11 +213,11 @@ struct Settling {
         try row.save(to: db)
     }
 
-    /// The row of an open version, made or brought up to it, and no longer open.
+    /// Returns the row of an open version, created or updated to that version, and no longer open.
     private func opened(_ number: Int64, _ current: VersionFacts, _ row: DeliveryRow?) throws -> DeliveryRow {
         var after = row ?? DeliveryRow(sink: sink.id, number: number, sequence: current.sequence, state: .pending)
         if row?.sequence != current.sequence {
-            // That the sink does not have this version says nothing of an older one.
+            // The target may have an older version even if it does not have this one.
             after.mayHold = try Facts.mayHold(number, row, sink, offered: offered, in: db)
             after.sequence = current.sequence
             (after.attempts, after.departed) = (0, nil)
@@ -237,7 +239,7 @@ struct Settling {
         }
     }
 
-    /// What of an answer concerns the whole sink.
+    /// Records the parts of an answer that concern the whole sink.
     private mutating func note(_ result: SinkResult) {
         switch result {
         case .delivered: break
