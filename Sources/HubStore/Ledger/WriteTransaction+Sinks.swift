@@ -2,19 +2,21 @@ import GRDB
 import Samples
 
 extension WriteTransaction {
-    /// Sinks in one store: each costs every new version a look.
+    /// Maximum number of sinks in a store.
+    ///
+    /// Each new version is matched against every sink.
     static let maximumSinks = 256
-    /// How many sequences are looked through for a sink within one transaction.
+    /// Maximum number of sequence numbers searched for a sink in one transaction.
     static let countingWindow: Int64 = 100_000
 
-    /// Makes a sink, or takes over the one of this name under these terms.
+    /// Creates a sink, or reopens the one of this name with these terms.
     mutating func openSink(_ name: SinkID, _ terms: SinkTerms, from start: SinkStart, epoch: String) throws
         -> SinkRecord
     {
         guard !name.instance.isEmpty, !name.want.isEmpty else {
             throw StoreError(.query, "open sink \(name): instance and want need a name each")
         }
-        // A type gets its id now, so that its first record is recognised.
+        // Give each type an id now, so that its first record is recognised.
         for type in (terms.filter.types ?? []).union(terms.filter.exceptTypes) {
             _ = try caches.term(type.rawValue, .type, in: db)
         }
@@ -64,7 +66,7 @@ extension WriteTransaction {
             (sink.abilities, sink.target, sink.zone) = (terms.abilities, terms.target, terms.zone)
             (sink.paused, sink.isBusy) = (nil, true)
             guard sink.terms.filter != terms.filter else { return }
-            // What waits after the cursor is counted again under the new filter; what has a row keeps it.
+            // Count the versions after the cursor again under the new filter. Versions with a row keep it.
             sink.account.wanted -= sink.implied
             sink.account.pending = sink.marked
             (sink.counted, sink.countingTo) = (sink.cursor, head)
@@ -75,7 +77,7 @@ extension WriteTransaction {
         try caches.ledger.sinks[index].saveTerms(to: db)
     }
 
-    /// Counts some of what a sink's start or its new filter has made wanted; `false` when all is counted.
+    /// Counts some of the versions matched by a sink's start or new filter; returns `false` when all are counted.
     mutating func countSink(_ name: SinkID) throws -> Bool {
         guard let index = caches.ledger.index(of: name), caches.ledger.sinks[index].isCounting else { return false }
         let sink = caches.ledger.sinks[index]
@@ -89,7 +91,7 @@ extension WriteTransaction {
         return end < sink.countingTo
     }
 
-    /// The versions in (after, through] that wait without a row.
+    /// The number of versions in (after, through] that wait without a row.
     static func pending(of sink: SinkRecord, after: Int64, through: Int64, in db: Database) throws -> Int64 {
         try sink.match.runs(after: after, through: through).reduce(0) { sum, run in
             let sql = """
@@ -100,7 +102,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Opens records again for a sink that wants them; how many were not open.
+    /// Opens records again for a sink that wants them; returns how many were not open.
     mutating func replay(_ candidates: [(number: Int64, sequence: Int64)], to name: SinkID) throws -> Int64 {
         guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "replay") }
         let sink = caches.ledger.sinks[index]
@@ -123,7 +125,7 @@ extension WriteTransaction {
         return count
     }
 
-    /// Has some of what waits for a later time be due now; `false` when nothing waits any more.
+    /// Makes some of the scheduled retries due now; returns `false` if none is left.
     mutating func retryNow(_ name: SinkID, _ waitTime: Int64) throws -> Bool {
         guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "retry") }
         try db.execute(
@@ -134,20 +136,22 @@ extension WriteTransaction {
         return db.changesCount > 0
     }
 
-    /// Lets a sink's deliveries go on that waited for its authorisation.
+    /// Resumes the deliveries of a sink that waited for its authorisation.
     mutating func resumeSink(_ name: SinkID) throws {
         guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "resume") }
         caches.ledger.change(index) { $0.paused = nil }
     }
 
-    /// Takes a sink's name away; its rows go by `purgeSinks`.
+    /// Marks a sink as forgotten.
+    ///
+    /// `purgeSinks` deletes its rows.
     mutating func forgetSink(_ name: SinkID) throws {
         guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "forget") }
         try db.execute(sql: "UPDATE sink SET forgotten = 1 WHERE id = ?", arguments: [caches.ledger.sinks[index].id])
         caches.ledger.remove(index)
     }
 
-    /// Deletes some of what forgotten sinks have left; `false` when nothing is left.
+    /// Deletes some rows of forgotten sinks; returns `false` if none is left.
     mutating func purgeSinks() throws -> Bool {
         guard let id = try Int64.fetchOne(db, sql: "SELECT id FROM sink WHERE forgotten = 1 LIMIT 1") else {
             return false
@@ -165,7 +169,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// The store closes in order: what was given out without an answer is known for the next time.
+    /// Called when the store closes properly: stores that the offer marks are exact for the next opening.
     mutating func restSinks() {
         for (index, sink) in caches.ledger.sinks.enumerated() where sink.isBusy && marks.offered(sink.name) != .max {
             caches.ledger.change(index) { $0.isBusy = false }
@@ -173,9 +177,9 @@ extension WriteTransaction {
     }
 }
 
-/// What a replay does to one record.
+/// The effect of a replay on one record.
 enum Replay {
-    /// The row to open again; `nil` where the record is open already, or none of the sink's business.
+    /// The row to open again; `nil` if the record is open already or the sink does not want it.
     static func row(of number: Int64, _ current: VersionFacts, _ sink: SinkRecord, in db: Database) throws
         -> DeliveryRow?
     {

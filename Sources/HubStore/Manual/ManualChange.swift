@@ -1,59 +1,59 @@
 import GRDB
 public import Samples
 
-/// What a person does by hand: a layer over what sources say, which no source can undo (Protocol §6.8, §6.9).
+/// A manual change by a person: a layer over the data of sources, which no source can undo (Protocol §6.8, §6.9).
 public indirect enum ManualChange: Hashable, Sendable {
-    /// Enters records of one's own; those of one group are stored together or not at all.
+    /// Enters the person's own records. Records of one group are stored together or not at all.
     case log([IntakeRecord])
     /// Changes a sample.
     case edit(number: Int64, SampleEdit)
     /// Changes samples of one group.
     case editTogether([NumberedEdit])
-    /// Takes edits away, of a correlation or workout those of its group as well: what the source said last shows again.
+    /// Undoes edits, for a correlation or workout also those of its group: the source's last data is shown again.
     case undoEdit(numbers: [Int64])
-    /// Takes records back.
+    /// Retracts records.
     case retract(numbers: [Int64], reason: String?)
-    /// Takes retractions by hand back: what would stand without them shows again.
+    /// Undoes manual retractions: the version without the retraction is shown again.
     case undoRetraction(numbers: [Int64])
-    /// Says whose samples are, or that it is not known yet; with `wholeGroups` of everything they were measured together with.
+    /// Assigns samples to a person, or marks their person as unknown. With `wholeGroups` it includes everything measured together with them.
     case assign(numbers: [Int64], to: Assignment, wholeGroups: Bool, reason: String?)
-    /// Takes assignments by hand back: each sample is whose the rules had last found.
+    /// Undoes manual assignments: the last assignment by the rules applies again.
     case undoAssignment(numbers: [Int64], wholeGroups: Bool)
-    /// Says whose samples are by the hub's rules, for those of the inbox that no hand has put there.
+    /// Assigns samples of the inbox by the hub's rules, unless a person has put them there.
     case assignByRules([RuledRecord])
-    /// Erases some of the records that `Store.beginErasure` has chosen; no results when none are left.
+    /// Erases some of the records that `Store.beginErasure` has chosen; returns no results when none are left.
     case eraseNext
-    /// Keeps what samples of a day were in numbers: their sum where it is cumulative, else their mean; the samples go by and by.
+    /// Replaces the samples of a day by their sum if the type is cumulative, or else their mean. The samples are removed gradually.
     case thin(ThinnedDay, isCumulative: Bool)
-    /// A change of those of its records that have these sequences still, by number (0: any); the others stay as they are (R8.186).
+    /// A change of those records whose sequence number is still the given one, by number (0: any); the others are unchanged (R8.186).
     case unlessChanged([Int64: Int64], ManualChange)
-    /// A change of only those of its records that are within a scope when its turn comes; the others are unknown to the asker (R8.187).
+    /// A change of only those records within a scope when it is carried out; the client does not learn about the others (R8.187).
     case within(WriteScope, ManualChange)
 
-    /// What a person changes of one of several samples.
+    /// A person's change of one of several samples.
     public struct NumberedEdit: Hashable, Sendable {
         public var number: Int64
         public var edit: SampleEdit
 
-        /// An edit of the sample with that number.
+        /// Creates an edit of the sample with that number.
         public init(number: Int64, edit: SampleEdit) { (self.number, self.edit) = (number, edit) }
     }
 
-    /// A record of the inbox and whose it is by the rules as they are now.
+    /// A record of the inbox and its assignment by the current rules.
     public struct RuledRecord: Hashable, Sendable {
         public var number: Int64
-        /// By what its source said of whom it measured.
+        /// The assignment by the source's subject.
         public var assignment: Assignment
-        /// Whom its group or its weight may tell, where that did not.
+        /// The household for assignment by group or weight, if the subject is not enough.
         public var household: Household?
 
-        /// What the rules have to go by.
+        /// Creates the input of the rules for a record.
         public init(number: Int64, assignment: Assignment, household: Household? = nil) {
             (self.number, self.assignment, self.household) = (number, assignment, household)
         }
     }
 
-    /// The records that it names.
+    /// The records that the change names.
     public var named: [Int64] {
         switch self {
         case .log, .assignByRules, .eraseNext, .thin: []
@@ -66,7 +66,7 @@ public indirect enum ManualChange: Hashable, Sendable {
         }
     }
 
-    /// The records that it takes along with one that it names.
+    /// The records that are changed together with a named one.
     func taken(with number: Int64, in db: Database) throws -> [Int64] {
         switch self {
         case .undoEdit, .retract, .undoRetraction: try RecordGroup.withMembers([number], in: db)
@@ -77,51 +77,59 @@ public indirect enum ManualChange: Hashable, Sendable {
         }
     }
 
-    /// The most records that one action may concern, groups included.
+    /// Maximum number of records changed by one action, groups included.
     public static let maximumRecords = 10_000
 }
 
-/// What a person changes of a sample; what is `nil` stays as it is.
+/// A person's change of a sample.
 ///
-/// Applied to the sample as it stands when its turn comes.
+/// Members that are `nil` stay unchanged.
+///
+/// It is applied to the sample's version at the time when it is carried out.
 public struct SampleEdit: Hashable, Sendable {
-    /// The type the value was checked for; an edit of a sample that has become of another type is refused.
+    /// The type for which the value was checked.
+    ///
+    /// The edit is refused if the sample's type has changed.
     public var type: TypeID
     public var value: SampleValue?
-    /// A quantity in the unit of its type's registry entry; `nil` where `value` is exactly that.
+    /// A quantity in the unit of its type's registry entry; `nil` if `value` is in that unit.
     public var canonical: StoredRecord.CanonicalValue?
-    /// Of an instant it moves the end as well, where that is not given.
+    /// For an instant, this also moves the end, unless an end is given.
     public var start: Timestamp?
     public var end: Timestamp?
     public var metadata: JSONObject?
-    /// Why, in words for people.
+    /// The reason, for people.
     public var reason: String?
 
-    /// An edit that changes nothing yet.
+    /// Creates an edit without changes.
     public init(type: TypeID) { self.type = type }
 }
 
-/// What became of one record that a person had to do with.
+/// The result of a manual change for one record.
 public struct ManualResult: Hashable, Sendable {
-    /// As it was asked for; of a new record that was rejected 0.
+    /// The requested number; 0 for a new record that was rejected.
     public var number: Int64
     public var result: StoreResult
-    /// Whether it is a day whose value goes because it was made of an erased record.
+    /// Whether the record is a day whose value is removed because it was computed from an erased record.
     public var isDerived = false
 
-    /// A result; the store makes them, and a caller that knows that there is no such record.
+    /// Creates a result.
+    ///
+    /// Only the store makes results, and callers that know that the record does not exist.
     public init(number: Int64, result: StoreResult, isDerived: Bool = false) {
         (self.number, self.result, self.isDerived) = (number, result, isDerived)
     }
 
-    /// Of a record that stays as it is, since something is not as who asked has seen it.
+    /// The result for a record that is not changed, because something is no longer as the client saw it.
     static func changed(_ number: Int64, _ what: String) -> ManualResult {
         ManualResult(
             number: number, result: .rejected(Rejection(code: "changed", reason: "\(what): look at it again")))
     }
 }
 
-/// How a person made a version of a record; the raw values stand in the store.
+/// How a person made a version of a record.
+///
+/// The raw values are stored.
 public enum ManualChangeKind: Int64, Hashable, Sendable {
     case logged = 1
     case edited

@@ -1,6 +1,6 @@
-/// The layer of what people do by hand, added in the file format's third step.
+/// The tables and columns for manual changes, added in version 3 of the file format.
 ///
-/// Columns and tables beside the records, so that a record no hand has touched costs two empty columns.
+/// They are separate from the records' own columns, so a record without manual changes costs two empty columns.
 enum ManualSchema {
     static let version3 = """
         -- 1 where a person, not a rule, said whose it is. `edited`: which members a person changed (the bits of `SampleMembers`).
@@ -33,7 +33,7 @@ enum ManualSchema {
         CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0)) WHERE ended IS NULL;
         """
 
-    /// A record also leaves the type that it had: then its source says now that it is something else.
+    /// Lets a record also leave its type, when its source reports a new type.
     static let version5 = """
         -- 1 where the record went to another type, and not from one person to another.
         ALTER TABLE departure ADD COLUMN retyped INTEGER CHECK (retyped = 1);
@@ -41,9 +41,9 @@ enum ManualSchema {
         CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0), type) WHERE ended IS NULL;
         """
 
-    /// A guest's reading leaves the inbox, and an assignment by hand can be undone.
+    /// Moves a guest's readings out of the inbox and makes manual assignments undoable.
     ///
-    /// The reason `guest`, which only a person can have given, was no state before: such readings waited in the inbox.
+    /// Before, the reason `guest`, which only a person can give, was no separate state: such readings waited in the inbox.
     static let version20 = """
         UPDATE meta SET inbox = (SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL
                 AND unassigned IS NOT ifnull((SELECT id FROM term WHERE text = 'guest'), 0)),

@@ -1,7 +1,7 @@
 import Samples
 
 extension SampleEdit {
-    /// Why this cannot become of `sample`; `nil` when it can.
+    /// Why the edit cannot be applied to `sample`; `nil` if it can.
     func refusal(for sample: Sample) -> Rejection? {
         guard sample.type == type else {
             return Rejection(
@@ -26,9 +26,9 @@ extension SampleEdit {
         return nil
     }
 
-    /// The sample as a person wants it, and which members that changes.
+    /// The sample after the edit, and the members that it changes.
     ///
-    /// - Parameter doubtful: the implausible members: a person who says the same confirms it.
+    /// - Parameter doubtful: the implausible members. A person who enters the same value again confirms it.
     func applied(
         to sample: Sample, doubtful: SampleMembers = []
     ) -> (sample: Sample, members: SampleMembers) {
@@ -40,7 +40,7 @@ extension SampleEdit {
         if let start, start != sample.start || doubtful.contains(.start) {
             edited.start = start
             members.insert(.start)
-            // An instant stays one.
+            // An instant stays an instant.
             if end == nil, sample.start == sample.end { edited.end = start }
         }
         if let end {

@@ -2,9 +2,9 @@ import GRDB
 import Samples
 
 extension WriteTransaction {
-    /// Does what a person asked for, charged to `Account.hand`; a result per record, groups included.
+    /// Carries out a manual change, charged to `Account.hand`; returns a result per record, groups included.
     ///
-    /// - Parameter changed: the results of records that stay as they are, by number.
+    /// - Parameter changed: the results of records that must stay unchanged, by number.
     mutating func carryOut(
         _ action: ManualChange, leaving changed: [Int64: ManualResult] = [:]
     ) throws -> [ManualResult] {
@@ -53,7 +53,7 @@ extension WriteTransaction {
         case .eraseNext: results = try eraseNext()
         case .thin(let day, let isCumulative): return try thin(day, isCumulative: isCumulative).map { [$0] } ?? []
         case .unlessChanged(let sequences, let change):
-            // A record that is unknown to the asker has no sequence for them either.
+            // A record that the client may not see must not show its sequence number either.
             let others = sequences.filter { !left.contains($0.key) }
             return try carryOut(change, leaving: try changes(since: others).merging(changed) { $1 })
         case .within(let scope, .log(let records)): return try log(records, scope)
@@ -66,7 +66,7 @@ extension WriteTransaction {
         return results
     }
 
-    /// The named records that are not within a scope, and those that would take one along that is not.
+    /// The named records outside a scope, and those whose change would include a record outside it.
     private func foreign(to scope: WriteScope, _ change: ManualChange) throws -> [Int64: ManualResult] {
         var foreign: [Int64: ManualResult] = [:]
         for number in Set(change.named) {
@@ -87,9 +87,9 @@ extension WriteTransaction {
         return foreign
     }
 
-    /// What is not at the sequence that was asked for, and what was named beside it of its group.
+    /// The records that are not at the requested sequence number, and the named records of their groups.
     ///
-    /// What is not there is told by the change itself.
+    /// The change itself reports missing records.
     private func changes(since asked: [Int64: Int64]) throws -> [Int64: ManualResult] {
         var changed: [Int64: ManualResult] = [:]
         for (number, asked) in asked where asked != 0 {
@@ -223,7 +223,7 @@ extension WriteTransaction {
             return .rejected(IntakeCheck.unknownPerson)
         }
         let person = personID(assignment)
-        // Another reason for having no person is nothing new; that it is a guest's, or is not, is.
+        // A different reason for having no person is no change, except if the record becomes or ceases to be a guest's.
         if known.isAssignedByHand, known.personID == person, known.assignment.isGuest == assignment.isGuest {
             return .duplicate(number: number, sequence: known.sequence)
         }
@@ -235,7 +235,9 @@ extension WriteTransaction {
         return try done(.assigned, known, row, reason: reason)
     }
 
-    /// Restores the assignment from before the first one by hand; a record without one by hand stays as it is.
+    /// Restores the assignment from before the first manual one.
+    ///
+    /// A record without a manual assignment is unchanged.
     private mutating func undoAssignment(_ number: Int64) throws -> StoreResult {
         guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "assign") }
         guard known.isAssignedByHand else { return .duplicate(number: number, sequence: known.sequence) }
@@ -249,7 +251,7 @@ extension WriteTransaction {
         return .stored(placement)
     }
 
-    /// The assignment for a record that came after a person had assigned its group: the one that the others had before.
+    /// The assignment for a record that arrived after a person assigned its group: the earlier assignment of the group's other records.
     private func assignmentByGroup(of known: SampleRow) throws -> Assignment {
         let others = try known.sample.group.map { try rows(of: $0, known.sample.source.plugin) } ?? []
         var found: [SampleRow] = []
@@ -264,7 +266,9 @@ extension WriteTransaction {
         return telling?.assignment ?? .nobody(reason: "a person took back whose it was; the rules have not been asked")
     }
 
-    /// What the rules of today say, as if the record came in now: they have no say over what a person decided.
+    /// Assigns a record by the current rules, as if it arrived now.
+    ///
+    /// The rules never override a person's decision.
     private mutating func assignByRule(_ ruled: ManualChange.RuledRecord) throws -> StoreResult {
         guard let known = try find(SampleRow.byNumber, ruled.number) else {
             return try noSample(ruled.number, "assign")

@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// Values that a device computes with what it was told of the person: height, sex, age.
+/// Values that a device computes from its user profile: height, sex, age.
 ///
-/// When it turns out that it was another person, the weight is still true, and these are marked.
+/// If a record turns out to be another person's, the weight is still correct, and these values are marked.
 enum BodyProfile {
-    /// The member of `metadata` that names whose profile the device had.
+    /// The member of `metadata` that names the person whose profile the device used.
     static let member = "profileOf"
 
     static let types: Set<TypeID> = registered.union([try? TypeID("x.ihealth.muscleMass")].compactMap(\.self))
@@ -16,9 +16,9 @@ enum BodyProfile {
         .xIhealthVisceralFatLevel,
     ]
 
-    /// Whose profile the device had when a record is about to be given to a person by hand for the first time.
+    /// The name of the device's profile, for a record that is about to be assigned by hand for the first time.
     ///
-    /// - Parameter assignment: the rules', by what the source said; a source that names no user says nothing of profiles.
+    /// - Parameter assignment: the assignment by the rules from the source's subject. Sources without a user name say nothing about profiles.
     static func told(_ sample: Sample, _ assignment: Assignment) -> String? {
         guard types.contains(sample.type), let subject = sample.subject else { return nil }
         if let person = assignment.person { return person.name }
@@ -32,7 +32,7 @@ enum BodyProfile {
         JSONObject(trusted: JSONTree.object((members(of: metadata) ?? []) + [mark(name)]).json)
     }
 
-    /// Takes the mark out of metadata that a person has edited: it is the hub's to make.
+    /// Removes the mark from metadata that a person has edited, because only the hub sets it.
     static func unmarked(_ metadata: JSONObject, of name: String) -> JSONObject? {
         let (all, mark) = (members(of: metadata) ?? [], mark(name))
         return JSONObject(trusted: JSONTree.object(all.filter { $0 != mark }).json)

@@ -1,65 +1,64 @@
 public import Samples
 
-/// The persons an instance may have measured, and what tells them apart.
+/// The persons whom an instance may measure, and the data that distinguishes them.
 ///
-/// A record that comes with one is judged when it is stored: what it says of whose it is depends on what was stored before it,
-/// and that is known for certain only then.
+/// A record with a household is assigned when it is stored, because the assignment depends on the records stored before it.
 public struct Household: Hashable, Sendable {
     /// A person whom a weight may fit.
     public struct Member: Hashable, Sendable {
         public var person: Person
-        /// The usual weight in kilograms, as `hub.conf` says; `nil` where it does not.
+        /// The usual weight in kilograms from `hub.conf`; `nil` if not given.
         public var expectedWeight: Double?
-        /// By how many kilograms the usual weight may be wrong: its standard deviation.
+        /// The standard deviation of the usual weight in kilograms.
         public var tolerance: Double
 
-        /// A member of whom `hub.conf` says so much.
+        /// Creates a member from its entry in `hub.conf`.
         public init(_ person: Person, expectedWeight: Double? = nil, tolerance: Double = Household.usualTolerance) {
             (self.person, self.expectedWeight, self.tolerance) = (person, expectedWeight, tolerance)
         }
     }
 
-    /// Whom a weight may fit; empty where the record's own subject rules that out, and its group alone can tell.
+    /// The persons whom a weight may fit; empty if the record's subject excludes that and only its group can decide.
     public var members: [Member]
-    /// The least probability with which a person is given a record by weight, above 0.5.
+    /// The minimum probability for assigning a record by weight, above 0.5.
     public var certainty: Double
-    /// The member to whom the device's slot belongs, if the record names one; `nil` for all other records.
+    /// The member who owns the device's slot, if the record names one; `nil` for all other records.
     ///
-    /// The owner gets the record, unless its weight says with ``certainty`` that it was another person.
+    /// The owner gets the record, unless its weight shows with ``certainty`` that it was another person.
     public var owner: Person?
 
-    /// Nothing is checked.
+    /// Creates a household without checking its values.
     public init(_ members: [Member], certainty: Double = Household.usualCertainty, owner: Person? = nil) {
         (self.members, self.certainty, self.owner) = (members, certainty, owner)
     }
 
     /// Kilograms.
     public static let usualTolerance = 3.0
-    /// One weighing in twenty at most of those that are this doubtful goes to the wrong person.
+    /// At this certainty, at most one in twenty such doubtful weighings is assigned to the wrong person.
     public static let usualCertainty = 0.95
 }
 
-/// By which rule a version of a record came to its person, or into the inbox.
+/// The rule that assigned a version of a record to its person, or left it in the inbox.
 public struct Ruling: Hashable, Sendable {
-    /// The numbers stand in the store.
+    /// The raw values are stored.
     public enum Rule: Int64, Hashable, Sendable {
-        /// The source said which user of the device it was.
+        /// The source named the user of the device.
         case subject = 1
-        /// Its weight fits a person, or not well enough; or the owner of the slot hardly weighs so much.
+        /// The weight fits a person, or not well enough, or the owner of the slot is unlikely to weigh that much.
         case weight
-        /// It belongs to a group, whose weight or user told.
+        /// The record belongs to a group, whose weight or user decided.
         case group
     }
 
     public var rule: Rule
-    /// How likely the person is, 0…1; of a record that waits, the likeliest one.
+    /// The probability of the person, 0…1; for a record in the inbox, that of the likeliest person.
     ///
-    /// `nil` where nothing was weighed up.
+    /// `nil` if the rule computed no probability.
     public var probability: Double?
-    /// What was weighed up, in words for people: `71.9 kg: anna 62 %, ben 31 %`.
+    /// The odds, for people: `71.9 kg: anna 62 %, ben 31 %`.
     public var odds: String?
 
-    /// A rule and what it found.
+    /// Creates a ruling from a rule and its result.
     public init(_ rule: Rule, probability: Double? = nil, odds: String? = nil) {
         (self.rule, self.probability, self.odds) = (rule, probability, odds)
     }

@@ -1,4 +1,4 @@
-/// By which rule records came to their persons, added in the file format's fourth step.
+/// The rules by which records were assigned, added in version 4 of the file format.
 enum PeopleSchema {
     static let version4 = """
         -- Whose profile the device had been told when it computed the value, where a person has since said that it was somebody else:

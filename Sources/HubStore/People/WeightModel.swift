@@ -1,23 +1,25 @@
 /// How well a weight fits a person: a normal distribution around the person's recent trend.
 ///
-/// A body's weight is a random walk that is seen through clothes, meals and scales. From the weighings before and after a moment a Kalman
-/// filter says what the weight was then and how certain that is; the longer ago the nearest weighing, the wider. The weight that
-/// `hub.conf` expects counts as one more weighing, with its tolerance as error. It may always have been another person: a
-/// guest is spread over all that people weigh, so that what fits no person goes into the inbox.
+/// The model treats body weight as a random walk observed with noise from clothes, meals and scales. A Kalman filter estimates the weight and its
+/// uncertainty at a moment from the weighings before and after it. The uncertainty grows with the distance to the nearest weighing. The expected
+/// weight from `hub.conf` counts as one more weighing, with its tolerance as error. A guest is always possible. A guest's weight has the wide
+/// distribution of people's weights, so a weight that fits no person goes into the inbox.
 ///
-/// Pure: the same weighings give the same odds.
+/// The functions are pure: the same weighings give the same odds.
 public enum WeightModel {
     /// A weighing of a known person.
     public struct Weighing: Hashable, Sendable {
-        /// Its record, which decides between two of one instant.
+        /// The number of its record, which orders weighings of the same instant.
         public var number: Int64
         /// Microseconds since 1970.
         public var start: Int64
         public var kilograms: Double
-        /// Whether a person said whose it is: then it is believed however unlikely it looks.
+        /// Whether a person assigned it.
+        ///
+        /// It is then trusted, however unlikely it is.
         public var isByHand: Bool
 
-        /// A weighing; nothing is checked.
+        /// Creates a weighing without checking its values.
         public init(number: Int64, start: Int64, kilograms: Double, isByHand: Bool = false) {
             (self.number, self.start, self.kilograms, self.isByHand) = (number, start, kilograms, isByHand)
         }
@@ -28,28 +30,28 @@ public enum WeightModel {
         var mean: Double
         var variance: Double
 
-        /// What both say, each as far as it is certain.
+        /// The product of both distributions, each weighted by its certainty.
         func combined(with other: NormalDistribution) -> NormalDistribution {
             let share = variance / (variance + other.variance)
             return NormalDistribution(mean: mean + share * (other.mean - mean), variance: other.variance * share)
         }
     }
 
-    /// Of one weighing, kg²: breakfast, clothes, the time of the day.
+    /// Variance of one weighing in kg²: meals, clothes, time of day.
     static let noise = 0.5
-    /// Of a day, kg²: what the weight itself wanders in it.
+    /// Variance of one day in kg²: the change of the weight itself.
     static let drift = 0.03
-    /// Beyond so many standard deviations a weighing counts less the stranger it is, unless a person vouches for it.
+    /// Beyond this many standard deviations a weighing counts less the further off it is, unless a person assigned it.
     static let limit = 2.5
-    /// How likely it is beforehand that another person stood on the scale.
+    /// The prior probability that another person stood on the scale.
     static let guestShare = 0.05
-    /// What people weigh, children among them.
+    /// The distribution of people's weights, children included.
     static let stranger = NormalDistribution(mean: 65, variance: 625)
-    /// How uncertain the first weighings leave the weight, kg².
+    /// The variance after the first weighings, in kg².
     private static let beginning = 4.0
     private static let microsecondsPerDay = 86_400_000_000.0
 
-    /// What a person weighed at a moment, as far as is known; `nil` where nothing is.
+    /// The estimated weight of a person at a moment; `nil` if nothing is known.
     ///
     /// - Parameter weighings: oldest first.
     static func belief(
@@ -67,10 +69,10 @@ public enum WeightModel {
         return belief?.combined(with: stated) ?? stated
     }
 
-    /// - Parameter weighings: in the order of their distance to the moment, the furthest first.
+    /// - Parameter weighings: sorted by their distance to the moment, the furthest first.
     private static func filtered(_ weighings: [Weighing], to moment: Int64) -> NormalDistribution? {
         guard let first = weighings.first else { return nil }
-        // A single misread weighing must not be what all others are judged by.
+        // Start from a median, so that a single misread weighing does not distort all others.
         let opening = weighings.prefix(5).map(\.kilograms).sorted()
         var belief = NormalDistribution(mean: opening[opening.count / 2], variance: beginning)
         var time = first.start
@@ -80,7 +82,7 @@ public enum WeightModel {
             let surprise = weighing.kilograms - belief.mean
             var error = noise
             if weighing.isByHand {
-                // A person vouches for what looks impossible: the weight has changed, and what was known counts no more than this.
+                // A person vouches for a strange weight: the weight has changed, so earlier weighings count no more than this one.
                 let isStrange = surprise * surprise > limit * limit * (belief.variance + noise)
                 if isStrange { belief.variance = max(belief.variance, noise) }
             } else {

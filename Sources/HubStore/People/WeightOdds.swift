@@ -1,27 +1,29 @@
 import Glibc
 import Samples
 
-/// Whom a weight fits, and how well.
+/// The probability that a weight belongs to each of several persons.
 public struct WeightOdds: Hashable, Sendable {
     public struct Share: Hashable, Sendable {
         public var name: String
         /// 0…1; all shares and `somebodyElse` add up to 1.
         public var probability: Double
-        /// Whether anything is known of the person's weight: who is only left over is not found.
+        /// Whether anything is known of the person's weight.
+        ///
+        /// A person without known weight is never chosen.
         public var isKnown: Bool
     }
 
     public var kilograms: Double
     /// In the order of the members.
     public var shares: [Share]
-    /// That it was none of them.
+    /// The probability that it was none of them.
     public var somebodyElse: Double
 
     /// The odds of a weight at a moment, in microseconds since 1970.
     ///
     /// - Parameters:
-    ///   - owner: the place of the member whose slot the device names; beforehand all others together are as likely as a guest is.
-    ///   - weighings: of each member, by its place: those that count for the trend, oldest first.
+    ///   - owner: the index of the member whose slot the device names. All others together then have the prior probability of a guest.
+    ///   - weighings: returns the weighings of the member at an index that count for the trend, oldest first.
     public init(
         of kilograms: Double, at moment: Int64, among members: [Household.Member], owner: Int? = nil,
         weighings: (Int) throws -> [WeightModel.Weighing]
@@ -43,7 +45,7 @@ public struct WeightOdds: Hashable, Sendable {
             Self.evidence(
                 of: kilograms, WeightModel.stranger, share: members.isEmpty ? 1 : rest ?? WeightModel.guestShare))
         let highest = logs.max() ?? 0
-        // What no person weighs is another's, or a fault of the scale.
+        // If the weight fits no person, it belongs to another person or is a fault of the scale.
         let parts =
             highest.isFinite ? logs.map { exp($0 - highest) } : logs.indices.map { $0 == members.count ? 1 : 0 }
         let sum = parts.reduce(0, +)
@@ -53,17 +55,17 @@ public struct WeightOdds: Hashable, Sendable {
         somebodyElse = parts[members.count] / sum
     }
 
-    /// The place of the likeliest member; of equals the first.
+    /// The index of the likeliest member; of equally likely ones the first.
     public var best: Int? {
         shares.indices.max { shares[$0].probability < shares[$1].probability }
     }
 
-    /// The member whose it is with at least that probability; of whom nothing is known cannot be found so.
+    /// The index of the likeliest member, if its probability is at least `certainty` and its weight is known.
     public func found(at certainty: Double) -> Int? {
         best.flatMap { shares[$0].isKnown && shares[$0].probability >= certainty ? $0 : nil }
     }
 
-    /// In words for people: `71.9 kg: anna 62 %, ben 31 %, somebody else 7 %`.
+    /// The odds for people: `71.9 kg: anna 62 %, ben 31 %, somebody else 7 %`.
     public var text: String {
         var candidates = shares.map { share in
             (share.name + (share.isKnown ? "" : " (whose weight is not known yet)"), share.probability)
@@ -77,12 +79,12 @@ public struct WeightOdds: Hashable, Sendable {
             + named.map { "\($0.element.0) \(Self.percent($0.element.1))" }.joined(separator: ", ")
     }
 
-    /// Never 100 %: nothing that is weighed up is certain.
+    /// Never 100 %, because no estimate is certain.
     private static func percent(_ probability: Double) -> String {
         probability >= 0.995 ? "over 99 %" : "\(Int((probability * 100).rounded())) %"
     }
 
-    /// To a tenth; what is not a weight of a body in the shortest form.
+    /// Rounded to a tenth; implausible weights are printed in full.
     private static func kilograms(_ value: Double) -> String {
         guard abs(value) < 10_000 else { return "\(value) kg" }
         let tenths = Int((value * 10).rounded())
@@ -92,7 +94,7 @@ public struct WeightOdds: Hashable, Sendable {
     private static func evidence(of kilograms: Double, _ belief: WeightModel.NormalDistribution, share: Double)
         -> Double
     {
-        // What a weighing adds to the uncertainty; `anybody` has it already.
+        // A weighing adds its own noise to the uncertainty.
         let variance = belief.variance + WeightModel.noise
         let distance = kilograms - belief.mean
         return log(share) - 0.5 * log(variance) - distance * distance / (2 * variance)

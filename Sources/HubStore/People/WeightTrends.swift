@@ -1,22 +1,22 @@
 import GRDB
 import Samples
 
-/// The latest weighings of persons, so that a record costs no look-up.
+/// The latest weighings of persons, cached so that a record needs no look-up.
 ///
-/// A person's are read from the file when they are needed first, and again after one of them was changed, taken back or given to
-/// another person: what is known is at any time exactly what the file says.
+/// A person's weighings are read from the file on first use, and again after one of them was changed, retracted or assigned to another person. The
+/// cache therefore always matches the file.
 struct WeightTrends {
     /// By the person's number; oldest first.
     private var known: [Int64: [WeightModel.Weighing]] = [:]
 
-    /// So many of a person's latest weighings count.
+    /// The number of latest weighings of a person that count.
     static let length = 32
-    /// Beyond it a weighing is ahead of the clock, and says nothing of any other moment.
+    /// A weighing further in the future has a wrong clock and is not used for other moments.
     private static let ahead: Int64 = 86_400_000_000
 
     var isEmpty: Bool { known.isEmpty }
 
-    /// The moment by which a weighing is judged: its own, unless its clock is ahead.
+    /// The moment for judging a weighing: its own, unless its clock is ahead.
     static func moment(of start: Int64, recordedAt: Int64) -> Int64 {
         start <= recordedAt + ahead ? start : recordedAt
     }
@@ -45,16 +45,16 @@ struct WeightTrends {
         return weighings
     }
 
-    /// A person has a new weighing.
+    /// Adds a new weighing of a person.
     mutating func add(_ weighing: WeightModel.Weighing, of person: Int64, recordedAt: Int64) {
         guard weighing.start <= recordedAt + Self.ahead, var weighings = known[person] else { return }
-        known[person] = nil  // Changed in place, not copied.
+        known[person] = nil  // Avoids a copy.
         let place = weighings.lastIndex { ($0.start, $0.number) < (weighing.start, weighing.number) }
         weighings.insert(weighing, at: (place ?? -1) + 1)
         if weighings.count > Self.length { weighings.removeFirst() }
         known[person] = weighings
     }
 
-    /// What is known of a person is to be read again.
+    /// Discards the cached weighings of a person.
     mutating func forget(_ person: Int64) { known[person] = nil }
 }

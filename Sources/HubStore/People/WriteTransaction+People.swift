@@ -1,35 +1,35 @@
 import GRDB
 import Samples
 
-/// What was found out about whose a sample is.
+/// The result of the assignment of a sample.
 struct Judgement {
     var assignment: Assignment
     var ruling: Ruling?
-    /// Whether a person said so, of what it was measured together with.
+    /// Whether a person assigned the records measured together with it.
     var isByHand = false
     /// See `SampleRow.profileOf`.
     var profileOf: String?
 
-    /// Whether the source itself said which user of the device it was.
+    /// Whether the source itself named the user of the device.
     var isNamed: Bool { ruling == nil && assignment.person != nil && !isByHand || ruling?.rule == .subject }
 }
 
-/// The word on a group, from the first of its records in a batch on.
+/// The judgement of a group, found at the first of its records in a batch.
 struct GroupWord {
     var judgement: Judgement
-    /// The weight that decided, where it is in this batch.
+    /// The key of the deciding weight, if it is in this batch.
     var decider: RecordKey?
-    /// Those of the group that wait for its word since earlier batches.
+    /// Records of the group from earlier batches that wait for a judgement.
     var waiting: [SampleRow]
 }
 
-/// A batch while it is being stored.
+/// A batch that is being stored.
 struct BatchInProgress {
     var items: [IntakeItem]
     var refusals: [Rejection?]?
     var words: [String: GroupWord] = [:]
 
-    /// Its records of a group that will be stored.
+    /// The batch's records of a group that will be stored.
     func members(of group: String) -> [(sample: Sample, intake: IntakeRecord)] {
         items.enumerated().compactMap { place, item in
             guard refusals?[place] == nil, case .record(let intake) = item, case .sample(let sample) = intake.record,
@@ -41,10 +41,10 @@ struct BatchInProgress {
 }
 
 extension WriteTransaction {
-    /// Whose a sample of a household is.
+    /// The assignment of a household's sample.
     ///
-    /// In this order: what a person said of its group, the user that its source names, its group, its weight. A weight that the owner of
-    /// a slot hardly has waits, with its group.
+    /// The first of these decides: a person's assignment of its group, the user named by its source, its group, its weight. A weight that is unlikely
+    /// for the owner of its slot waits, together with its group.
     mutating func judge(_ sample: Sample, _ intake: IntakeRecord, _ household: Household) throws -> Judgement {
         guard let group = sample.group else {
             return try decide(sample, intake.canonical, intake.assignment, household)
@@ -66,7 +66,7 @@ extension WriteTransaction {
         return judgement
     }
 
-    /// What the rules of today say of a sample that waits, as if it came in now.
+    /// The assignment of a waiting sample by the current rules, as if it arrived now.
     mutating func judge(waiting row: SampleRow, _ ruled: ManualChange.RuledRecord, _ household: Household) throws
         -> Judgement
     {
@@ -101,7 +101,7 @@ extension WriteTransaction {
         return judgement
     }
 
-    /// What the weight of a group tells that waits, now that its source has corrected it; nil for any other record.
+    /// The judgement by a waiting group's weight after its source corrected the weight; nil for any other record.
     private mutating func weighAnew(
         _ sample: Sample, _ intake: IntakeRecord, _ group: String, _ household: Household
     ) throws -> Judgement? {
@@ -117,12 +117,12 @@ extension WriteTransaction {
     }
 
     private func bySubject(_ assignment: Assignment, _ sample: Sample) -> Judgement {
-        // An account is its source's own word; a slot is the hub's reading of it.
+        // An account is the source's own statement; a slot is the hub's interpretation.
         if case .slot = sample.subject { return Judgement(assignment: assignment, ruling: Ruling(.subject)) }
         return Judgement(assignment: assignment)
     }
 
-    /// Whose a sample is that has no group, or leads it.
+    /// The assignment of a sample that has no group, or whose weight decides for its group.
     private mutating func decide(
         _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ assignment: Assignment, _ household: Household
     ) throws -> Judgement {
@@ -130,9 +130,9 @@ extension WriteTransaction {
         return try doubt(sample, canonical, household) ?? bySubject(assignment, sample)
     }
 
-    /// Why a weight waits though its slot has an owner: the odds say with certainty that it was another person.
+    /// Why a weight waits although its slot has an owner: the odds show with certainty that it was another person.
     ///
-    /// `nil` if the slot decides: also for all that is no weight, and while nothing is known of the owner's weight.
+    /// `nil` if the slot decides. That includes all records other than weights, and owners whose weight is unknown.
     private mutating func doubt(
         _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ household: Household
     ) throws -> Judgement? {
@@ -145,7 +145,7 @@ extension WriteTransaction {
             ruling: Ruling(.weight, probability: odds.best.map { odds.shares[$0].probability }, odds: odds.text))
     }
 
-    /// Nil for any record but a measured weight, and if there is no member to weigh up.
+    /// Nil for any record but a measured weight, and if there is no member to compare with.
     private mutating func odds(
         of sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ household: Household, owner: Int? = nil
     ) throws -> WeightOdds? {
@@ -183,13 +183,13 @@ extension WriteTransaction {
         return Judgement(assignment: .nobody(reason: odds.text), ruling: ruling)
     }
 
-    /// The first weight of a group, by its own time.
+    /// The first weight of a group, by its start.
     private static func weight(of samples: [Sample]) -> Sample? {
         samples.filter { $0.type == .weight }
             .min { ($0.start.microseconds, $0.key.text) < ($1.start.microseconds, $1.key.text) }
     }
 
-    /// Counts a new weighing in its person's trend.
+    /// Adds a new weighing to its person's trend.
     mutating func learn(_ sample: Sample, _ intake: IntakeRecord, number: Int64, person: Int64, isByHand: Bool) {
         guard !caches.trends.isEmpty, person != 0, sample.type == .weight, sample.provenance == .measured,
             intake.implausible.isEmpty, case .quantity(let value, _) = sample.value
@@ -237,14 +237,14 @@ extension WriteTransaction {
         return word
     }
 
-    /// Whose those are that a record was measured together with: as a person said, else as its weight or, without one, all of them say.
+    /// The assignment of a group's stored records: a person's decision, or that of its weight, or without a weight the one that all share.
     private func follow(_ stored: [SampleRow]) -> Judgement? {
         let weight = Self.weight(of: stored.map(\.sample))
         let anchors = stored.filter { row in weight.map { $0.key == row.sample.key } ?? true }
         guard let anchor = anchors.first, anchors.allSatisfy({ $0.personID == anchor.personID }),
             anchor.personID != 0 || anchor.isAssignedByHand
         else {
-            // A user whom the source named for one of them tells for all.
+            // If the source named a user for one of them, that applies to all.
             return stored.first { $0.personID != 0 && !$0.isAssignedByHand }.map {
                 Judgement(assignment: $0.assignment, ruling: Ruling(.group))
             }
@@ -253,7 +253,9 @@ extension WriteTransaction {
             assignment: anchor.assignment, ruling: Ruling(.group), isByHand: anchors.allSatisfy(\.isAssignedByHand))
     }
 
-    /// What is stored of a group; groups are small, and more than a batch can hold is none.
+    /// The stored records of a group.
+    ///
+    /// Groups are small; larger ones than a batch can hold do not exist.
     func rows(of group: String, _ plugin: String) throws -> [SampleRow] {
         let sql = """
             SELECT \(SampleColumn.list) FROM sample INDEXED BY sample_group
@@ -268,7 +270,7 @@ extension WriteTransaction {
         return rows
     }
 
-    /// Gives those of a group that wait to the person its word has found: what was measured together stays together.
+    /// Assigns the waiting records of a group to the person found for it, so that records measured together stay together.
     mutating func bringAlong(_ group: String) throws -> [Placement] {
         guard let word = batch?.words[group], !word.waiting.isEmpty, word.judgement.assignment.person != nil else {
             return []
@@ -277,7 +279,7 @@ extension WriteTransaction {
         var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
         var placements: [Placement] = []
         for noted in word.waiting {
-            // As it is now: its source may have corrected it, or a person assigned it, since the word was found.
+            // Read it again: since the judgement, its source may have corrected it or a person may have assigned it.
             guard let waiting = try find(noted.sample.source, noted.sample.key), waiting.personID == 0,
                 !waiting.isAssignedByHand
             else { continue }
@@ -296,7 +298,7 @@ extension WriteTransaction {
         return placements
     }
 
-    /// Binds what a judgement says beyond the person.
+    /// Binds the parts of a judgement other than the person.
     mutating func bind(_ judgement: Judgement) throws {
         if judgement.isByHand { insertSample.bind(SampleColumn.assigned.parameter, 1 as Int64) }
         if let name = judgement.profileOf {
@@ -304,7 +306,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Ends the storing of a new sample that was judged: its ruling, its group, and what everyone sees of it.
+    /// Completes storing a judged sample: stores its ruling, assigns its group, and builds the published record.
     mutating func settle(
         _ judgement: Judgement, _ sample: Sample, _ intake: IntakeRecord, _ placement: Placement
     ) throws -> Placement {
@@ -321,7 +323,7 @@ extension WriteTransaction {
             followers: followers)
     }
 
-    /// Notes for a version the ruling of an earlier one that it shows again.
+    /// Copies the ruling of an earlier version to a version that shows it again.
     func repeatRuling(of sequence: Int64, _ placement: Placement) throws {
         let insert = try RawStatement(
             cached: """

@@ -3,21 +3,21 @@ import Samples
 
 /// A query in the store's own terms: ids for names, SQL for conditions.
 ///
-/// Ids are this file's own integers, so they stand in the SQL as they are; every text is bound.
+/// Ids are this file's own integers, so they are inserted into the SQL directly. All texts are bound.
 struct Filter {
     /// `nil` for any; 0 for no person.
     private(set) var persons: [Int64]?
     private(set) var types: [Int64]?
-    /// Sources of the asked plugins.
+    /// Sources of the requested plugins.
     private(set) var sources: [Int64]?
-    /// Which rows of `sample` and `day` fit by kind; `nil` when none can.
+    /// Conditions on the kind in `sample` and `day`; `nil` if no row can match.
     let sampleKinds: String?
     let dayKinds: String?
     let query: RecordQuery
-    /// The condition that a sample is a guest's, or is none; empty if the query does not ask.
+    /// The condition that a sample is or is not a guest's; empty if the query does not ask for it.
     let guests: [String]
     private let kinds: KindSelection
-    /// What may be read; `nil` for every type.
+    /// The read permissions; `nil` for every type.
     private let granted: Granted?
 
     /// An allowance in this store's ids.
@@ -25,7 +25,7 @@ struct Filter {
         /// `IN (…)` or `NOT IN (…)`.
         let types: String
         let ownSources: [Int64]
-        /// The word of the plugin kind.
+        /// The term of the plugin kind.
         let own: Int64?
 
         init?(_ allowance: ReadAllowance?, in db: Database) throws {
@@ -41,7 +41,7 @@ struct Filter {
         }
     }
 
-    /// The reason of a retraction that tells a follower of what does not meet the query now.
+    /// The reason of a retraction that notifies a follower of a record that no longer matches the query.
     static let ceased = "does not meet the query now"
 
     /// A day in microseconds.
@@ -72,7 +72,7 @@ struct Filter {
         sources = try query.sources.map { plugins in try plugins.flatMap { try Filter.sources($0, in: db) }.sorted() }
     }
 
-    /// Those that the store has a word for.
+    /// The ids of the types that have a term.
     private static func types(_ types: Set<TypeID>, in db: Database) throws -> [Int64] {
         try types.map(\.rawValue).sorted().compactMap { try id("SELECT id FROM term WHERE text = ?", $0, db) }
     }
@@ -81,18 +81,18 @@ struct Filter {
         try Int64.fetchAll(db, sql: "SELECT id FROM source WHERE plugin = ? ORDER BY id", arguments: [plugin])
     }
 
-    /// Whether retractions of samples are asked for.
+    /// Whether retractions of samples are requested.
     var wantsRetractions: Bool { !kinds.takenBack.isDisjoint(with: RecordKind.samples) }
 
-    /// The asked records, as a list.
+    /// The requested records, as a list.
     var numbers: String? { query.numbers.map { Filter.list($0.sorted()) } }
 
-    /// Whether some name of the query is unknown to the store in a way that leaves nothing to find.
+    /// Whether unknown names in the query make its result empty.
     var isEmpty: Bool {
         types?.isEmpty == true || persons?.isEmpty == true || sources?.isEmpty == true || query.numbers?.isEmpty == true
     }
 
-    /// The id of the person of this uid or, where no uid is so, of this name.
+    /// The id of the person with this uid, or if there is none, with this name.
     static func person(_ uidOrName: String, in db: Database) throws -> Int64? {
         try id(
             "SELECT id FROM person WHERE uid = ?1 UNION ALL SELECT id FROM person WHERE name = ?1 LIMIT 1", uidOrName,
@@ -108,7 +108,7 @@ struct Filter {
 
     // MARK: - Conditions
 
-    /// Person, type and source.
+    /// Conditions on person, type and source.
     var who: [String] {
         var conditions: [String] = []
         if let types { conditions.append("type IN (\(Filter.list(types)))") }
@@ -118,21 +118,21 @@ struct Filter {
 
     var doubtful: [String] { query.isImplausible ? ["implausible IS NOT NULL"] : [] }
 
-    /// What besides `who` a sample may cease to meet when it changes, as far as SQL can tell.
+    /// Conditions beyond `who` that a changed sample may no longer meet, as far as SQL can express them.
     var sampleCeasing: [String] {
         sampleTimes + doubtful + guests + (query.group == nil ? [] : ["grouping = ?1"])
     }
 
-    /// What ended before all that may be read is not told of, however it has changed.
+    /// Excludes records that ended before the permitted time, however they have changed.
     func recent(_ table: Lane.Table) -> [String] {
         guard let since = query.allowance?.since else { return [] }
         return [table == .day ? "date >= \(Filter.floor(since))" : "start + duration >= \(since)"]
     }
 
-    /// Which departures a follower must learn; `nil` where all persons, types and kinds are asked for, or no retractions.
+    /// Conditions for departures that a follower must receive; `nil` if the query asks for all persons, types and kinds, or for no retractions.
     ///
-    /// The sample's time is left out here: it may be what changed. To who asks for persons alone, types alone or kinds
-    /// alone, it has left only while it is another's, of another type, or of a type of another kind.
+    /// The sample's time is not a condition, because the time may be what changed. For a query by person, type or kind alone, a sample has left only
+    /// while it has another person, another type, or a type of another kind.
     var departures: [String]? {
         guard wantsRetractions,
             query.since != nil || !query.isImplausible && query.isGuest == nil && query.condition == nil
@@ -149,7 +149,7 @@ struct Filter {
         if let persons { conditions.append("ifnull(d.person, 0) IN (\(Filter.list(persons)))") }
         if let types { conditions.append("d.type IN (\(Filter.list(types)))") }
         if !kinds.takenBack.isSuperset(of: RecordKind.samples) {
-            // The version that left is the last before the departure that anyone was shown.
+            // The version that left is the last version shown before the departure.
             conditions.append(
                 """
                 (SELECT v.kind FROM sample_version v WHERE v.number = d.number AND v.seq < d.seq AND v.covered IS NULL
@@ -162,19 +162,19 @@ struct Filter {
         return conditions
     }
 
-    /// The source, and what of it may be read.
+    /// Conditions on the source and on the permitted types.
     var from: [String] {
         (sources.map { ["source IN (\(Filter.list($0)))"] } ?? [])
             + (granted.map { [$0.condition(type: "type", source: "source")] } ?? [])
     }
 
-    /// Of the streams of samples those that may hold something that may be read.
+    /// Restricts streams of samples to those that may contain permitted records.
     var streams: String {
         guard let granted else { return "" }
         return "AND (ifnull(type, 0) \(granted.types)\(granted.own.map { " OR label = \($0)" } ?? ""))"
     }
 
-    /// When a sample was, by HealthKit's rules: without an option it must overlap [from, to).
+    /// Conditions on a sample's time, by HealthKit's rules: without options it must overlap [from, to).
     var sampleTimes: [String] {
         var conditions: [String] = []
         if let from = query.from {
@@ -188,7 +188,7 @@ struct Filter {
         return conditions
     }
 
-    /// The same for a day, which ends a microsecond before the next midnight by the clocks that the span is meant by.
+    /// The same for a day, which ends a microsecond before the next midnight in the time zone of the query's span.
     var dayTimes: [String] {
         let (low, high) = dates
         return (low > .min ? ["date >= \(low)"] : []) + (high < .max ? ["date <= \(high)"] : [])
@@ -209,7 +209,7 @@ struct Filter {
         return (low, high)
     }
 
-    /// The UTC day that a moment falls in.
+    /// The UTC day of a moment.
     static func floor(_ microseconds: Int64) -> Int64 {
         let quotient = microseconds / dayLength
         return microseconds % dayLength < 0 ? quotient - 1 : quotient

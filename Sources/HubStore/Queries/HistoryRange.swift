@@ -1,22 +1,22 @@
 import GRDB
 import Samples
 
-/// A part of a history index that holds rows: samples of one person and type, or days of one person, type and series.
+/// A part of a history index that has rows: samples of one person and type, or days of one person, type and series.
 struct HistoryRange {
     /// 0 for no person.
     let person: Int64
     let type: Int64
     var series: Int64?
-    /// The longest sample that it ever had, in microseconds.
+    /// The longest duration that any of its samples ever had, in microseconds.
     var longest: Int64 = 0
 
-    /// What chooses it in its index.
+    /// The condition that selects the part in its index.
     static let sample = "person IS ?2 AND type = ?3"
     static let day = "person = ?2 AND type = ?3 AND series = ?4"
 
     var ids: [Int64?] { [person == 0 ? nil : person, type, series] }
 
-    /// The ranges of `sample_history` that a query concerns, by type, then person.
+    /// The ranges of `sample_history` for a query, by type, then person.
     static func samples(_ filter: Filter, in db: Database) throws -> [HistoryRange] {
         if filter.wantsRetractions { return try indexed(filter, in: db) }
         let sql = """
@@ -26,7 +26,7 @@ struct HistoryRange {
         return try all(sql, filter, in: db) { HistoryRange(person: $0, type: $1, longest: $2) }
     }
 
-    /// The same, looked up in the index itself: no stream tells of a sample that was assigned again while it was retracted.
+    /// The same from the index itself, because no stream shows a sample that was reassigned while it was retracted.
     private static func indexed(_ filter: Filter, in db: Database) throws -> [HistoryRange] {
         let lengths = try Row.fetchAll(
             db,
@@ -50,7 +50,7 @@ struct HistoryRange {
         return ranges.sorted { ($0.type, $0.person) < ($1.type, $1.person) }
     }
 
-    /// The ranges of `day_identity` that a query concerns.
+    /// The ranges of `day_identity` for a query.
     static func days(_ filter: Filter, in db: Database) throws -> [HistoryRange] {
         let sql = """
             SELECT person, type, label FROM stream WHERE kind = 1 \(types(filter))
@@ -78,15 +78,15 @@ struct HistoryRange {
     }
 }
 
-/// Samples that begin before a span of time and reach into it.
+/// Samples that begin before a time span and extend into it.
 ///
-/// Few samples are long. Those of up to an hour are found by their start, at most an hour before the span; the longer ones, and those of
-/// more than 32 days, have an index each. So one sample of a thousand years does not make every question read all years.
+/// Few samples are long. Samples of up to an hour are found by their start, at most an hour before the span. Longer samples, and those of more than
+/// 32 days, have an index each. A single sample of a thousand years therefore does not make every query read all years.
 enum Overhang: CaseIterable {
-    /// All samples, or all of up to an hour where there are longer ones.
+    /// All samples, or those of up to an hour if there are longer ones.
     case usual
     case short
-    /// Longer than an hour; up to 32 days where there are longer ones.
+    /// Longer than an hour; up to 32 days if there are longer ones.
     case long
     case middle
     case endless
@@ -102,7 +102,7 @@ enum Overhang: CaseIterable {
         }
     }
 
-    /// What the index demands of a query.
+    /// The condition that the index requires.
     var demand: [String] {
         switch self {
         case .usual, .short: []
@@ -111,7 +111,7 @@ enum Overhang: CaseIterable {
         }
     }
 
-    /// What keeps out what other lanes have.
+    /// The condition that excludes samples of other lanes.
     var limit: [String] {
         switch self {
         case .usual, .long, .endless: []
@@ -120,12 +120,11 @@ enum Overhang: CaseIterable {
         }
     }
 
-    /// The lanes of a part of the history whose longest sample is so long, each with the first start that may reach into the span, and with
-    /// the longest that its samples may be.
+    /// The lanes of a history part with the given longest sample, each with its earliest start and its longest duration.
     ///
     /// - Parameters:
-    ///   - endFloor: where only what ends at or after it is wanted.
-    ///   - isSplit: whether the lanes are to be by length also where no span is asked for.
+    ///   - endFloor: if set, only samples that end at or after it are wanted.
+    ///   - isSplit: whether to split the lanes by length even without a time span.
     static func lanes(
         _ query: RecordQuery, longest: Int64, endFloor: Int64?, isSplit: Bool
     ) -> [(part: Overhang, low: Int64, length: Int64)] {
