@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-/// A lane, and how far the key by which it is merged lies beyond that of its rows.
+/// A lane, and the offset that is added to its rows' keys for merging.
 struct LedLane {
     let lane: Lane
     var lead: Int64 = 0
@@ -12,11 +12,11 @@ struct LedLane {
     func own(_ place: Place) -> Place { Place(key: place.key - lead, number: place.number) }
 }
 
-/// Rows from several lanes in one order.
+/// Merges rows from several lanes in one order.
 ///
-/// Of lanes that can be entered anywhere only some are open at a time: a store may have thousands, and each open one costs memory.
+/// Lanes that can be entered anywhere are opened only as needed. A store may have thousands of lanes, and each open one costs memory.
 struct Merge {
-    /// Open at a time.
+    /// Maximum number of such lanes open at a time.
     static let openLanes = 64
 
     private let termCache: TermCache
@@ -25,18 +25,18 @@ struct Merge {
     private var lanes: [(led: LedLane, cursor: RowCursor?)] = []
     /// The lanes that can be closed, in the order in which they were opened.
     private var opened: [Int] = []
-    /// A heap of the rows that the lanes have come to, the next one first.
+    /// A heap of the current row of each lane, the next row first.
     private var heads: [(place: Place, lane: Int)] = []
     private let isDown: Bool
 
-    /// - Parameter judge: what else a row must meet than what its lane says.
+    /// - Parameter judge: a condition that rows must meet beyond those of their lane.
     init(
         _ lanes: [Lane], _ order: Lane.Walk, _ judge: RowJudge?, _ termCache: TermCache, in db: Database
     ) throws {
         try self.init(led: lanes.map { LedLane($0) }, order, judge, termCache, in: db)
     }
 
-    /// - Parameter keepsOpen: that no two lanes are of one form and all may stay open, with the statements that are kept for the form.
+    /// - Parameter keepsOpen: whether all lanes may stay open, because each has a different form and its own cached statement.
     init(
         led lanes: [LedLane], _ order: Lane.Walk, _ judge: RowJudge?, _ termCache: TermCache, keepsOpen: Bool = false,
         in db: Database
@@ -55,19 +55,19 @@ struct Merge {
         }
     }
 
-    /// Ends the use of statements that are kept.
+    /// Ends the use of cached statements.
     func close() { for lane in lanes { lane.cursor?.close() } }
 
-    /// Where the next row lies; `nil` behind the last.
+    /// The place of the next row; `nil` after the last.
     var front: Place? { heads.first?.place }
 
-    /// The next row, or only its place where it is not asked for.
+    /// The next row, or only its place if it does not match.
     mutating func next() throws -> (place: Place, record: StoredRecord?)? {
         let (judge, termCache) = (judge, termCache)
         return try next { cursor in try cursor.isFit(judge) ? try cursor.record(termCache) : nil }.map { ($0, $1) }
     }
 
-    /// The next row, or what `take` makes of it.
+    /// The next row, converted by `take`.
     mutating func next<Value>(_ take: (RowCursor) throws -> Value) throws -> (place: Place, value: Value)? {
         guard let (place, index) = heads.first else { return nil }
         let led = lanes[index].led
@@ -111,7 +111,7 @@ struct Merge {
         }
     }
 
-    /// Brings the first entry down to where it belongs.
+    /// Moves the first entry down to its place.
     private mutating func sink() {
         var parent = 0
         while true {

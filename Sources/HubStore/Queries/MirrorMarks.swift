@@ -2,28 +2,30 @@ import GRDB
 import HealthStatistics
 import Samples
 
-/// Finds samples that are one event by several sources, and marks each with the numbers of the others.
+/// Finds samples of the same event from several sources, and marks each with the numbers of the others.
 ///
-/// Marks are not stored: every new, changed or retracted record may change those of others.
+/// Marks are not stored, because every new, changed or retracted record may change the marks of others.
 struct MirrorMarks {
-    /// Samples of one instant beyond which none is compared: a page has to end in time.
+    /// If more samples than this have the same start, none is compared, which limits the time for a page.
     private static let most = 200
 
     private let reader: Reader
-    /// Microseconds since 1970: what ended before it may not be read.
+    /// Microseconds since 1970.
+    ///
+    /// Records that ended earlier may not be read.
     private let since: Int64?
     private let allows: (_ type: TypeID, _ plugin: String) -> Bool
-    /// By one number of an instant the marks of all of it.
+    /// The marks of all samples with the same start, by number.
     private var known: [Int64: [Int64]] = [:]
 
-    /// - Parameter allowance: limits the marks to records that the asker may read.
+    /// - Parameter allowance: limits the marks to records that the client may read.
     init(_ reader: Reader, _ allowance: ReadAllowance?) {
         self.reader = reader
         since = allowance?.since
         allows = { allowance?.allows($0, of: $1) ?? true }
     }
 
-    /// - Parameter since: what ended before it may not be read, in microseconds since 1970.
+    /// - Parameter since: records that ended before it may not be read, in microseconds since 1970.
     init(_ reader: Reader, since: Int64?) { self.init(reader, ReadAllowance(since: since)) }
 
     mutating func mark(_ records: inout [StoredRecord]) throws {
@@ -53,7 +55,7 @@ struct MirrorMarks {
 
     private struct Candidate: MirrorCandidate {
         var number, start, end: Int64
-        /// 0 if it is no quantity.
+        /// 0 if the sample is not a quantity.
         var value: Double
         var rank: Int
         /// Equal for all records of an event: kind, unit, name and text.
@@ -67,7 +69,7 @@ struct MirrorMarks {
         var value: Double
     }
 
-    /// The samples that begin with one, of its person and type, that stand and were measured; itself among them.
+    /// The measured, unretracted samples of the same person and type that begin at the same time, including the sample itself.
     private func samples(with number: Int64, _ type: TypeID) throws -> [Candidate] {
         let statement = try RawStatement(
             cached: """
@@ -94,7 +96,7 @@ struct MirrorMarks {
                 number: statement.integer(0), start: statement.integer(1),
                 end: statement.integer(1) + statement.integer(2), value: statement.double(5), rank: Int(source),
                 content: [String(kind)] + words + [statement.text(8)])
-            // Such a record may say something there alone; of other kinds these members differ by the way in which they came.
+            // In this kind the value may be only in these members. In other kinds they differ by how the record arrived.
             if kind == Int64(SampleKind.other.code) { sample.content += [statement.text(9), statement.text(11)] }
             if kind == Int64(SampleKind.correlation.code), let group = statement.text(10) {
                 sample.parts = try parts(of: group, plugin)
@@ -104,7 +106,7 @@ struct MirrorMarks {
         return sources.count > 1 && found.count <= Self.most ? found : []
     }
 
-    /// Groups of samples that may be one event, by their content.
+    /// Groups of samples that may be the same event, by their content.
     private func alike(_ samples: [Candidate]) throws -> [[Candidate]] {
         var groups: [[Candidate]] = []
         for sample in samples {
@@ -121,7 +123,7 @@ struct MirrorMarks {
             && zip(left, right).allSatisfy { $0.content == $1.content && Mirrors.agree($0.value, $1.value) }
     }
 
-    /// The members of a correlation, by content and value.
+    /// The members of a correlation, sorted by content and value.
     private func parts(of group: String, _ plugin: String) throws -> [Part] {
         let statement = try RawStatement(
             cached: """

@@ -1,25 +1,25 @@
 import Samples
 
-/// Where a page ended, as text that only the same query of the same store accepts: `epoch.head.key.number.check`, with a second
-/// key before the number where records are sorted by more than one thing.
+/// The end of a page, as text that only the same query on the same store accepts: `epoch.head.key.number.check`.
 ///
-/// The check is not a secret. It finds mistakes, and a forged token gives access to nothing: grants are part of the query.
+/// If records are sorted by two keys, the second key comes before the number. The check is not a secret. It detects mistakes, and a forged token
+/// gives access to nothing, because grants are part of the query.
 struct PageToken: Hashable {
     var epoch: String
-    /// The head at the first page.
+    /// The head when the first page was read.
     var head: Int64
-    /// The last record's sort key: its sequence or start.
+    /// The last record's sort key: its sequence number or start.
     var key: Int64
-    /// The last record's second sort key, where there is one.
+    /// The last record's second sort key, if any.
     var second: Int64?
     var number: Int64
 
-    /// No key or number of a page lies beyond it, so that sums and differences of what a client sends cannot overflow.
+    /// A bound for keys and numbers, so that arithmetic on values sent by a client cannot overflow.
     static let bound: Int64 = 1 << 61
 
     func text(for query: RecordQuery) -> String { "\(body).\(String(check(query), radix: 36))" }
 
-    /// Reads a token that was given out for `query`; `nil` for any other text.
+    /// Reads a token issued for `query`; `nil` for any other text.
     init?(_ text: String, for query: RecordQuery) {
         let parts = text.utf8.count <= 140 ? text.split(separator: ".", omittingEmptySubsequences: false) : []
         guard (5...6).contains(parts.count) else { return nil }
@@ -41,7 +41,7 @@ struct PageToken: Hashable {
 
     var sorted: SortPlace { SortPlace(first: key, second: second ?? 0, number: number) }
 
-    /// FNV-1a over the token and everything the query asks but its page size.
+    /// FNV-1a over the token and all of the query except its page size.
     private func check(_ query: RecordQuery) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         func add(_ texts: [String]?) {

@@ -1,10 +1,10 @@
 public import Samples
 
-/// Types by name, or all but some.
+/// A selection of types: some types, or all but some.
 public struct TypeSelection: Hashable, Sendable {
     /// `nil` for all.
     public let only: Set<TypeID>?
-    /// What is not meant although ``only`` has it, or is `nil`.
+    /// Types excluded although ``only`` contains them or is `nil`.
     public let except: Set<TypeID>
 
     /// Every type.
@@ -18,28 +18,32 @@ public struct TypeSelection: Hashable, Sendable {
 
     public func contains(_ type: TypeID) -> Bool { only?.contains(type) ?? !except.contains(type) }
 
-    /// Those that are in both.
+    /// The types in both.
     public func intersection(_ types: Set<TypeID>?) -> TypeSelection {
         guard let types else { return self }
         return TypeSelection(only: types.filter(contains))
     }
 }
 
-/// What an asker may read, where that is not everything: the rest is as if it did not exist.
+/// A client's permission to read, if it may not read everything.
+///
+/// All other records appear not to exist.
 public struct ReadAllowance: Hashable, Sendable {
-    /// Types of which it may read every source's records.
+    /// Types of which the client may read the records of every source.
     public var types: TypeSelection
-    /// The kind of plugin whose records it may read of the other types, too; `nil`: none.
+    /// The plugin kind whose records it may also read for all other types; `nil` for none.
     public var own: String?
-    /// Microseconds since 1970: nothing that ended before it.
+    /// Microseconds since 1970.
     ///
-    /// No question's `from` is earlier than this. It may move while an answer is read, and the mark of a page does not have it.
+    /// Records that ended earlier may not be read.
+    ///
+    /// It limits every query's `from`. It may move between the pages of an answer, so page tokens do not include it.
     public var since: Int64?
 
     public init(types: TypeSelection = .all, own: String? = nil, since: Int64? = nil) {
         (self.types, self.own, self.since) = (types, own, since)
     }
 
-    /// Whether records of a type may be read, whatever their time.
+    /// Whether records of a type may be read, regardless of their time.
     func allows(_ type: TypeID, of plugin: String) -> Bool { types.contains(type) || plugin == own }
 }

@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-/// Single records.
+/// Reading single records.
 extension Reader {
     func records(numbers: [Int64]) throws -> [StoredRecord] {
         try numbers.compactMap { number in

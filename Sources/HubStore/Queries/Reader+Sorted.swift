@@ -3,27 +3,28 @@ import Samples
 
 /// Orders that no index has: by end, or by two keys.
 ///
-/// Rows are read by start. What has been read can be given out as soon as no row that is still to be read can come before it: by end
-/// downwards, what ends later than the next start and the longest sample together. So a page reads little more than it gives, as long
-/// as few samples lie within the length of the longest; long ones are read by themselves (`Overhang`).
+/// Rows are read by start. A row can be returned as soon as no unread row can precede it. For descending ends, that is a row which ends later than
+/// the
+/// next start plus the longest duration. A page therefore reads little more than it returns, as long as few samples are within the longest
+/// duration. Long samples are read separately (`Overhang`).
 extension Reader {
-    /// What a search has found, and where to go on.
+    /// The places found, and where to continue.
     struct Sorted {
         var places: [SortPlace]
-        /// `nil` when all has been looked through.
+        /// `nil` when everything has been read.
         var next: SortPlace?
     }
 
-    /// How rows of a history are read, and which of them can matter.
+    /// How rows of a history are read, and which of them can match.
     struct Reach {
         var walk: Lane.Walk
-        /// Rows that lie after this place, in the order of the walk.
+        /// Only rows after this place, in the order of the walk.
         var after: Place?
-        /// Rows that end at or after it.
+        /// Only rows that end at or after it.
         var endFloor: Int64?
-        /// Rows that start at or before it.
+        /// Only rows that start at or before it.
         var startCeiling: Int64?
-        /// Whether lanes are led by the latest end that their rows may have, not by their start.
+        /// Whether lanes are merged by the latest possible end of their rows instead of their start.
         var isByLatestEnd = false
 
         init(_ walk: Lane.Walk, after: Place? = nil) { (self.walk, self.after) = (walk, after) }
@@ -35,7 +36,7 @@ extension Reader {
             switch (sort.isByEnd, sort.isDown) {
             case (true, true): startCeiling = -first
             case (true, false): endFloor = first
-            // All of those that begin together with the last one are looked at again.
+            // All rows with the same start as the last one are read again.
             case (false, true): self.after = Place(key: -first, number: PageToken.bound)
             case (false, false): self.after = Place(key: first, number: -1)
             }
@@ -44,7 +45,7 @@ extension Reader {
 
     /// The first `limit` rows after a place.
     ///
-    /// - Parameter isSolo: whether no two of the lanes are of one form.
+    /// - Parameter isSolo: whether each lane has a different form.
     func sorted(
         _ lanes: [LedLane], by sort: RecordSort, after: SortPlace?, limit: Int, isSolo: Bool, _ judge: RowJudge?,
         _ slice: PageSlice.Begun
@@ -53,10 +54,10 @@ extension Reader {
         defer { merge.close() }
         var best = FirstPlaces(limit)
         var (looked, begun): (Int, Int64?) = (0, after?.first)
-        // How many rows had been read when the first keys went beyond where this search began.
+        // The number of rows read when the first key passed the beginning of this search.
         var passed: Int?
         while let front = merge.front {
-            // No row that is still to be read has a lesser first key.
+            // No unread row has a lesser first key.
             let bound = sort.isDown ? -front.key : front.key
             begun = begun ?? bound
             let certain = best.count(before: bound)
@@ -64,7 +65,7 @@ extension Reader {
             if let begun, bound > begun {
                 let enough = 2 * (passed ?? looked)
                 passed = passed ?? looked
-                // Reading on until as much again is done as was needed to come here keeps a dense span from being read for each few rows.
+                // Read at least as many rows again, so that a dense span is not read once for every few rows.
                 if looked >= enough, slice.isOver(looked) {
                     return Sorted(places: Array(best.places.prefix(certain)), next: .before(bound))
                 }
@@ -97,7 +98,7 @@ extension Reader {
         return try records(found, sort)
     }
 
-    /// The records of places, as many as a page holds.
+    /// The records of places, as many as fit in a page.
     private func records(_ found: Sorted, _ sort: RecordSort) throws -> (records: [StoredRecord], next: SortPlace?) {
         var (records, bytes): ([StoredRecord], Int) = ([], 0)
         for (index, place) in found.places.enumerated() {
@@ -113,9 +114,9 @@ extension Reader {
 
     // MARK: - The latest of each
 
-    /// Of each person and type the sample with the latest end, from a place on: the type, the person, and the place within their samples.
+    /// For each person and type the sample with the latest end, after a place: the type, the person, and the place within their samples.
     ///
-    /// - Returns: the records, and where to go on.
+    /// - Returns: the records, and where to continue.
     func latestPage(_ filter: Filter, after: SortPlace?, _ slice: PageSlice.Begun) throws -> (
         records: [StoredRecord], next: SortPlace?
     ) {
@@ -129,7 +130,7 @@ extension Reader {
             if let after {
                 if (range.type, range.person) < (after.first, after.second) { continue }
                 if (range.type, range.person) == (after.first, after.second) {
-                    // What was found of it is in the page before.
+                    // The previous page has its sample.
                     guard after.number < PageToken.bound else { continue }
                     inner = .before(after.number)
                 }

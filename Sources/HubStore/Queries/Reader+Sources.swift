@@ -1,31 +1,31 @@
 public import Samples
 
-/// Which source has given what: how many records of a type and person, from when to when.
+/// A source's records of one type and person: their number, the earliest start and the latest end.
 public struct SourceCount: Hashable, Sendable {
     public var type: TypeID
-    /// `nil` of records without a person.
+    /// `nil` for records without a person.
     public var person: Person?
     public var source: Source
-    /// Of the source: grows in the order in which the first records came (`SourceRank`).
+    /// The number of the source, ascending in the order of the sources' first records (`SourceRank`).
     ///
-    /// Where the asker may read only its own plugin kind's records of the type, its place among that kind's sources.
+    /// If the client may read only its own plugin kind's records of the type, this is the index among the sources of that kind.
     public var number: Int64
     public var count: Int64
-    /// The earliest start, and the latest end, in microseconds since 1970.
+    /// The earliest start and the latest end, in microseconds since 1970.
     public var first: Int64
     public var last: Int64
 }
 
-/// What a part of the records says of their sources.
+/// The source counts of a part of the records.
 public struct SourceCountPage: Hashable, Sendable {
     public var counts: [SourceCount]
-    /// From where the next part goes on; `nil` when this is the last.
+    /// The token for the next part; `nil` for the last part.
     public var next: String?
 
-    /// - Parameter next: from where to begin; `nil` for the beginning.
+    /// - Parameter next: the token of the part; `nil` for the beginning.
     public init(counts: [SourceCount] = [], next: String? = nil) { (self.counts, self.next) = (counts, next) }
 
-    /// Takes over a later part.
+    /// Adds the counts of a later part.
     public mutating func add(_ later: SourceCountPage) {
         var places: [Owner: Int] = [:]
         for (index, count) in counts.enumerated() { places[Owner(count)] = index }
@@ -51,7 +51,7 @@ public struct SourceCountPage: Hashable, Sendable {
 }
 
 extension Reader {
-    /// Counts the rows of a query in the order of time, as far as a slice goes.
+    /// Counts the rows of a query in order of time, as far as a slice allows.
     func sources(_ asked: RecordQuery, within size: PageSlice) throws -> SourceCountPage {
         var query = asked
         query.order = .time
@@ -72,7 +72,7 @@ extension Reader {
             tallies[cursor.owner] = (old.count + 1, min(old.first, span.start), max(old.last, span.end))
         }) {
             looked += 1
-            // A long sample also lies, passed, among the short ones: no part ends between the two.
+            // A long sample also appears, skipped, among the short ones. A part must not end between the two.
             guard slice.isOver(looked), let front = merge.front, front != place else { continue }
             page.next = PageToken(
                 epoch: here.epoch, head: token?.head ?? head, key: place.key, number: place.number

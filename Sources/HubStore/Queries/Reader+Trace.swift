@@ -1,11 +1,11 @@
 import GRDB
 import Samples
 
-/// The story of a record, page by page.
+/// Reading the history of a record, page by page.
 extension Reader {
     /// - Parameters:
-    ///   - place: where the page before ended.
-    ///   - limit: versions of this page; 0 for none.
+    ///   - place: the end of the previous page.
+    ///   - limit: the maximum number of versions on this page; 0 for none.
     func trace(_ number: Int64, from place: RecordTrace.Place, versions limit: Int, within size: PageSlice) throws
         -> RecordTrace?
     {
@@ -48,7 +48,7 @@ extension Reader {
             slice)
     }
 
-    /// Of an erased record there is its retraction, and who has been told.
+    /// For an erased record: its retraction, and which sinks have been notified.
     private func erasedStory(_ number: Int64, _ place: RecordTrace.Place, _ slice: PageSlice.Begun) throws
         -> RecordTrace?
     {
@@ -69,7 +69,7 @@ extension Reader {
 
     // MARK: - Versions
 
-    /// Versions of a page, and the sequence below which others are to be told; 0 for none.
+    /// The versions on a page, and the sequence number below which others remain; 0 for none.
     private typealias Versions = (told: [RecordTrace.Version], next: Int64)
 
     private func version(_ record: StoredRecord, _ recordedAt: Int64, isCovered: Bool = false) -> RecordTrace.Version {
@@ -77,7 +77,7 @@ extension Reader {
             record: record, recordedAt: recordedAt, deed: nil, reason: nil, ruling: nil, isCovered: isCovered)
     }
 
-    /// The current version on the first page, and the newest of the others that have not been told.
+    /// The current version on the first page, and the newest of the versions not returned yet.
     private func versions(
         of number: Int64, _ table: String, _ columns: String, _ place: RecordTrace.Place, _ limit: Int,
         current: RecordTrace.Version, _ make: (RawStatement) throws -> RecordTrace.Version
@@ -90,7 +90,7 @@ extension Reader {
         defer { statement.clear() }
         statement.bind(1, number)
         statement.bind(2, place.sequence)
-        // The next page is not the first, even if this one had room for the current version alone.
+        // The next page is not the first page, even if this one had room only for the current version.
         var last = min(place.sequence, .max - 1)
         while try statement.step() {
             if told.count >= limit || bytes >= RecordQuery.pageBytes { return (told, last) }
@@ -121,7 +121,7 @@ extension Reader {
             next: next == .end ? nil : next)
     }
 
-    /// Oldest first, with what people did and what rules found.
+    /// The versions, oldest first, with manual changes and rulings.
     private func explained(_ told: [RecordTrace.Version]) throws -> [RecordTrace.Version] {
         var versions = told.sorted { $0.record.sequence < $1.record.sequence }
         let sequences = versions.map { "\($0.record.sequence)" }.joined(separator: ", ")
@@ -144,8 +144,7 @@ extension Reader {
 
     // MARK: - Days
 
-    /// The days of a person whose basis has the number of a record, among those below a number, the newest first; the number below which
-    /// none has been looked at.
+    /// The days of a person whose basis contains a record's number, below a day number, newest first; also the number at which to continue.
     private func days(
         madeOf number: Int64, of person: Int64, below end: Int64, _ sinks: [SinkRecord], _ slice: PageSlice.Begun
     ) throws -> (found: [RecordTrace.BuiltDay], next: Int64) {

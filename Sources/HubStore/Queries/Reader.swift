@@ -1,11 +1,11 @@
 import GRDB
 import Samples
 
-/// Answers questions within one snapshot of the store.
+/// Answers queries within one snapshot of the store.
 struct Reader {
     let db: Database
     let termCache: TermCache
-    /// The store's epoch and the last sequence of the snapshot.
+    /// The store's epoch and the last sequence number of the snapshot.
     let here: Samples.Cursor
 
     init(_ db: Database, _ termCache: TermCache) throws {
@@ -14,7 +14,7 @@ struct Reader {
         here = Samples.Cursor(epoch: try Opening.meta(db).epoch, sequence: try Int64.fetchOne(db, sql: Head.sql) ?? 0)
     }
 
-    /// The last sequence of the snapshot.
+    /// The last sequence number of the snapshot.
     var head: Int64 { here.sequence }
 
     // MARK: - Pages
@@ -87,7 +87,7 @@ struct Reader {
                 continue
             }
             guard let front = merge.front else { break }
-            // A long sample also lies, passed, among the short ones: no page ends between the two.
+            // A long sample also appears, skipped, among the short ones. A page must not end between the two.
             if front == last { continue }
             page.next = PageToken(epoch: here.epoch, head: head, key: last.key, number: last.number).text(for: asked)
             page.reached = query.order == .sequence ? last.key : nil
@@ -96,7 +96,7 @@ struct Reader {
         return page
     }
 
-    /// The lanes of a whole answer.
+    /// The lanes of a complete answer.
     func lanes(_ filter: Filter) throws -> [Lane] {
         switch filter.query.order {
         case .sequence: try changes(filter, after: 0, through: here.sequence)
@@ -139,7 +139,7 @@ struct Reader {
                 "since \(since): what the hub had stored up to there was lost when the machine went down; take a new snapshot"
             )
         }
-        // From the beginning on everything is told that there is.
+        // A follower that starts at the beginning receives everything that exists.
         guard since.sequence > 0, try since.sequence < removedChanges(filter, query.canBeCeased) else { return }
         throw StoreError(
             .epoch,
@@ -147,9 +147,11 @@ struct Reader {
         )
     }
 
-    /// The newest change that retention has removed of what a question asks for and may find; before schema 18 of anything.
+    /// The newest change of records matching the query that retention has removed.
     ///
-    /// - Parameter all: also of a record that was not taken back and did not leave a person or type.
+    /// Before schema 18, the newest of any record.
+    ///
+    /// - Parameter all: whether to include changes other than retractions and departures from a person or type.
     private func removedChanges(_ filter: Filter, _ all: Bool) throws -> Int64 {
         let recent = filter.query.allowance?.since.map { ["ended >= \($0)"] } ?? []
         let conditions = (filter.who + recent).map { " AND \($0)" }.joined()
@@ -162,7 +164,7 @@ struct Reader {
         return try statement.step() ? max(statement.integer(0), all ? statement.integer(1) : 0) : 0
     }
 
-    /// The order of change: rows never changed lie in the order of their numbers, the others in an index of their own.
+    /// Lanes in the order of change: unchanged rows in the order of their numbers, changed rows by a separate index.
     private func changes(_ filter: Filter, after: Int64, through: Int64) throws -> [Lane] {
         let text = filter.query.group
         let range = "BETWEEN \(after + 1) AND \(through)"
@@ -210,9 +212,11 @@ struct Reader {
         ]
     }
 
-    /// A follower must learn what has changed and does not meet the query now, for it may have met it before.
+    /// Lanes of changed records that no longer match the query.
     ///
-    /// What it was when the follower asked last is not looked for: there were many versions, and the follower may know one of the middle.
+    /// A follower must receive them, because they may have matched before.
+    ///
+    /// Their state at the follower's last query is not determined: there may be many versions, and the follower may know one in the middle.
     private func ceased(_ filter: Filter, _ index: (sample: String, day: String), _ range: [String]) -> [Lane] {
         guard filter.query.since != nil, filter.query.canBeCeased else { return [] }
         var lanes: [Lane] = []
@@ -232,16 +236,16 @@ struct Reader {
         return lanes
     }
 
-    /// A follower of some persons or types alone must learn what has left them; none where the question is about neither.
+    /// The lane of records that left the persons or types of a query; none if the query selects neither.
     private func departures(_ filter: Filter, _ index: String, _ range: [String], _ group: String?) -> [Lane] {
         guard let conditions = filter.departures else { return [] }
-        // It may have left its group as well.
+        // The record may have left its group too.
         let group = filter.query.since == nil ? group : nil
         let fits = ["d.ended IS NULL"] + conditions + (group == nil ? [] : ["s.grouping = ?1"])
         return [Lane(.departure, index, range, fits: fits, by: .sequence, sort: "d.seq", text: group)]
     }
 
-    /// The order of time: one lane for each person and type that has samples, and for each series of days.
+    /// Lanes in order of time: one for each person and type with samples, and one for each series of days.
     func history(_ filter: Filter, _ reach: Reach) throws -> [LedLane] {
         let (query, walk) = (filter.query, reach.walk)
         let samples = filter.sampleKinds.map { kinds in [kinds] + filter.from + filter.sampleTimes + filter.guests }
@@ -283,7 +287,7 @@ struct Reader {
         return lanes
     }
 
-    /// The longest sample that there ever was.
+    /// The longest duration of any sample so far.
     private func longest() throws -> Int64 {
         try Int64.fetchOne(db, sql: "SELECT max(longest) FROM stream WHERE kind = 0") ?? 0
     }
@@ -292,7 +296,7 @@ struct Reader {
         min(query.to.map { $0 - 1 } ?? .max, reach.startCeiling ?? .max)
     }
 
-    /// The forms of lanes of samples by person and type.
+    /// The lane forms for samples by person and type.
     func sampleForms(_ filter: Filter, _ walk: Lane.Walk) -> [Overhang: Lane] {
         guard let kinds = filter.sampleKinds else { return [:] }
         return Dictionary(
@@ -307,7 +311,7 @@ struct Reader {
             })
     }
 
-    /// The lanes of one person and type, no two of one form.
+    /// The lanes of one person and type, each of a different form.
     func sampleLanes(
         _ filter: Filter, _ range: HistoryRange, _ forms: [Overhang: Lane], _ reach: Reach
     ) -> [LedLane] {

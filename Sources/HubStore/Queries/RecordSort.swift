@@ -1,8 +1,8 @@
 import Samples
 
-/// By what records are sorted: the keys, one after the other, and at last the number, up or down as the first key.
+/// The sort order of records: the keys, one after the other, and then the number, in the direction of the first key.
 ///
-/// Every key is compared upwards: what is asked downwards counts as its negative, so that a place is less than all that come after it.
+/// All keys are compared ascending. Descending keys are negated, so that a place is always less than those after it.
 struct RecordSort {
     private let keys: [SortKey]
 
@@ -13,7 +13,7 @@ struct RecordSort {
     /// Whether the first key is the end, which no index has in order.
     var isByEnd: Bool { keys.first?.end == .end }
 
-    /// How rows are read: by start, the one thing that indices have in order.
+    /// How rows are read: by start, which is the only order of the indices.
     var walk: Lane.Walk { isDown ? .newestFirst : .time }
 
     func place(start: Int64, end: Int64, number: Int64) -> SortPlace {
@@ -24,7 +24,7 @@ struct RecordSort {
     }
 }
 
-/// Where a record lies in the order of a ``RecordSort``.
+/// The place of a record in the order of a ``RecordSort``.
 struct SortPlace: Hashable, Comparable {
     var first: Int64
     var second: Int64
@@ -44,7 +44,7 @@ struct SortPlace: Hashable, Comparable {
 struct FirstPlaces {
     private let limit: Int
     private(set) var places: [SortPlace] = []
-    /// Whether there were more than it holds.
+    /// Whether there were more places than it can hold.
     private(set) var hasMore = false
 
     init(_ limit: Int) { self.limit = limit }
@@ -63,6 +63,6 @@ struct FirstPlaces {
         places.insert(place, at: low)
     }
 
-    /// How many lie before `bound`.
+    /// The number of places before `bound`.
     func count(before bound: Int64) -> Int { places.prefix { $0.first < bound }.count }
 }

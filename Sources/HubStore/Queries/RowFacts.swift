@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// What conditions ask of a row, read when it is asked for.
+/// The properties of a row for conditions, read on first use.
 final class RowFacts {
     private let row: RawStatement
     private let table: Lane.Table
@@ -27,7 +27,7 @@ final class RowFacts {
         get throws { try context.termCache.type(row.integer(column(.type, .type)), in: context.db) }
     }
 
-    /// `nil` of a day.
+    /// `nil` for a day.
     var kind: SampleKind? { isSample ? SampleKind(code: row.integer(SampleColumn.kind.rawValue)) : nil }
 
     var key: String? { isSample ? row.text(SampleColumn.key.rawValue) : nil }
@@ -60,10 +60,10 @@ final class RowFacts {
         isSample ? start &+ row.integer(SampleColumn.duration.rawValue) : start &+ Filter.dayLength - 1
     }
 
-    /// By HealthKit's rules: without an option it must overlap [from, to).
+    /// Whether the record is in a time span, by HealthKit's rules: without options it must overlap [from, to).
     func lies(_ from: Int64?, _ to: Int64?, _ strict: Set<SpanEnd>) -> Bool {
         if let from {
-            // With a strict end and no strict start that end lies at or after `from`, as it does without any option.
+            // With a strict end and no strict start, the end must be at or after `from`, as without options.
             guard strict.contains(.start) ? start >= from : end >= from else { return false }
         }
         if let to {
@@ -93,7 +93,7 @@ final class RowFacts {
 
     private var members: MetadataMembers??
 
-    /// As the record is shown with it: what the hub has to say of its value is among it.
+    /// The metadata as published, including the hub's own members.
     var metadata: MetadataMembers? {
         get throws {
             if let members { return members }
@@ -114,7 +114,7 @@ final class RowFacts {
     }
 }
 
-/// The members of a record's metadata, found once; HealthKit's keys by their one name.
+/// The parsed members of a record's metadata; HealthKit's keys have one name each.
 final class MetadataMembers {
     private let bytes: [UInt8]
     private let members: [(name: String, value: JSONValue)]
@@ -126,7 +126,7 @@ final class MetadataMembers {
         }
     }
 
-    /// The members of an object; none of anything else.
+    /// The members of an object; empty for any other value.
     private static func members(
         of bytes: UnsafeRawBufferPointer, within value: JSONValue? = nil
     ) -> [(name: String, value: JSONValue)] {
@@ -145,7 +145,7 @@ final class MetadataMembers {
                 scanner.skipSpace()
             } while scanner.take(UInt8(ascii: ","))
         } catch {
-            // It was checked when it came in.
+            // The metadata was validated at intake.
             return []
         }
         return members
@@ -157,7 +157,7 @@ final class MetadataMembers {
 
     func has(_ name: String) -> Bool { Self.find(name, members) != nil }
 
-    /// The member, where it is a text, a number or a truth.
+    /// The member, if it is a text, a number or a boolean.
     func value(_ name: String) -> MetadataValue? {
         Self.find(name, members).flatMap { value in bytes.withUnsafeBytes { Self.scalar(value, $0) } }
     }
@@ -172,13 +172,13 @@ final class MetadataMembers {
         }
     }
 
-    /// A text in the member that is an object.
+    /// A text property of a member that is an object.
     func text(of property: String, in name: String) -> String? {
         guard case .text(let text)? = inner(property, in: name) else { return nil }
         return text
     }
 
-    /// Of the members that are objects, what was asked for of them.
+    /// Parsed members that are objects, by name.
     private var objects: [String: [(name: String, value: JSONValue)]] = [:]
 
     private func inner(_ property: String, in name: String) -> MetadataValue? {
@@ -191,7 +191,7 @@ final class MetadataMembers {
         }
     }
 
-    /// A member that is a quantity, as `"21.5 degC"` or `{"value":21.5,"unit":"degC"}`, in this unit; `nil` where it does not convert.
+    /// A member that is a quantity, such as `"21.5 degC"` or `{"value":21.5,"unit":"degC"}`, converted to `unit`; `nil` if that fails.
     func quantity(_ name: String, in unit: HealthUnit) -> Double? {
         let (number, text): (Double?, String?)
         switch value(name) {
@@ -209,6 +209,6 @@ final class MetadataMembers {
         return try? own.convert(number, to: unit)
     }
 
-    /// Whether a person has typed the record in.
+    /// Whether a person entered the record.
     var isUserEntered: Bool { value("wasUserEntered") == .truth(true) }
 }

@@ -2,23 +2,24 @@ import GRDB
 import JSON
 import Samples
 
-/// Judges rows by a condition, within one snapshot.
+/// Evaluates a condition on rows, within one snapshot.
 ///
-/// Not SQL: what metadata, units and groups say is read here by the same code as everywhere else, and a question reads the same
-/// indices whatever its condition is. In a group only what may be read counts.
+/// The evaluation does not use SQL. Metadata, units and groups are read by the same code as elsewhere, and every query uses the same indices
+/// regardless
+/// of its condition. Only readable records of a group count.
 final class RowJudge {
     private typealias Verdict = (RowFacts) throws -> Bool
 
     private let context: Context
     private let verdict: Verdict
 
-    /// What the rows of one page share.
+    /// The state shared by the rows of one page.
     final class Context {
         let termCache: TermCache
         let db: Database
         let allowance: ReadAllowance?
         var groups: [SampleGroup.Key: SampleGroup] = [:]
-        /// The expressions within `contains`: a group judges all of them in one pass.
+        /// The expressions within `contains`; a group evaluates all of them in one pass.
         let contained = ContainedParts()
 
         init(_ termCache: TermCache, _ db: Database, _ allowance: ReadAllowance?) {
@@ -26,7 +27,7 @@ final class RowJudge {
         }
     }
 
-    /// `nil` where the query has no condition.
+    /// `nil` if the query has no condition.
     init?(_ query: RecordQuery, _ termCache: TermCache, in db: Database) {
         guard let condition = query.condition?.condition else { return nil }
         context = Context(termCache, db, query.allowance)
@@ -145,7 +146,7 @@ final class RowJudge {
 }
 
 extension MetadataValue {
-    /// As it is compared under a key that HealthKit documents: a time as an instant, a value of an enumeration as its number.
+    /// The form for comparisons under a key that HealthKit documents: a time as an instant, an enumeration value as its number.
     fileprivate func plain(of key: MetadataKey?) -> MetadataValue {
         guard case .text(let text) = self, let key else { return self }
         switch key.content {
@@ -158,7 +159,9 @@ extension MetadataValue {
 }
 
 extension PropertyMatch {
-    /// Byte for byte; no text where none is asked for.
+    /// Compares byte for byte.
+    ///
+    /// A match without a value requires that the property is missing.
     fileprivate func fits(_ found: String?) -> Bool {
         switch (value, found) {
         case (nil, nil): true
