@@ -1,11 +1,11 @@
 import GRDB
 import Samples
 
-/// The records of a group that are not taken back and may be read, as far as conditions ask.
+/// The unretracted, readable records of a group, with the properties that conditions test.
 ///
-/// A condition may test each of its thousand records a hundred times: each fact is computed once.
+/// A condition may test each of a thousand records a hundred times, so each property is computed once.
 final class SampleGroup {
-    /// One plugin's records under one text for one person.
+    /// The records of one plugin with the same group text, for one person.
     struct Key: Hashable {
         var group: String
         var plugin: String
@@ -15,11 +15,11 @@ final class SampleGroup {
     private struct Member {
         var number: Int64
         var typeID: Int64
-        /// Of a quantity.
+        /// Set for a quantity.
         var value: Double?
     }
 
-    /// By their numbers, upwards.
+    /// Sorted by number, ascending.
     private var members: [Member] = []
     /// The kind of each member, by its number.
     private(set) var kinds: [Int64: SampleKind] = [:]
@@ -27,7 +27,9 @@ final class SampleGroup {
     private var totals: [TypeID: Double]?
     private var met: [[Int64]]?
 
-    /// As many groups as are remembered; records of one mostly lie side by side.
+    /// Maximum number of cached groups.
+    ///
+    /// The records of one group are mostly adjacent.
     private static let remembered = 64
 
     static func of(_ key: Key, _ context: RowJudge.Context) throws -> SampleGroup {
@@ -65,12 +67,12 @@ final class SampleGroup {
         members.sort { $0.number < $1.number }
     }
 
-    /// Whether a member of one of these kinds is another record.
+    /// Whether the group has a member of one of these kinds other than `number`.
     func hasOther(than number: Int64, of asked: [SampleKind]) -> Bool {
         asked.contains { kind in counts[kind, default: 0] > (kinds[number] == kind ? 1 : 0) }
     }
 
-    /// The sum of the quantities of a type, in the order of their numbers; `nil` if there are none.
+    /// The sum of the quantities of a type, added in the order of their numbers; `nil` if there are none.
     func total(of type: TypeID, _ context: RowJudge.Context) throws -> Double? {
         if totals == nil {
             var sums: [TypeID: Double] = [:]
@@ -83,7 +85,7 @@ final class SampleGroup {
         return totals?[type]
     }
 
-    /// Of each part of ``ContainedParts`` two members that meet it, or the only one: so one is another record than any that asks.
+    /// For each part of ``ContainedParts`` up to two members that match it, so that one of them differs from any record being tested.
     func met(_ context: RowJudge.Context) throws -> [[Int64]] {
         if let met { return met }
         var found = context.contained.parts.map { _ in [Int64]() }
@@ -105,18 +107,20 @@ final class SampleGroup {
     }
 }
 
-/// The expressions within `contains`, which are judged for the members of groups.
+/// The expressions within `contains`, which are evaluated for the members of groups.
 final class ContainedParts {
     private(set) var parts: [(type: TypeID, verdict: (RowFacts) throws -> Bool)] = []
     private var rows: RawStatement?
 
-    /// - Returns: the part's place.
+    /// - Returns: the index of the part.
     func add(_ type: TypeID, _ verdict: @escaping (RowFacts) throws -> Bool) -> Int {
         parts.append((type, verdict))
         return parts.count - 1
     }
 
-    /// Reads one sample by its number; not the statement that the row is read from which is asked about.
+    /// Reads one sample by its number.
+    ///
+    /// This statement is separate from the one that reads the row being tested.
     func statement(_ db: Database) throws -> RawStatement {
         if let rows { return rows }
         let statement = try RawStatement(new: SampleRow.byNumber, in: db)

@@ -1,22 +1,22 @@
 import GRDB
 
-/// What is in a store's file: enough to tell two of them apart and to say what one has that the other lacks.
+/// A summary of a store's file: enough to distinguish two stores and to tell what one has that the other lacks.
 public struct StoreSummary: Codable, Hashable, Sendable {
     /// The random, permanent name of the hub that wrote it.
     public var hub: String
     /// Eight characters that change with every restore.
     public var epoch: String
-    /// The newest sequence; 0 in an empty store.
+    /// The newest sequence number; 0 in an empty store.
     public var head: Int64
-    /// Identities in their current version, retracted ones included, as the accounts count them.
+    /// The number of identities in their current version, including retracted ones, according to the accounts.
     public var records: Int64
-    /// When the newest version was stored, microseconds since 1970 by the hub's clock; `nil` in an empty store.
+    /// When the newest version was stored, in microseconds since 1970 by the hub's clock; `nil` in an empty store.
     public var newest: Int64?
-    /// When the store was made, microseconds since 1970.
+    /// When the store was created, in microseconds since 1970.
     public var created: Int64
-    /// The last step of the format that was applied, such as `v1`.
+    /// The last migration that was applied, such as `v1`.
     public var schema: String
-    /// The size of the database, what is still in its write-ahead log included.
+    /// The size of the database, including data that is still in its write-ahead log.
     public var bytes: Int64
 
     init(
@@ -45,7 +45,7 @@ public struct StoreSummary: Codable, Hashable, Sendable {
 
     static let bytes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
-    /// The highest sequence is at the end of one of four indices, as is the head.
+    /// The row with the highest sequence number is at the end of one of four indices, like the head.
     static let newest = """
         SELECT recorded_at FROM (
             SELECT * FROM (SELECT seq, recorded_at FROM sample ORDER BY number DESC LIMIT 1)
@@ -56,7 +56,7 @@ public struct StoreSummary: Codable, Hashable, Sendable {
         """
 }
 
-/// How far a copy has come, in bytes.
+/// The progress of a copy, in bytes.
 public struct CopyProgress: Hashable, Sendable {
     public var done: Int64
     public var total: Int64

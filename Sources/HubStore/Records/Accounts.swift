@@ -52,9 +52,9 @@ extension Account {
     }
 }
 
-/// Recomputes from the records what the counters claim.
+/// Compares the counters with the records.
 ///
-/// Reads every row: for tests and `hub doctor`.
+/// Reads every row; used by tests and `hub doctor`.
 enum AccountCheck {
     static func discrepancies(in db: Database) throws -> [String] {
         var found: [String] = []
@@ -92,10 +92,10 @@ enum AccountCheck {
         return found
     }
 
-    /// What the accounts together have to say, by the rows.
+    /// The sums that the accounts must have, computed from the rows.
     static func counted(in db: Database) throws -> (stored: Int64, versions: Int64, retractions: Int64) {
         func count(_ sql: String) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
-        // What retention has removed is counted as if it were here.
+        // Records removed by retention are counted as if they were still stored.
         let superseded = try count(
             """
             SELECT (SELECT count(*) FROM sample_version) + (SELECT count(*) FROM day_version)
@@ -116,7 +116,7 @@ enum AccountCheck {
         )
     }
 
-    /// Departures that stand although the record is that person's, and of that type, again.
+    /// Open departures although the record has that person and type again.
     private static func open(in db: Database) throws -> [String] {
         let sql = """
             SELECT d.seq FROM departure d JOIN sample s ON s.number = d.number
@@ -134,7 +134,7 @@ enum AccountCheck {
         UNION SELECT number FROM (SELECT number, count FROM revision EXCEPT SELECT * FROM counted)
         """
 
-    /// What the streams have to be by the versions that they carried; 0 where a column is empty.
+    /// The streams that result from the versions they carried; 0 if a column is empty.
     static let countedStreams = """
         WITH version (kind, type, person, label, seq) AS (
             SELECT CASE WHEN retracted IS NULL THEN 0 ELSE 2 END, type, person, source, seq FROM sample
@@ -153,7 +153,7 @@ enum AccountCheck {
         SELECT kind, type, person, label, max(seq) AS last_seq, count(*) AS count FROM carried GROUP BY 1, 2, 3, 4
         """
 
-    /// Streams whose end or count differs from that, and versions without a stream.
+    /// Streams whose end or count differs from the computed one, and versions without a stream.
     private static let streams = """
         WITH claim (kind, type, person, label, last_seq, count, removed) AS (
             SELECT kind, ifnull(type, 0), ifnull(person, 0), ifnull(label, 0), last_seq, count - removed, removed FROM stream

@@ -1,4 +1,4 @@
-/// What keeps a writer from costing others more than its rows, added in the file format's tenth step.
+/// Limits on the cost that a writer causes for others, added in version 10 of the file format.
 enum BoundsSchema {
     static let version10 = """
         -- How many samples wait in the inbox, and how many have something that is hardly true: `Tallies`.

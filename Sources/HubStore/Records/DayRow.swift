@@ -15,7 +15,7 @@ enum DayColumn: Int32, CaseIterable {
 
 /// A row of `day` or `day_version` as a value.
 ///
-/// The person of the day is given by name.
+/// The day's person is given by name.
 struct DayRow {
     var number: Int64
     var sequence: Int64
@@ -27,17 +27,17 @@ struct DayRow {
     var personID: Int64
     var typeID: Int64
 
-    /// Whether its value is gone because it was made of an erased record.
+    /// Whether its value was removed because it was computed from an erased record.
     var isErased: Bool { day.method == DayRow.erasedMethod }
 
-    /// What the hub says of it: the day's value, or its retraction.
+    /// The published record: the day's value, or its retraction.
     var stored: StoredRecord {
         StoredRecord(
             record: retraction.map(Record.retraction) ?? .day(day), number: number, sequence: sequence,
             assignment: .person(person), type: day.type, canonical: retraction == nil ? canonical : nil)
     }
 
-    /// What a follower is told of it that it does not meet what is asked for now: its retraction, as if it were taken back.
+    /// The record for followers whose query it no longer matches: a retraction, as if it were retracted.
     var ceased: StoredRecord {
         var row = self
         row.retraction =
@@ -100,7 +100,7 @@ struct DayRow {
 }
 
 extension DayRow {
-    /// Inserts a day, or nothing where its identity is known.
+    /// Inserts a day, or nothing if its identity is known.
     static let insert = """
         INSERT INTO day (\(DayColumn.list)) VALUES (\(DayColumn.allCases.map { "?\($0.parameter)" }.joined(separator: ", ")))
         ON CONFLICT (person, type, series, date) DO NOTHING
@@ -113,14 +113,14 @@ extension DayRow {
     }()
     static let archive =
         "INSERT INTO day_version (\(DayColumn.list)) SELECT \(DayColumn.list) FROM day WHERE number = ?1"
-    /// `?7` is the source that takes the day back, which need not be the one that gave it.
+    /// `?7` is the source of the retraction, which may differ from the source of the day.
     static let retract = """
         UPDATE day SET seq = ?2, retracted = ?3, retraction_reason = ?4, retraction_version = ?5, recorded_at = ?6,
             source = ifnull(?7, source)
         WHERE number = ?1
         """
 
-    /// The ids that a day's row points to.
+    /// The ids that a day's row refers to.
     struct References {
         var source: Int64
         var type: Int64
@@ -128,7 +128,7 @@ extension DayRow {
         var series: Int64
     }
 
-    /// Binds the columns of a version for `insert` or `replace`; what stays unbound is NULL.
+    /// Binds the columns of a version for `insert` or `replace`; unbound columns are NULL.
     static func bind(
         _ day: DayValue, canonical: StoredRecord.CanonicalValue?, number: Int64, sequence: Int64,
         _ references: References,

@@ -1,12 +1,12 @@
 import GRDB
 import Samples
 
-/// A record that left a person or a type, as a follower of only that is told of it: a retraction.
+/// The retraction of a record that left a person or a type, for followers of only that person or type.
 enum Departure {
     enum Cause {
-        /// A person or a rule said that it is another person's.
+        /// A person or a rule assigned it to another person.
         case person
-        /// Its source said that it is of another type.
+        /// Its source gave it another type.
         case type
     }
 
@@ -23,9 +23,9 @@ enum Departure {
             sequence: row.integer(1), cause: row.isNull(6) ? .person : .type)
     }
 
-    /// Whose and what it is now is not told here.
+    /// The record does not reveal its new person and type.
     ///
-    /// - Parameter person: whose it was; `nil` for the inbox.
+    /// - Parameter person: the previous person; `nil` for the inbox.
     static func record(
         of source: Source, _ key: RecordKey, type: TypeID, from person: Person?, number: Int64, sequence: Int64,
         cause: Cause

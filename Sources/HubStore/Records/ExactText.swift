@@ -1,8 +1,8 @@
 import Samples
 
-/// A text compared byte by byte.
+/// A text that is compared byte by byte.
 ///
-/// `String` takes two normal forms of one text for equal, and would hand back the wrong one.
+/// `String` treats different Unicode normal forms of a text as equal, so a look-up could return the wrong form.
 struct ExactText: Hashable {
     let text: String
 

@@ -1,21 +1,23 @@
-/// What one instance may leave behind that costs more than a row: each stream, source and word is looked up by all who read.
+/// Limits on an instance's streams, sources and words, which cost more than a row because every reader looks them up.
 ///
-/// The usual limits are several times what ten years of a household with all its devices make; a factor of `hub.conf` raises them.
+/// The usual limits are several times the amounts of a household with all its devices in ten years. A factor in `hub.conf` raises them.
 public struct InstanceLimits: Hashable, Sendable {
-    /// Streams that its records may begin: one for each type, person and plugin of samples, and each type, person and series of days.
+    /// Maximum number of streams: one for each type, person and plugin of samples, and each type, person and series of days.
     public var streams: Int64
-    /// Sources: combinations of plugin, device and account.
+    /// Maximum number of sources: combinations of plugin, device and account.
     public var sources: Int64
-    /// Words that are stored once, such as types, units, zones and methods; a long one counts for every 256 bytes.
+    /// Maximum number of words that are stored once, such as types, units, zones and methods.
+    ///
+    /// A long word counts once for every 256 bytes.
     public var words: Int64
-    /// Bytes of members that the protocol does not know, in all versions of all records.
+    /// Maximum bytes of members unknown to the protocol, in all versions of all records.
     public var extraBytes: Int64
-    /// Versions of one record that newer ones have replaced.
+    /// Maximum number of superseded versions of one record.
     public var versions: Int64
-    /// Samples of one plugin in one group.
+    /// Maximum number of samples of one plugin in one group.
     public var groupSamples: Int64
 
-    /// The usual limits, times a factor.
+    /// The usual limits, multiplied by a factor.
     public init(factor: Int64 = 1) {
         streams = 2_000 * factor
         sources = 4_000 * factor
@@ -25,7 +27,7 @@ public struct InstanceLimits: Hashable, Sendable {
         groupSamples = 1_000 * factor
     }
 
-    /// For what people do by hand.
+    /// No limits, for manual changes.
     static let none: InstanceLimits = {
         var limits = InstanceLimits()
         (limits.streams, limits.sources, limits.words) = (.max, .max, .max)
@@ -33,7 +35,7 @@ public struct InstanceLimits: Hashable, Sendable {
         return limits
     }()
 
-    /// One of the limits, for the answer to what goes beyond it.
+    /// One of the limits, for the rejection of a record that exceeds it.
     enum Name: String {
         case streams = "streams (a type, person and series each)"
         case sources = "sources (a device and account each)"
@@ -44,7 +46,7 @@ public struct InstanceLimits: Hashable, Sendable {
     }
 }
 
-/// What an instance has left behind of what ``InstanceLimits`` bounds; since the tenth form of the file.
+/// The amounts that an instance has used of ``InstanceLimits``, counted since version 10 of the file format.
 public struct InstanceUsage: Hashable, Sendable {
     public var streams: Int64 = 0
     public var sources: Int64 = 0
@@ -52,7 +54,7 @@ public struct InstanceUsage: Hashable, Sendable {
     public var extraBytes: Int64 = 0
 }
 
-/// A record would go beyond a limit of its instance; nothing of it has been stored.
+/// A record would exceed a limit of its instance; nothing of it has been stored.
 struct LimitReached: Error {
     let rejection: Rejection
 
@@ -65,7 +67,7 @@ struct LimitReached: Error {
     }
 }
 
-/// What the batch in progress may still leave behind.
+/// The remaining allowance of the current batch.
 struct Allowance {
     var limits = InstanceLimits.none
     var used = InstanceUsage()
@@ -90,7 +92,7 @@ struct Allowance {
         used.words += cost
     }
 
-    /// The limit that is reached first.
+    /// The limit that is closest to being reached.
     var nearest: LimitReached {
         let shares: [(InstanceLimits.Name, Int64, Int64)] = [
             (.streams, used.streams, limits.streams), (.sources, used.sources, limits.sources),
@@ -100,10 +102,10 @@ struct Allowance {
         return LimitReached(most?.0 ?? .streams, most?.2 ?? limits.streams)
     }
 
-    /// Whether a batch of so many records could reach a limit of what is counted over all records.
+    /// Whether a batch with this many records could reach one of the limits that are counted over all records.
     func isNear(_ records: Int) -> Bool {
         let records = Int64(records)
-        // No frame holds more bytes than these, in whatever words and members.
+        // No frame has more bytes of words and members than this.
         return used.streams + records > limits.streams || used.sources + records > limits.sources
             || used.words + 16 * records + 8_192 > limits.words || used.extraBytes + 2_097_152 > limits.extraBytes
     }

@@ -1,22 +1,26 @@
 public import Samples
 
-/// A record on its way in, checked by the codec, with what the hub decided about it.
+/// A record to store, validated by the codec, with the hub's decisions about it.
 public struct IntakeRecord: Hashable, Sendable {
     public var record: Record
-    /// Whose it is by the hub's rules.
+    /// The assignment by the hub's rules.
     ///
-    /// Ignored for a retraction, which concerns whom the retracted record concerns.
+    /// Ignored for a retraction, which has the person of the retracted record.
     public var assignment: Assignment
-    /// A quantity in the unit of its type's registry entry; `nil` when the source wrote exactly that.
+    /// A quantity in the unit of its type's registry entry; `nil` if the source used that unit.
     public var canonical: StoredRecord.CanonicalValue?
     /// The implausible members of a sample.
     public var implausible: SampleMembers
-    /// The bytes the source read the record from, kept with the version they made.
+    /// The bytes from which the source read the record, stored with the version that they made.
     public var rawPayload: [UInt8]?
-    /// Who may have been measured, where that is to be found out; `assignment` is then what the source itself said.
+    /// The possible persons, if the store has to decide.
+    ///
+    /// `assignment` is then the source's own statement.
     public var household: Household?
 
-    /// A record and what the hub decided about it; `Store.commit` checks both.
+    /// Creates an intake record.
+    ///
+    /// `Store.commit` validates its parts.
     public init(
         record: Record, assignment: Assignment, canonical: StoredRecord.CanonicalValue? = nil,
         implausible: SampleMembers = [], rawPayload: [UInt8]? = nil, household: Household? = nil
@@ -30,55 +34,57 @@ public struct IntakeRecord: Hashable, Sendable {
     }
 }
 
-/// Why one record was not stored.
+/// Why a record was not stored.
 public struct Rejection: Error, Hashable, Sendable {
     /// A code of the protocol, such as `value`, `group` or `unknown`.
     public var code: String
-    /// What is wrong with which field, and what would be right.
+    /// The faulty field, the fault, and a correct value.
     public var reason: String
 
-    /// A reason under a code of the protocol.
+    /// Creates a rejection with a code of the protocol.
     public init(code: String, reason: String) {
         self.code = code
         self.reason = reason
     }
 }
 
-/// One place of a batch.
+/// One item of a batch.
 public enum IntakeItem: Hashable, Sendable {
     case record(IntakeRecord)
-    /// Refused before the store saw it: it is counted here, and the rest of its `group` is refused with it.
+    /// Rejected before it reached the store. It is counted here, and the rest of its `group` is rejected with it.
     case refused(Rejection, group: String?)
 }
 
-/// Whose records of which types an instance, or a person by hand, may write.
+/// The persons and types whose records an instance, or a manual change, may write.
 ///
-/// The hub judges new records by it. The store judges the record that has the same identity or number, which may be another's.
+/// The hub checks new records against it. The store checks the existing record of the same identity or number, which may belong to another person.
 public struct WriteScope: Hashable, Sendable {
     /// `nil` for all.
     public var types: Set<String>?
-    /// Those that are not within although ``types`` has them, or is `nil`.
+    /// Types excluded although ``types`` contains them or is `nil`.
     public var exceptTypes: Set<String>
     /// Names; `nil` for all.
     ///
     /// A record without a person is within the scope of every source.
     public var persons: Set<String>?
-    /// Whether it bounds a command: then the present person of a record counts, and a record without a person is outside of narrowed persons.
+    /// Whether it limits a manual change.
+    ///
+    /// The record's current person then counts, and a record without a person is outside a limited set of persons.
     public var isByHand = false
 
-    /// A scope; `nil` for all.
+    /// Creates a scope; `nil` for all.
     public init(types: Set<String>? = nil, exceptTypes: Set<String> = [], persons: Set<String>? = nil) {
         (self.types, self.exceptTypes, self.persons) = (types, exceptTypes, persons)
     }
 
-    /// Bounds a command to the records of one person.
+    /// A scope that limits a manual change to the records of one person.
     public static func byHand(of person: String) -> WriteScope {
         var scope = WriteScope(persons: [person])
         scope.isByHand = true
         return scope
     }
 
-    /// What both allow.
+    /// The intersection of both scopes.
     public func narrowed(to other: WriteScope) -> WriteScope {
         func both(_ left: Set<String>?, _ right: Set<String>?) -> Set<String>? {
             left.map { left in right.map(left.intersection) ?? left } ?? right
@@ -95,26 +101,26 @@ public struct WriteScope: Hashable, Sendable {
             && (assignment.person.map { persons?.contains($0.name) != false } ?? (!isByHand || persons == nil))
     }
 
-    /// That a group has a record that the asker may not change, and is left as it is.
+    /// The group has a record that the client may not change, so the whole group is left unchanged.
     static let refusalOfGroup = Rejection(
         code: "forbidden", reason: "another record of its group is of a person or type that the asker may not write")
-    /// Says nothing of the record, which is not the instance's to know.
+    /// Reveals nothing about the record, because the instance may not know it.
     static let refusal = Rejection(
         code: "forbidden",
         reason: "the record of this key is of a person or type that this instance may not write; use another key")
 }
 
-/// What one instance sent together and wants answered together.
+/// Records that an instance sent together and that are answered together.
 public struct IntakeBatch: Hashable, Sendable {
     /// The `[plugin.<instance>]` whose account is charged.
     public var instance: String
     public var items: [IntakeItem]
-    /// What it may change of what is there.
+    /// The existing records that the batch may change.
     public var scope: WriteScope
-    /// What it may leave behind.
+    /// The limits for the batch.
     public var limits: InstanceLimits
 
-    /// A batch in which some records may have been refused already.
+    /// Creates a batch in which some records may have been rejected already.
     public init(
         instance: String, items: [IntakeItem], scope: WriteScope = WriteScope(),
         limits: InstanceLimits = InstanceLimits()
@@ -125,21 +131,23 @@ public struct IntakeBatch: Hashable, Sendable {
         self.limits = limits
     }
 
-    /// A batch in which every record passed the codec.
+    /// Creates a batch in which every record passed the codec.
     public init(instance: String, records: [IntakeRecord]) {
         self.init(instance: instance, items: records.map(IntakeItem.record))
     }
 }
 
-/// Where a version of a record now stands.
+/// The place at which a version of a record was stored.
 public struct Placement: Hashable, Sendable {
-    /// The sequence under which the identity was first stored.
+    /// The sequence number under which the identity was first stored.
     public var number: Int64
-    /// The sequence of this version; greater than `number` for every version after the first.
+    /// The sequence number of this version.
+    ///
+    /// It is greater than `number` for every version after the first.
     public var sequence: Int64
-    /// The last sequence on this record's feed topic before this one; 0 when it is the first.
+    /// The last sequence number on this record's feed topic before this one; 0 if it is the first.
     public var previous: Int64
-    /// What only some placements have, on the heap: a batch has a thousand of them.
+    /// Members that few placements have, on the heap, because a batch has a thousand placements.
     private var further: Rare
 
     private indirect enum Rare: Hashable, Sendable {
@@ -147,18 +155,22 @@ public struct Placement: Hashable, Sendable {
         case something(record: StoredRecord?, departure: Departure?, isCovered: Bool, followers: [Placement])
     }
 
-    /// A record left a person.
+    /// The departure of a record from a person.
     public struct Departure: Hashable, Sendable {
-        /// A retraction under a sequence of its own, which comes before that of the version.
+        /// A retraction with its own sequence number, which is lower than that of the version.
         public var record: StoredRecord
-        /// The last sequence on the retraction's feed topic before this one.
+        /// The last sequence number on the retraction's feed topic before this one.
         public var previous: Int64
 
-        /// A departure; the store makes them, and tests of what depends on it.
+        /// Creates a departure.
+        ///
+        /// Only the store does so, and tests of code that depends on it.
         public init(record: StoredRecord, previous: Int64) { (self.record, self.previous) = (record, previous) }
     }
 
-    /// A place; the store makes them, and tests of what depends on it.
+    /// Creates a placement.
+    ///
+    /// Only the store does so, and tests of code that depends on it.
     public init(
         number: Int64, sequence: Int64, previous: Int64, record: StoredRecord? = nil, departure: Departure? = nil,
         isCovered: Bool = false, followers: [Placement] = []
@@ -172,39 +184,39 @@ public struct Placement: Hashable, Sendable {
             : .something(record: record, departure: departure, isCovered: isCovered, followers: followers)
     }
 
-    /// The record as it now stands, where that is not simply what came in: a retraction, a later version, or what a person did.
+    /// The published record, if it differs from the received one: a retraction, a later version, or the result of a manual change.
     public var record: StoredRecord? {
         if case .something(let record, _, _, _) = further { record } else { nil }
     }
 
-    /// The retraction that tells the person whose the record was until now that it is so no more.
+    /// The retraction that notifies the previous person of the record.
     public var departure: Departure? {
         if case .something(_, let departure, _, _) = further { departure } else { nil }
     }
 
-    /// Whether it lies beneath what a person did: kept, and on no topic.
+    /// Whether a manual change hides the version: it is stored and published on no topic.
     public var isCovered: Bool {
         if case .something(_, _, let isCovered, _) = further { isCovered } else { false }
     }
 
-    /// Records of its group that waited in the inbox and came to the same person with it, in the order of the sequence.
+    /// Records of its group that waited in the inbox and were assigned to the same person with it, by sequence number.
     public var followers: [Placement] {
         if case .something(_, _, _, let followers) = further { followers } else { [] }
     }
 
-    /// The same with ``followers``.
+    /// The same placement with ``followers``.
     func followed(by followers: [Placement]) -> Placement {
         Placement(
             number: number, sequence: sequence, previous: previous, record: record, departure: departure,
             isCovered: isCovered, followers: followers)
     }
 
-    /// Whether the record now stands retracted.
+    /// Whether the record is now retracted.
     public var isRetraction: Bool { if case .retraction = record?.record { true } else { false } }
 }
 
 extension StoredRecord {
-    /// What came in, as it stands where it was put; not for a retraction, of which the placement has the record.
+    /// The received record with its placement; not for a retraction, whose placement contains the record.
     public init(_ intake: IntakeRecord, _ placement: Placement) {
         let type: TypeID
         switch intake.record {
@@ -218,26 +230,28 @@ extension StoredRecord {
     }
 }
 
-/// What became of one record.
+/// The result for one record.
 public enum StoreResult: Hashable, Sendable {
     case stored(Placement)
-    /// This content was there already, or a newer version was.
+    /// The store already has this content or a newer version.
     case duplicate(number: Int64, sequence: Int64)
     case rejected(Rejection)
 }
 
-/// The answer to one batch: a result per item, in the batch's order.
+/// The answer to one batch: one result per item, in the batch's order.
 public struct CommitResult: Hashable, Sendable {
     public var results: [StoreResult]
 
-    /// An answer; the store makes them, and tests of what depends on it.
+    /// Creates an answer.
+    ///
+    /// Only the store does so, and tests of code that depends on it.
     public init(results: [StoreResult]) { self.results = results }
 }
 
-/// What an instance sent and what became of it, kept in the transactions that store the records.
+/// Counts of an instance's records by result, updated in the transactions that store the records.
 ///
 /// `received = stored + versions + retractions + duplicates + rejected`, always. Each of `stored`, `versions` and `retractions`
-/// used one sequence, so over all accounts their sum is the store's head.
+/// used one sequence number, so over all accounts their sum is the store's head.
 public struct Account: Hashable, Sendable {
     public var instance: String
     public var received: Int64 = 0
@@ -248,10 +262,10 @@ public struct Account: Hashable, Sendable {
     public var retractions: Int64 = 0
     public var duplicates: Int64 = 0
     public var rejected: Int64 = 0
-    /// What of it is limited.
+    /// The amounts that are limited.
     public var usage = InstanceUsage()
 
-    /// The account that what a person does by hand is charged to, and every retraction that tells of a departure.
+    /// The account for manual changes and for all retractions caused by departures.
     public static let hand = "hub"
 
     init(instance: String) { self.instance = instance }

@@ -1,10 +1,10 @@
 import Samples
 
-/// What a record must satisfy before the store writes it, so that no record can make the commit of others fail.
+/// Checks that a record must pass before the store writes it, so that no record can make the commit of others fail.
 enum IntakeCheck {
-    /// The rule on each place of a batch; `nil` when nothing is refused, which is the usual case and costs no memory.
+    /// The rejections by index in a batch; `nil` if nothing is rejected, which is the usual case and costs no memory.
     ///
-    /// - Parameter refused: what else refuses members of groups, by their places.
+    /// - Parameter refused: further rejections of group members, by index.
     static func refusals(of items: [IntakeItem], _ caches: WriterCaches, _ refused: [Int: Rejection] = [:])
         -> [Rejection?]?
     {
@@ -100,11 +100,13 @@ enum IntakeCheck {
         return reserved(source.device, "source.device") ?? reserved(source.account, "source.account")
     }
 
-    // MARK: - Names of what was erased
+    // MARK: - Names of erased records and words
 
-    /// A source that took the name which an erased record or word is to get would change what is left of it.
+    /// Rejects names reserved for erased records and words.
+    ///
+    /// A source that used such a name could change the remains of an erased record.
     private static func reserved(_ text: String?, _ member: String) -> Rejection? {
-        // The first byte says no of nearly every text, which is asked six times a record.
+        // The first byte rules out nearly every text; this check runs six times per record.
         guard let text, text.utf8.first == Tombstones.prefix.utf8.first,
             text.utf8.starts(with: Tombstones.prefix.utf8)
         else { return nil }

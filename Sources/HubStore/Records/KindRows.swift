@@ -1,7 +1,7 @@
 import Samples
 
 extension SampleKind {
-    /// The column `kind`.
+    /// The code in the column `kind`.
     var code: Int {
         switch self {
         case .quantity: 0
@@ -15,7 +15,7 @@ extension SampleKind {
 
     private static let coded = allCases.sorted { $0.code < $1.code }
 
-    /// The kind that the column says; `nil` for a number that none has.
+    /// The kind with this code; `nil` if there is none.
     init?(code: Int64?) {
         guard let code, (0..<Int64(SampleKind.coded.count)).contains(code) else { return nil }
         self = SampleKind.coded[Int(code)]
@@ -23,13 +23,15 @@ extension SampleKind {
 }
 
 extension RecordKind {
-    /// The code of a sample's kind, `VersionFacts.day` of a day; a retraction has that of what it takes back.
+    /// The code of a sample's kind, or `VersionFacts.day` for a day.
+    ///
+    /// A retraction has the code of the record that it retracts.
     var code: Int? { self == .day ? VersionFacts.day : SampleKind(rawValue: rawValue)?.code }
 }
 
-/// A selection of kinds as a condition of SQL.
+/// A selection of kinds as an SQL condition.
 extension KindSelection {
-    /// Which rows of `sample` are selected; `nil` when none can be.
+    /// The condition for the selected rows of `sample`; `nil` if none can be selected.
     var sampleRows: String? {
         let (standing, takenBack) = (condition(standing), condition(takenBack))
         if standing == takenBack { return standing }
@@ -39,7 +41,7 @@ extension KindSelection {
         return "(\(parts.compactMap(\.self).joined(separator: " OR ")))"
     }
 
-    /// Which rows of `day` are selected; `nil` when none can be.
+    /// The condition for the selected rows of `day`; `nil` if none can be selected.
     var dayRows: String? {
         switch (standing.contains(.day), takenBack.contains(.day)) {
         case (true, true): "1"
@@ -54,7 +56,7 @@ extension KindSelection {
         return kinds.isDisjoint(with: RecordKind.samples) ? nil : "kind IN (\(KindSelection.list(kinds)))"
     }
 
-    /// The samples among the kinds, as the column has them.
+    /// The codes of the kinds that are samples, as an SQL list.
     static func list(_ kinds: Set<RecordKind>) -> String {
         kinds.intersection(RecordKind.samples).compactMap(\.code).sorted().map(String.init).joined(separator: ", ")
     }

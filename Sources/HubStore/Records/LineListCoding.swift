@@ -1,6 +1,6 @@
 import Samples
 
-/// Short lists in one text column, an item a line, so that a person with `sqlite3` can read them.
+/// Short lists in one text column, one item per line, so that a person with `sqlite3` can read them.
 ///
 /// In an item `\` is written `\\` and a line feed `\n`.
 enum LineListCoding {
@@ -30,7 +30,9 @@ enum LineListCoding {
         return basis
     }
 
-    /// An origin: `system:` and `hub:` steps in order; `account:` belongs to the system before it.
+    /// An origin: `system:` and `hub:` steps in order.
+    ///
+    /// `account:` belongs to the system before it.
     static func text(_ origin: [OriginStep]) -> String? {
         guard !origin.isEmpty else { return nil }
         var items: [String] = []
@@ -71,7 +73,7 @@ enum LineListCoding {
         }
     }
 
-    /// `nil` when the text has none of the three forms.
+    /// `nil` if the text has none of the three forms.
     static func subject(_ text: String) -> Subject? {
         if let account = rest(of: text, after: "account:") { return .account(account) }
         if let name = rest(of: text, after: "name:") { return .name(name) }
@@ -79,13 +81,13 @@ enum LineListCoding {
         return nil
     }
 
-    /// Any texts; `nil` for none, which as a text would be one empty item.
+    /// Any texts; `nil` for none, because an empty text would be one empty item.
     static func text(list items: [String]) -> String? { items.isEmpty ? nil : join(items) }
 
-    /// The items of `text(list:)`; of the empty text, none.
+    /// The items of `text(list:)`; none for an empty text.
     static func list(_ text: String) -> [String] { text.isEmpty ? [] : split(text) }
 
-    /// By bytes: to `hasPrefix` a combining mark after the colon would make another character of the colon.
+    /// Compares bytes: `hasPrefix` treats the colon and a following combining mark as one other character.
     private static func rest(of text: String, after prefix: String) -> String? {
         guard text.utf8.starts(with: prefix.utf8) else { return nil }
         return String(decoding: text.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)

@@ -1,17 +1,17 @@
 import Samples
 
-/// The texts of metadata that the last records had, each with its id once it is known to repeat.
+/// The metadata texts of the latest records, each with its id once it is known to repeat.
 ///
-/// So few that looking at each costs less than hashing one: a watch has one text, or one for each of a handful of contexts.
+/// Comparing these few texts costs less than hashing one: a watch sends one text, or one for each of a few contexts.
 struct RecentMetadata {
     private var entries: [(text: String, id: Int64?)] = []
     private var last = 0
-    /// Which is replaced by the next one that is new.
+    /// The index of the entry that the next new text replaces.
     private var next = 0
 
     private static let capacity = 16
 
-    /// Where it is; `nil` where it has not been met lately, and is from now on.
+    /// The index of a text; `nil` if it is new, and then it is added.
     mutating func place(of text: String) -> Int? {
         if entries.indices.contains(last), entries[last].text.hasSameBytes(as: text) { return last }
         if let place = entries.firstIndex(where: { $0.text.hasSameBytes(as: text) }) {

@@ -1,11 +1,11 @@
 import GRDB
 import Samples
 
-/// What came in one group.
+/// Look-ups of the records of a group.
 enum RecordGroup {
-    /// The numbers as they are, and after a correlation or workout those of its group, which are nothing without it.
+    /// The numbers, and after each correlation or workout those of its group, which have no meaning without it.
     ///
-    /// - Parameter alone: numbers that take none along.
+    /// - Parameter alone: numbers whose groups are not included.
     static func withMembers(_ numbers: [Int64], but alone: Set<Int64> = [], in db: Database) throws -> [Int64] {
         var (all, seen): ([Int64], Set<Int64>) = ([], Set(numbers))
         for number in numbers {
@@ -19,9 +19,9 @@ enum RecordGroup {
 
     private static let wholes = Set([RecordKind.correlation, .workout].compactMap(\.code).map { Int($0) })
 
-    /// The numbers, and those of everything that came in one group with them, each once.
+    /// The numbers, and those of all records in one group with them, each once.
     ///
-    /// - Parameter alone: numbers that take none along.
+    /// - Parameter alone: numbers whose groups are not included.
     static func withGroups(_ numbers: [Int64], but alone: Set<Int64> = [], in db: Database) throws -> [Int64] {
         var (all, seen): ([Int64], Set<Int64>) = ([], [])
         let sql = """

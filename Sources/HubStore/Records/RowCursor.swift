@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-/// Where a row lies in an order: its sort key, then its number.
+/// The place of a row in an order: its sort key, then its number.
 struct Place: Hashable, Comparable {
     var key: Int64
     var number: Int64
@@ -9,12 +9,14 @@ struct Place: Hashable, Comparable {
     static func < (left: Place, right: Place) -> Bool { (left.key, left.number) < (right.key, right.number) }
 }
 
-/// One ordered run of rows, as the SQL that reads it; a page is the merge of several.
+/// One ordered run of rows, as the SQL that reads it.
+///
+/// A page is the merge of several lanes.
 struct Lane {
     enum Table {
         case sample, day, departure
 
-        /// The table, or what takes the place of one, as SQL names it.
+        /// The table and its alias in SQL.
         var name: String {
             switch self {
             case .sample: "sample"
@@ -33,30 +35,30 @@ struct Lane {
     }
 
     let table: Table
-    /// In which order rows are read.
+    /// The order in which rows are read.
     enum Walk {
-        /// By the sequence.
+        /// By sequence number.
         case sequence
-        /// By start, then number, upwards or downwards.
+        /// By start, then number, ascending or descending.
         case time, newestFirst
     }
 
     let order: Walk
     let sql: String
-    /// Whether its rows lie in the order of their numbers, which is that of change for those that never changed.
+    /// Whether its rows are in the order of their numbers, which is the order of change for rows that never changed.
     fileprivate let isByNumber: Bool
-    /// Whether its rows are told as what does not meet the query now: those of which a second column says no, or a judge.
+    /// Whether its rows are returned as no longer matching: those that a second column or a judge excludes.
     fileprivate let isOfCeased: Bool
-    /// Bound to `?1` where a condition has it.
+    /// Bound to `?1` if a condition uses it.
     var text: String?
-    /// Where it may be entered at any place: the rows of one key from a number on, and how both are bound.
+    /// How the lane can be entered at any place: the statement for the rest of one key's rows, and the bound values.
     private(set) var entry: Entry?
 
     struct Entry {
         fileprivate var tie: String
-        /// Bound to `?2` and on: which part of the index it is.
+        /// Bound to `?2` and following: the part of the index.
         fileprivate var ids: [Int64?] = []
-        /// From where it is read, in the order of the lane, and the last key, in the units of the column.
+        /// The first place, in the order of the lane, and the last key, in the units of the column.
         fileprivate var begin = Place(key: 0, number: 0)
         fileprivate var end: Int64 = 0
     }
@@ -64,11 +66,11 @@ struct Lane {
     /// A lane that is read from its beginning.
     ///
     /// - Parameters:
-    ///   - index: where the rows come from, such as `INDEXED BY sample_moved`.
-    ///   - range: conditions that an index answers, or that few rows must meet.
-    ///   - fits: conditions on each row of the range; rows that do not meet them are passed one by one, so that a page can end among them.
-    ///   - ceasing: of what has ceased to meet the query, the conditions of which one must not hold.
-    ///   - sort: another name for the order of the rows, where SQLite would sort what already lies in order.
+    ///   - index: the index of the rows, such as `INDEXED BY sample_moved`.
+    ///   - range: conditions that an index answers, or that few rows have to meet.
+    ///   - fits: conditions on each row of the range. Rows that fail them are skipped one by one, so that a page can end among them.
+    ///   - ceasing: for rows that no longer match the query: conditions of which at least one must fail.
+    ///   - sort: another expression for the order of the rows, if SQLite would otherwise sort rows that are already in order.
     init(
         _ table: Table, _ index: String, _ range: [String], fits: [String] = [], ceasing: [String]? = nil,
         by order: Walk, sort: String? = nil, text: String? = nil
@@ -78,9 +80,9 @@ struct Lane {
         sql = Lane.select(table, index, range, fits, ceasing, sort ?? Lane.sort(table, order))
     }
 
-    /// The form of lanes of the order of time, which can be entered anywhere without a look at what lies before.
+    /// The form of lanes in order of time, which can be entered anywhere without reading the rows before.
     ///
-    /// A store may have thousands of one form: `entered` makes them, and their SQL is made once.
+    /// A store may have thousands of lanes of one form. `entered` creates them, and their SQL is built once.
     init(entered table: Table, _ index: String, _ range: [String], fits: [String], by order: Walk) {
         (self.table, self.order, isByNumber, isOfCeased) = (table, order, false, false)
         let (down, key, sort) = (order == .newestFirst, Lane.key(table), Lane.sort(table, order))
@@ -93,7 +95,7 @@ struct Lane {
     }
 
     /// - Parameters:
-    ///   - ids: what `?2`, `?3`, … of the range are.
+    ///   - ids: the values of `?2`, `?3`, … of the range.
     ///   - low, high: the first and last start, or day.
     ///   - after: the place after which it begins.
     func entered(_ ids: [Int64?], low: Int64, high: Int64, after: Place?) -> Lane {
@@ -114,10 +116,10 @@ struct Lane {
         return lane
     }
 
-    /// All SQL that reads it, for tests of how it is read.
+    /// All SQL that reads it, for tests of the query plans.
     var statements: [String] { [sql] + (entry.map { [$0.tie] } ?? []) }
 
-    /// What a key of the column is in the sort key.
+    /// The factor from the column's key to the sort key.
     fileprivate var unit: Int64 { table == .day && order != .sequence ? Filter.dayLength : 1 }
 
     private static func key(_ table: Table) -> String { table == .sample ? "start" : "date" }
@@ -147,22 +149,22 @@ struct Lane {
 
 /// Reads a lane.
 ///
-/// A class, so that a row costs no copy of it.
+/// It is a class, so that reading a row does not copy it.
 final class RowCursor {
     private let lane: Lane
     private let db: Database
     private var statement: RawStatement
     private let isBrief: Bool
-    /// The column that says whether a row is asked for.
+    /// The column that tells whether a row matches.
     private let fits: Int32
-    /// The key whose rows alone `statement` reads; what comes after it is read by another.
+    /// If set, `statement` reads only the rows of this key, and another statement reads the rows after it.
     private var tie: Int64?
-    /// Where the row lies that it has come to; `nil` behind the last.
+    /// The place of the current row; `nil` after the last.
     private(set) var head: Place?
 
     /// - Parameters:
-    ///   - place: the first row, of a lane that may be entered anywhere; else where the lane begins.
-    ///   - isBrief: whether it is for one look, before any other of the same lane's form.
+    ///   - place: the first row, for a lane that can be entered anywhere; by default the beginning of the lane.
+    ///   - isBrief: whether the cursor is closed before another one of the same form is opened.
     init(_ lane: Lane, from place: Place? = nil, isBrief: Bool = false, in db: Database) throws {
         (self.lane, self.isBrief, self.db, fits) = (lane, isBrief, db, lane.table.columns.count)
         var sql = lane.sql
@@ -175,10 +177,10 @@ final class RowCursor {
         try advance()
     }
 
-    /// Whether the row is asked for.
+    /// Whether the row matches the query.
     func isFit(_ judge: RowJudge?) throws -> Bool {
         guard statement.integer(fits) != 0 else { return false }
-        // A departure tells of a record that was there, whatever that is now.
+        // A departure concerns the record as it was, regardless of its current state.
         if lane.table == .departure { return true }
         if lane.isOfCeased, statement.integer(fits + 1) == 0 { return true }
         return try (judge?.fits(statement, of: lane.table) ?? true) != lane.isOfCeased
@@ -186,7 +188,7 @@ final class RowCursor {
 
     var number: Int64 { statement.integer(0) }
 
-    /// Of which type and person the row is, 0 for none, and which source gave it.
+    /// The type, person (0 for none) and source of the row.
     struct Owner: Hashable {
         let type: Int64
         let person: Int64
@@ -204,7 +206,7 @@ final class RowCursor {
                 source: statement.integer(DayColumn.source.rawValue))
     }
 
-    /// When the row that it has come to began and ended, in the order of time; a day ends a microsecond before the next midnight UTC.
+    /// The start and end of the current row, in order of time; a day ends a microsecond before the next midnight UTC.
     var span: (start: Int64, end: Int64) {
         guard lane.table == .sample else {
             let start = statement.integer(DayColumn.date.rawValue) &* Filter.dayLength
@@ -214,7 +216,7 @@ final class RowCursor {
         return (start, start &+ statement.integer(SampleColumn.duration.rawValue))
     }
 
-    /// The row that it has come to.
+    /// The record of the current row.
     func record(_ termCache: TermCache) throws -> StoredRecord {
         switch lane.table {
         case .sample where lane.isOfCeased: try SampleRow(statement, termCache, db).ceased
@@ -238,7 +240,7 @@ final class RowCursor {
         }
         let key: Int64 =
             switch (lane.order, lane.table) {
-            // A row that has been changed since lies elsewhere in the order of change, and is passed here.
+            // A changed row is elsewhere in the order of change, and is skipped here.
             case (.sequence, _) where lane.isByNumber: statement.integer(0)
             case (.sequence, .sample): statement.integer(SampleColumn.seq.rawValue)
             case (.sequence, .day): statement.integer(DayColumn.seq.rawValue)
@@ -253,7 +255,7 @@ final class RowCursor {
         isBrief ? try RawStatement(cached: sql, in: db) : try RawStatement(new: sql, in: db)
     }
 
-    /// Ends its use.
+    /// Ends the use of the cursor.
     func close() { statement.clear() }
 
     private func bind(_ begin: Place?) {

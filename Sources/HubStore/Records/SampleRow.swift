@@ -13,11 +13,11 @@ enum SampleColumn: Int32, CaseIterable {
     var parameter: Int32 { rawValue + 1 }
 
     static let names = allCases.map { column in snakeCase("\(column)") }
-    /// All names, as SQL lists them.
+    /// All names, as an SQL list.
     static let list = names.joined(separator: ", ")
 }
 
-/// `startOffset` as SQL writes it.
+/// `startOffset` as `start_offset`.
 func snakeCase(_ name: String) -> String {
     var text = ""
     for character in name { text += character.isUppercase ? "_" + character.lowercased() : String(character) }
@@ -35,19 +35,19 @@ struct SampleRow {
     var recordedAt: Int64
     var personID: Int64
     var typeID: Int64
-    /// Whether a person, not a rule, said whose it is.
+    /// Whether a person, not a rule, assigned it.
     var isAssignedByHand: Bool
-    /// What a person has changed of the source's content.
+    /// The members of the source's content that a person has changed.
     var edited: SampleMembers
     /// Its implausible members.
     var implausible: SampleMembers
-    /// Whose profile the device had been told, noted when a person first says whose the record is; shown where that is another person.
+    /// The person whose profile the device used, stored at the first manual assignment; published if the record's person differs.
     var profileOf: String?
 
-    /// Whether what the source says lies beneath what a person did.
+    /// Whether a manual change hides the source's content.
     var isUnderHand: Bool { !edited.isEmpty || retraction?.author == .person }
 
-    /// What the hub says of it: the sample, or its retraction.
+    /// The published record: the sample, or its retraction.
     var stored: StoredRecord {
         if let retraction {
             StoredRecord(
@@ -60,7 +60,7 @@ struct SampleRow {
         }
     }
 
-    /// What a follower is told of it that it does not meet what is asked for now: its retraction, as if it were taken back.
+    /// The record for followers whose query it no longer matches: a retraction, as if it were retracted.
     var ceased: StoredRecord {
         var row = self
         if retraction == nil {
@@ -70,7 +70,7 @@ struct SampleRow {
         return row.stored
     }
 
-    /// The sample with what the hub has to say of its value.
+    /// The sample with the hub's note about its value.
     private var shown: Sample {
         guard let profileOf, profileOf != assignment.person?.name else { return sample }
         var shown = sample
@@ -84,7 +84,7 @@ struct SampleRow {
             isRetraction: retraction != nil)
     }
 
-    /// The version that a put of the source has to reach.
+    /// The minimum version for a put from the source.
     var versionFloor: Int64? { retraction?.sourceVersion ?? sample.sourceVersion }
 
     init(_ row: RawStatement, _ termCache: TermCache, _ db: Database) throws {
@@ -171,12 +171,12 @@ struct SampleRow {
 }
 
 extension SampleRow {
-    /// Inserts a sample, or nothing where its identity is known.
+    /// Inserts a sample, or nothing if its identity is known.
     static let insert = """
         INSERT INTO sample (\(SampleColumn.list)) VALUES (\(parameters))
         ON CONFLICT (source, key) DO NOTHING
         """
-    /// Puts another content in the place of number `?1`.
+    /// Replaces the content of number `?1`.
     static let replace: String = {
         let assignments = SampleColumn.allCases.dropFirst().map {
             "\(SampleColumn.names[Int($0.rawValue)]) = ?\($0.parameter)"
@@ -186,18 +186,18 @@ extension SampleRow {
     static let archive = """
         INSERT INTO sample_version (\(SampleColumn.list)) SELECT \(SampleColumn.list) FROM sample WHERE number = ?1
         """
-    /// Keeps a version that the source sent while a person's edit or retraction stood over it.
+    /// Stores a version that the source sent while a person's edit or retraction hid the record.
     static let cover = """
         INSERT INTO sample_version (\(SampleColumn.list), covered) VALUES (\(parameters), 1)
         """
 
     private static let parameters = SampleColumn.allCases.map { "?\($0.parameter)" }.joined(separator: ", ")
 
-    /// The ids that a sample's row points to.
+    /// The ids that a sample's row refers to.
     struct References {
         var source: Int64
         var type: Int64
-        /// 0 where there is no person.
+        /// 0 if there is no person.
         var person: Int64
     }
 
@@ -222,7 +222,7 @@ extension SampleRow {
         statement.bind(SampleColumn.retractionVersion.parameter, retraction.sourceVersion)
     }
 
-    /// Binds the columns of a version for `insert` or `replace`; what stays unbound is NULL.
+    /// Binds the columns of a version for `insert` or `replace`; unbound columns are NULL.
     static func bind(
         _ intake: IntakeRecord, _ sample: Sample, number: Int64, sequence: Int64, _ references: References,
         recordedAt: Int64, to row: RawStatement, _ caches: inout WriterCaches, _ db: Database

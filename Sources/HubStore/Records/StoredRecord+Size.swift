@@ -1,7 +1,7 @@
 import Samples
 
 extension StoredRecord {
-    /// About how many bytes it takes on the wire: what is always there, and the texts that may be long.
+    /// The approximate size on the wire: the constant parts, and the texts that may be long.
     var estimatedBytes: Int {
         switch record {
         case .sample(let sample):
