@@ -1,17 +1,18 @@
 import GRDB
 import Samples
 
-/// Numbers that are asked for all the time, kept in the row of the store's name: counting rows would read an index that
-/// grows with the data.
+/// Counters that are read often, stored in the row of the store's name.
+///
+/// Counting rows would read an index that grows with the data.
 struct Tallies: Hashable {
-    /// Samples that wait for a person to say whose they are: a guest's do not.
+    /// Samples that wait to be assigned to a person, except those of guests.
     private(set) var inbox: Int64
-    /// Implausible samples, but for a guest's.
+    /// Implausible samples, except those of guests.
     private(set) var implausible: Int64
-    /// How many transactions the store has had.
+    /// The number of transactions of the store.
     private(set) var commits: Int64
 
-    /// SQL that counts the samples which stand, are no guest's and meet a condition.
+    /// SQL that counts unretracted samples that are not a guest's and meet a condition.
     private static func counted(_ condition: String) -> String {
         """
         SELECT count(*) FROM sample WHERE \(condition) AND retracted IS NULL
@@ -29,19 +30,19 @@ struct Tallies: Hashable {
         (inbox, implausible, commits) = (row?[0] ?? 0, row?[1] ?? 0, row?[2] ?? 0)
     }
 
-    /// A first version was stored.
+    /// Counts a first version that was stored.
     mutating func add(_ assignment: Assignment, isImplausible: Bool) {
         if assignment.isInInbox { inbox += 1 }
         if isImplausible, !assignment.isGuest { implausible += 1 }
     }
 
-    /// One version took another's place.
+    /// Counts a version that replaced another.
     mutating func replace(_ old: SampleRow, with new: SampleRow) {
         count(old, -1)
         count(new, 1)
     }
 
-    /// A record was removed.
+    /// Counts a removed record.
     mutating func remove(_ row: SampleRow) { count(row, -1) }
 
     private mutating func count(_ row: SampleRow, _ change: Int64) {
@@ -50,7 +51,7 @@ struct Tallies: Hashable {
         if !row.implausible.isEmpty, !row.assignment.isGuest { implausible += change }
     }
 
-    /// Writes them at the end of a transaction, which it counts.
+    /// Writes the counters at the end of a transaction, and counts the transaction.
     mutating func save(to db: Database) throws {
         commits += 1
         let update = try RawStatement(

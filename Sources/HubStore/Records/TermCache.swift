@@ -2,9 +2,11 @@ import GRDB
 import Samples
 import Synchronization
 
-/// What the small integers in the records stand for, read once and kept: a row of these tables never comes to mean something else.
+/// A cache of the values of the small integers in records.
 ///
-/// The readers share one. The writer has its own, because it also sees rows that a failed commit takes back.
+/// A row of these tables never changes its meaning.
+///
+/// The readers share one cache. The writer has its own, because it also sees rows that a failed commit rolls back.
 final class TermCache: Sendable {
     private struct Entries {
         var terms: [Int64: String] = [:]
@@ -14,7 +16,7 @@ final class TermCache: Sendable {
         var sources: [Int64: Source] = [:]
         var persons: [Int64: Person] = [:]
 
-        /// Sources may invent words without end; memory must not follow them.
+        /// Limits the cache, because sources may invent any number of words.
         mutating func bound() {
             if terms.count > TermCache.capacity { terms.removeAll(keepingCapacity: true) }
             if origins.count > TermCache.capacity { origins.removeAll(keepingCapacity: true) }
@@ -23,16 +25,16 @@ final class TermCache: Sendable {
     }
 
     static let capacity = 20_000
-    /// Longer texts, in bytes, are read each time.
+    /// Longer texts, in bytes, are not cached.
     static let longestText = 256
 
-    /// Longer metadata, in bytes, is in the row of each record that has it.
+    /// Longer metadata, in bytes, is stored in the row of each record.
     static let longestMetadata = 1_024
     private static let metadataCapacity = 1_000
 
     private let entries = Mutex(Entries())
 
-    /// Reads all from the file again: a row may have lost its text.
+    /// Empties the cache, because a row may have lost its text.
     func forget() { entries.withLock { $0 = Entries() } }
 
     func term(_ id: Int64, in db: Database) throws -> String {
@@ -117,6 +119,6 @@ final class TermCache: Sendable {
 }
 
 extension Source {
-    /// Of its names.
+    /// The total length of its names.
     var bytes: Int { plugin.utf8.count + (device?.utf8.count ?? 0) + (account?.utf8.count ?? 0) }
 }

@@ -5,7 +5,7 @@ extension WriteTransaction {
     mutating func put(_ given: DayValue, _ intake: IntakeRecord) throws -> StoreResult {
         var day = given
         if let person = intake.assignment.person, let id = caches.personID(person.uid) {
-            day.person = try caches.termCache.person(id, in: db).name  // Named by uid or by name: one day all the same.
+            day.person = try caches.termCache.person(id, in: db).name  // A person named by uid or by name is the same.
         }
         if caches.tombstones.areThere,
             let erased = try caches.tombstones.erased(among: day.basis, of: day.source, in: db)
@@ -55,7 +55,7 @@ extension WriteTransaction {
         return .stored(Placement(number: number, sequence: sequence, previous: previous))
     }
 
-    /// - Parameter isLimited: whether a source may only do so as often as its limit says.
+    /// - Parameter isLimited: whether to apply the source's limit on versions.
     mutating func retract(
         _ known: DayRow, _ author: Retraction.Author, reason: String?, version: Int64?, source: Source?,
         isLimited: Bool = true
@@ -90,11 +90,11 @@ extension WriteTransaction {
         return .stored(Placement(number: known.number, sequence: sequence, previous: previous, record: row.stored))
     }
 
-    /// Undoes a person's retraction of a day: what stood before it stands again.
+    /// Undoes a person's retraction of a day and restores the version before it.
     mutating func restore(_ known: DayRow) throws -> Placement {
         var row = known
         row.sequence = caches.head + 1
-        // A source's own retraction, where there was one, lies beneath the person's.
+        // If the source had retracted the day, that retraction is below the person's.
         row.retraction = try findDay(DayRow.beneathRetraction, known.number)?.retraction
         try archive(DayRow.archive, known.number)
         let statement = try RawStatement(cached: DayRow.restore, in: db)
@@ -145,9 +145,9 @@ extension DayRow {
         """
     static let byIdentity =
         "SELECT \(DayColumn.list) FROM day WHERE person = ?1 AND type = ?2 AND series = ?3 AND date = ?4"
-    /// Every day below a number, and whether it is a person's and made of a record.
+    /// Every day below a number, and whether it belongs to a person and is computed from a record.
     ///
-    /// A basis is a number a line (`LineListCoding`), so that a number stands between line feeds.
+    /// A basis has one number per line (`LineListCoding`), so each number is between line feeds.
     static let madeOf = """
         SELECT number, person = ?1 AND retracted IS NULL
             AND instr(char(10) || basis || char(10), char(10) || ?2 || char(10)) > 0

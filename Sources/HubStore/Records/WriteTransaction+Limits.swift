@@ -2,7 +2,7 @@ import GRDB
 import Samples
 
 extension WriteTransaction {
-    /// Why a new sample or day, or a new version of one, may not be stored; `nil` where it may.
+    /// Why a new sample or day, or a new version, may not be stored; `nil` if it may.
     mutating func refusal(of key: StreamKey, extra: JSONObject?) throws -> Rejection? {
         if try !caches.mayUse(key, in: db) { return LimitReached(.streams, caches.allowance.limits.streams).rejection }
         guard let extra else { return nil }
@@ -11,7 +11,7 @@ extension WriteTransaction {
             ? LimitReached(.extraBytes, allowance.limits.extraBytes).rejection : nil
     }
 
-    /// Why a record may not have one more version from its source.
+    /// Why a record may not get another version from its source.
     func refusalOfVersion(_ number: Int64) throws -> Rejection? {
         let limit = caches.allowance.limits.versions
         guard limit != .max, try versions(of: number) >= limit else { return nil }
@@ -24,9 +24,11 @@ extension WriteTransaction {
 
     // MARK: - Groups
 
-    /// The members of groups that would go beyond a limit: a group is refused before any of it is stored.
+    /// The members of groups that would exceed a limit.
     ///
-    /// Close to a limit a group gets nothing more of what is limited; so a batch that has begun with it never meets the limit in its midst.
+    /// The whole group is refused before any of it is stored.
+    ///
+    /// Close to a limit, all new members of a group are refused. A group that has begun to be stored therefore never reaches the limit in the middle.
     mutating func membersBeyondLimits(of batch: IntakeBatch) throws -> [Int: Rejection] {
         let limits = caches.allowance.limits
         guard limits != .none else { return [:] }
@@ -58,7 +60,7 @@ extension WriteTransaction {
         return refusals
     }
 
-    /// How many samples of one plugin a group has, counted up to a limit.
+    /// The number of samples of one plugin in a group, counted up to a limit.
     private func size(of group: String, _ plugin: String, limit: Int64) throws -> Int64 {
         let sql = """
             SELECT count(*) FROM (SELECT 1 FROM sample INDEXED BY sample_group
@@ -74,10 +76,10 @@ extension WriteTransaction {
 
     // MARK: - Versions
 
-    /// How many versions of a record newer ones have replaced, those kept beneath what a person did included.
+    /// The number of superseded versions of a record, including those hidden by manual changes.
     func versions(of number: Int64) throws -> Int64 { try VersionCount.of(number, in: db) }
 
-    /// One more version of a record went to where superseded ones are kept.
+    /// Counts another superseded version of a record.
     func countVersion(of number: Int64) throws {
         let statement = try RawStatement(
             cached: """
@@ -88,7 +90,7 @@ extension WriteTransaction {
     }
 }
 
-/// The table `revision`: a row for each record that has superseded versions.
+/// The table `revision`: a row for each record with superseded versions.
 enum VersionCount {
     static func of(_ number: Int64, in db: Database) throws -> Int64 {
         let statement = try RawStatement(cached: "SELECT count FROM revision WHERE number = ?1", in: db)

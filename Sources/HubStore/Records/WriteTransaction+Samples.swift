@@ -2,7 +2,7 @@ import GRDB
 import Samples
 
 extension WriteTransaction {
-    /// A source's sample: its first version, a later one, or nothing new.
+    /// Stores a source's sample: as a first version, as a later one, or not at all if it is a duplicate.
     mutating func put(_ sample: Sample, _ intake: IntakeRecord) throws -> StoreResult {
         guard let household = intake.household else { return try put(sample, intake, nil) }
         let judgement = try judge(sample, intake, household)
@@ -52,7 +52,7 @@ extension WriteTransaction {
             throw StoreError(.corrupt, "commit: an index names a record that is not there; restore a backup")
         }
         let standing = try sourceVersion(of: known)
-        // `duplicate` would disclose that another person has entered the same.
+        // `duplicate` would disclose that another person has entered the same record.
         if scope.isByHand, try !mayChange(known) { return .rejected(WriteScope.refusal) }
         guard isNews(sample, for: standing) else { return .duplicate(number: known.number, sequence: known.sequence) }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
@@ -62,7 +62,7 @@ extension WriteTransaction {
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.implausible = intake.implausible
         row.retraction = nil
-        // Who has been found by weight stays, unless the source names its user again; a weight that waits is weighed up again.
+        // A person found by weight is kept, unless the source names its user again. A waiting weight is judged again.
         let decides = sample.group.map { batch?.words[$0]?.decider == sample.key } ?? true
         let isJudgedAnew = judgement.map { $0.isNamed || known.personID == 0 && decides } ?? true
         if !known.isAssignedByHand, isJudgedAnew {
@@ -72,11 +72,11 @@ extension WriteTransaction {
         if !known.isAssignedByHand, isJudgedAnew, let ruling = judgement?.ruling { try note(ruling, placement) }
         try keepPayload(intake, number: placement.number, sequence: placement.sequence)
         guard judgement != nil, known.personID == 0, let group = sample.group else { return .stored(placement) }
-        // What was measured together stays together.
+        // Records measured together stay together.
         return .stored(placement.followed(by: try bringAlong(group)))
     }
 
-    /// A source's retraction of its own sample.
+    /// Retracts a sample at the request of its source.
     mutating func retract(_ known: SampleRow, reason: String?, version: Int64?) throws -> StoreResult {
         let standing = try sourceVersion(of: known)
         if let retraction = standing.retraction, !isNews(.source, reason, version, for: retraction) {
@@ -92,22 +92,23 @@ extension WriteTransaction {
         return .stored(try known.isUnderHand ? cover(row) : replace(known, with: row))
     }
 
-    /// Whether a put of a known identity is a new version of it.
+    /// Whether a put of a known identity is a new version.
     ///
-    /// The version belongs to the content: a higher one with the same values is kept, or an older one arriving late would pass for new.
+    /// The source's version is part of the content. A higher version with the same values is stored; otherwise an older one that arrives late would
+    /// seem new.
     func isNews(_ sample: Sample, for standing: SampleRow) -> Bool {
         if let given = sample.sourceVersion, let floor = standing.versionFloor {
             if given < floor { return false }
-            // Of HealthKit's versions an equal one says nothing new (R6.72).
+            // An equal version of a HealthKit sample is never news (R6.72).
             if given == floor, standing.retraction == nil, sample.isSynchronized { return false }
         }
         return standing.retraction != nil || standing.sample != sample
     }
 
-    /// Whether the instance that sends may change this record (R6.33).
+    /// Whether the sending instance may change this record (R6.33).
     ///
-    /// One that a person has given to another is judged by whose it was before: its source goes on with what it began, or a
-    /// correction of it would be refused for good and lost.
+    /// If a person has assigned the record to another person, the earlier assignment decides. Its source can then continue to send corrections, which
+    /// would otherwise be refused permanently and lost.
     func mayChange(_ known: SampleRow) throws -> Bool {
         if scope.allows(known.sample.type, of: known.assignment) { return true }
         guard !scope.isByHand, known.isAssignedByHand, let before = try find(SampleRow.beforeAssignment, known.number)
@@ -117,13 +118,13 @@ extension WriteTransaction {
         return scope.allows(known.sample.type, of: before.assignment)
     }
 
-    /// What the source said last of a record: its current version, or the one beneath what a person did.
+    /// The source's last version of a record: the current version, or the one hidden by a manual change.
     func sourceVersion(of known: SampleRow) throws -> SampleRow {
         guard known.isUnderHand else { return known }
         guard var row = try find(SampleRow.lastOfSource, known.number) else {
             throw StoreError(.corrupt, "record \(known.number): nothing lies beneath its edit; restore a backup")
         }
-        // Whose it is, is not part of what the source says.
+        // The assignment is not part of the source's data.
         (row.assignment, row.personID) = (known.assignment, known.personID)
         row.isAssignedByHand = known.isAssignedByHand
         return row
@@ -131,7 +132,7 @@ extension WriteTransaction {
 
     // MARK: - Versions
 
-    /// Puts `row` in the place of `known` as its next version: at the end of the sequence, and on its topic.
+    /// Replaces `known` by `row` as its next version, with a new sequence number, and publishes it on its topic.
     mutating func replace(_ known: SampleRow, with row: SampleRow) throws -> Placement {
         let isSame = known.personID == row.personID && known.typeID == row.typeID
         let departure = isSame ? nil : try depart(known, known.personID == row.personID ? .type : .person)
@@ -150,7 +151,7 @@ extension WriteTransaction {
         let plugin = try caches.term(row.sample.source.plugin, .other, in: db)
         let (isRetracted, isNobodys) = (row.retraction != nil, row.personID == 0)
         var previous: Int64 = 0
-        // The retraction of a record in the inbox is news for the inbox alone.
+        // Only followers of the inbox need the retraction of a record in the inbox.
         if !(isRetracted && isNobodys) {
             let key = StreamKey(
                 kind: isRetracted ? .retraction : .sample, type: row.typeID, person: row.personID, label: plugin)
@@ -163,7 +164,7 @@ extension WriteTransaction {
             number: row.number, sequence: row.sequence, previous: previous, record: row.stored, departure: departure)
     }
 
-    /// Keeps what a source sent while something a person did stands over the record.
+    /// Stores a source's version of a record that a manual change hides.
     mutating func cover(_ row: SampleRow) throws -> Placement {
         var row = row
         row.sequence = caches.head + 1
@@ -184,7 +185,7 @@ extension WriteTransaction {
 
     // MARK: - Departures
 
-    /// Notes that a record leaves whom it was assigned to, or the type that it had.
+    /// Stores that a record leaves its person or its type.
     private mutating func depart(_ known: SampleRow, _ cause: Departure.Cause) throws -> Placement.Departure {
         let sequence = caches.head + 1
         let insert = try RawStatement(
@@ -211,7 +212,7 @@ extension WriteTransaction {
         return Placement.Departure(record: record, previous: try caches.advance(key, to: sequence, in: db))
     }
 
-    /// Ends what tells that a record has left the person whose it is again, under the type that it has again.
+    /// Ends the departure of a record that has the former person and type again.
     private func arrive(_ row: SampleRow) throws {
         let update = try RawStatement(
             cached:
@@ -246,17 +247,17 @@ extension WriteTransaction {
 extension SampleRow {
     static let byNumber = "SELECT \(SampleColumn.list) FROM sample WHERE number = ?1"
     static let byIdentity = "SELECT \(SampleColumn.list) FROM sample WHERE source = ?1 AND key = ?2"
-    /// The last version that anyone was shown before a person said whose it is.
+    /// The last published version before a person assigned the record.
     static let lastByRule = """
         SELECT \(SampleColumn.list) FROM sample_version
         WHERE number = ?1 AND assigned IS NULL AND covered IS NULL ORDER BY seq DESC LIMIT 1
         """
-    /// The last version that had the person whom a rule had found.
+    /// The last version assigned by a rule.
     static let beforeAssignment = """
         SELECT \(SampleColumn.list) FROM sample_version
         WHERE number = ?1 AND assigned IS NULL ORDER BY seq DESC LIMIT 1
         """
-    /// The newest superseded or covered version that no hand has made.
+    /// The newest superseded or hidden version without a manual change.
     static let lastOfSource = """
         SELECT \(SampleColumn.list) FROM sample_version
         WHERE number = ?1 AND edited IS NULL AND retracted IS NOT 2 ORDER BY seq DESC LIMIT 1

@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-/// What makes one stream; 0 stands for "none".
+/// The identity of a stream; 0 stands for "none".
 ///
 /// See the schema's `stream`.
 struct StreamKey: Hashable {
@@ -12,35 +12,36 @@ struct StreamKey: Hashable {
     var person: Int64
     var label: Int64
 
-    /// The one topic of everything that has no person.
+    /// The single topic of all records without a person.
     static let inbox = StreamKey(kind: .inbox, type: 0, person: 0, label: 0)
 }
 
-/// What the writer knows of a stream.
+/// The writer's state of a stream.
 struct StreamState {
     var key: StreamKey
-    /// Its row; 0 where it has none yet.
+    /// The id of its row; 0 if it has none yet.
     var id: Int64 = 0
     var lastSequence: Int64 = 0
     var count: Int64 = 0
-    /// The longest sample that it ever had, in microseconds: whether it may have long ones, and how far before a moment a short one that
-    /// overlaps it may begin.
+    /// The longest duration that any of its samples ever had, in microseconds.
+    ///
+    /// It tells whether there may be long samples, and how early a short sample that overlaps a moment may begin.
     var longest: Int64 = 0
-    /// Whether the commit in progress has changed it.
+    /// Whether the current commit has changed it.
     var isChanged = false
-    /// First versions in the commit in progress, by kind: what the ledger counts.
+    /// First versions in the current commit, by kind, for the ledger.
     var fresh = SIMD8<Int32>()
 }
 
-/// The writer's picture of the head and of the rows that records keep coming back to, so that most records cost no look-up.
+/// The writer's cached head and frequently used rows, so that most records need no look-up.
 ///
-/// It is true only of what is committed: a failed commit drops it, and the next one reads it again from the file. Nothing in it grows
-/// with the data: of streams, words and sources it holds those met lately.
+/// It reflects only committed data: a failed commit drops it, and the next one reads it from the file again. It does not grow with the data, because
+/// it holds only recently used streams, words and sources.
 struct WriterCaches {
     var head: Int64
-    /// What `hub status` counts of the records, and the transactions.
+    /// The counts of records for `hub status`, and of transactions.
     var tallies: Tallies
-    /// Of the batch that is being stored.
+    /// The allowance of the batch that is being stored.
     var allowance = Allowance()
     private var streams: [StreamState] = []
     var accounts: [String: Account] = [:]
@@ -48,9 +49,11 @@ struct WriterCaches {
     var ledger: LedgerCache
     var tombstones: Tombstones
     var rollups: WriterRollups
-    /// The position of an erasure among the days; a restarted hub begins at the first day.
+    /// The position of an erasure among the days.
+    ///
+    /// After a restart it begins at the first day.
     var erasedDays: ErasedDaySweep?
-    /// Empty unless persons have to be told from one another by weight.
+    /// Empty unless persons are distinguished by weight.
     var trends = WeightTrends()
     let termCache = TermCache()
     private var streamIndex: [StreamKey: Int] = [:]
@@ -58,13 +61,15 @@ struct WriterCaches {
     private var terms: [ExactText: Int64] = [:]
     private var sources: [Source: (id: Int64, plugin: Int64)] = [:]
     private var lastSource: (source: Source, id: Int64, plugin: Int64)?
-    /// The word that each use had last: a run of records mostly repeats it, and comparing costs less than hashing.
+    /// The last word of each use.
+    ///
+    /// Consecutive records mostly repeat it, and comparing costs less than hashing.
     private var lastTerms = [(text: String, id: Int64)](repeating: ("", 0), count: TermUse.allCases.count)
-    /// Metadata that records had lately; by which it is seen to repeat.
+    /// Recent metadata texts, to detect repetition.
     private var recentMetadata = RecentMetadata()
-    /// The stream that the last record belonged to, by which the next one mostly finds its own.
+    /// The stream of the last record, which is mostly also that of the next one.
     private var lastStream: (key: StreamKey, index: Int)?
-    /// Streams and accounts that the commit in progress has changed.
+    /// Streams and accounts changed by the current commit.
     private(set) var changedStreams: [Int] = []
     var changedAccounts: Set<String> = []
 
@@ -86,17 +91,19 @@ struct WriterCaches {
         if personIndex[person.name] == nil { personIndex[person.name] = id }
     }
 
-    /// The id of the person of this uid or, where no uid is so, of this name.
+    /// The id of the person with this uid, or if there is none, with this name.
     func personID(_ uidOrName: String) -> Int64? { personIndex[uidOrName] }
 
-    /// What a word is for; only a hint to where it was met last.
+    /// The use of a word, only a hint for the cache.
     enum TermUse: Int, CaseIterable {
         case type, unit, originalUnit, zone, name, method, version, origin, other
         /// The hub's own word, which is charged to no instance.
         case own
     }
 
-    /// The id of a word, stored when it is new.
+    /// The id of a word.
+    ///
+    /// A new word is stored.
     mutating func term(_ text: String, _ use: TermUse, in db: Database) throws -> Int64 {
         let last = lastTerms[use.rawValue]
         if last.id != 0, last.text.hasSameBytes(as: text) { return last.id }
@@ -105,9 +112,9 @@ struct WriterCaches {
         return id
     }
 
-    /// The id of metadata that is seen to repeat; `nil` where it belongs into the record's own row.
+    /// The id of metadata that repeats; `nil` if it belongs in the record's own row.
     ///
-    /// Charged to no one: at its worst, twice the bytes of the two records that had it.
+    /// It is charged to no instance. At worst it costs twice the bytes of the two records that had it.
     mutating func sharedMetadata(_ metadata: JSONObject, in db: Database) throws -> Int64? {
         guard metadata.text.utf8.count <= TermCache.longestMetadata else { return nil }
         guard let place = recentMetadata.place(of: metadata.text) else { return nil }
@@ -139,7 +146,9 @@ struct WriterCaches {
         return id
     }
 
-    /// The ids of a source and of the name of its plugin, stored when they are new.
+    /// The ids of a source and of its plugin's name.
+    ///
+    /// A new source is stored.
     mutating func source(_ source: Source, in db: Database) throws -> (id: Int64, plugin: Int64) {
         if let known = try knownSource(source, in: db) { return known }
         let plugin = try term(source.plugin, .other, in: db)
@@ -153,7 +162,7 @@ struct WriterCaches {
         return remember((db.lastInsertedRowID, plugin), of: source)
     }
 
-    /// The same; `nil` where the source is new.
+    /// The ids of a known source; `nil` if the source is new.
     mutating func knownSource(_ source: Source, in db: Database) throws -> (id: Int64, plugin: Int64)? {
         if let lastSource, lastSource.source == source { return (lastSource.id, lastSource.plugin) }
         if let known = sources[source] {
@@ -172,7 +181,7 @@ struct WriterCaches {
     }
 
     private mutating func remember(_ ids: (id: Int64, plugin: Int64), of source: Source) -> (id: Int64, plugin: Int64) {
-        // A long name is looked up each time: names without end, each long, would fill the memory.
+        // Long names are not cached, because an unlimited number of them would fill the memory.
         guard source.bytes <= TermCache.longestText else { return ids }
         if sources.count > TermCache.capacity { sources.removeAll(keepingCapacity: true) }
         sources[source] = ids
@@ -180,21 +189,21 @@ struct WriterCaches {
         return ids
     }
 
-    /// Whether a record may go to a stream: one that is there, or that its instance may begin.
+    /// Whether a record may go to a stream: an existing one, or one that its instance may begin.
     mutating func mayUse(_ key: StreamKey, in db: Database) throws -> Bool {
         if let lastStream, lastStream.key == key { return true }
         let index = try index(of: key, in: db)
         return streams[index].count > 0 || allowance.used.streams < allowance.limits.streams
     }
 
-    /// Puts `sequence` at the end of a stream; what was its end before.
+    /// Puts `sequence` at the end of a stream and returns the previous end.
     ///
-    /// - Parameter fresh: for the first version of a record its kind, as `VersionFacts` has it.
+    /// - Parameter fresh: for the first version of a record, its kind as in `VersionFacts`.
     mutating func advance(
         _ key: StreamKey, to sequence: Int64, duration: Int64 = 0, fresh: Int? = nil, in db: Database
     ) throws -> Int64 {
         let index = try index(of: key, in: db)
-        // Retractions and what has no person go to as many streams as samples and days do, at most.
+        // Retractions and records without a person use at most as many streams as samples and days.
         if streams[index].count == 0, key.kind == .sample || key.kind == .day { allowance.used.streams += 1 }
         let previous = streams[index].lastSequence
         streams[index].lastSequence = sequence
@@ -218,10 +227,10 @@ struct WriterCaches {
         return index
     }
 
-    /// Streams that stay in memory from one transaction to the next.
+    /// Maximum number of streams kept in memory between transactions.
     static let streamCapacity = 4_096
 
-    /// Writes the streams and accounts that changed, within the transaction that changed them.
+    /// Writes the changed streams and accounts, in the transaction that changed them.
     mutating func save(to db: Database, _ marks: OfferMarks) throws {
         for index in changedStreams {
             try streams[index].save(to: db)
@@ -245,7 +254,7 @@ struct WriterCaches {
 }
 
 extension StreamState {
-    /// As the file has it, or new.
+    /// Reads the stream from the file, or creates a new one.
     fileprivate init(_ key: StreamKey, in db: Database) throws {
         self.init(key: key)
         let select = try RawStatement(
@@ -285,14 +294,14 @@ extension StreamState {
     }
 }
 
-/// The last sequence that was given out, or left out.
+/// The last sequence number that was assigned or skipped.
 enum Head {
-    /// Each change gives its record the highest sequence: the head is on a current row, or on one kept beneath what a person did.
+    /// Each change gives its record the highest sequence number, so the head is in a current row or in a version hidden by a manual change.
     ///
-    /// Found by six index ends.
+    /// The query reads the ends of six indices.
     static let sql = "SELECT max(\(current), \(covered), (SELECT ifnull(max(last), 0) FROM gap))"
 
-    /// The same of a file that may be of an older format, in which nothing is kept beneath anything.
+    /// The head of a file that may have an older format without hidden versions.
     static func ofAnyFormat(_ db: Database) throws -> Int64 {
         if try db.tableExists("gap") { return try Int64.fetchOne(db, sql: sql) ?? 0 }
         let knowsCovered = try db.columns(in: "sample_version").contains { $0.name == "covered" }

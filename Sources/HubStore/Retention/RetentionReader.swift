@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-/// Finds what a rule is about, piece by piece, in the order of time.
+/// Finds the records that a rule applies to, piece by piece, in order of time.
 struct RetentionReader {
     /// A part of the history: samples of one person and type, or days.
     private struct Part {
@@ -10,30 +10,32 @@ struct RetentionReader {
         var isDays: Bool
     }
 
-    /// What was found in one piece.
+    /// The result of one piece.
     struct Piece {
         var removable: [Int64] = []
         var thinned: ThinnedDay?
     }
 
     private let terms: RetentionTerms
-    /// Of rules before this one: what they are about is not counted once more.
+    /// Earlier rules, whose records are not counted again.
     private let earlier: [RetentionTerms]
-    /// Of persons, by name.
+    /// Time zones of persons, by name.
     private let zones: [String: String]
     private let parts: [Part]
     private var part = 0
     private var place = Place(key: .min, number: .min)
     private(set) var count = RetentionCount()
 
-    /// Rows of a piece, and records that it may find.
+    /// Maximum number of rows in a piece, and of records that it may find.
     private static let rows = 2_000
     private static let most = 100
-    /// The most samples of a day that are thinned at a time; the rest is thinned into the same value after them.
+    /// Maximum number of samples of a day thinned at once.
+    ///
+    /// The rest is added to the same value afterwards.
     private static let samplesOfDay = 20_000
 
     /// - Parameters:
-    ///   - earlier: rules that take what they are about before this one does, for a count of all.
+    ///   - earlier: rules that apply before this one, for counting all of them.
     ///   - now: microseconds since 1970.
     init(
         _ rule: RetentionRule, after earlier: [RetentionRule] = [], now: Int64, zones: [String: String] = [:],
@@ -53,7 +55,9 @@ struct RetentionReader {
 
     var isOver: Bool { part == parts.count }
 
-    /// The next piece; records that sinks wait for are counted and passed.
+    /// The next piece.
+    ///
+    /// Records that sinks wait for are counted and skipped.
     mutating func next(_ termCache: TermCache, in db: Database) throws -> Piece {
         let current = parts[part]
         let sinks = try SinkRecord.all(in: db)
@@ -69,14 +73,14 @@ struct RetentionReader {
 
     private mutating func endPart() { (part, place) = (part + 1, Place(key: .min, number: .min)) }
 
-    /// Whether a record may go now.
+    /// Whether a record may be removed now.
     private mutating func isFree(
         _ number: Int64, _ facts: VersionFacts, _ sinks: [SinkRecord], _ head: Int64, isThinned: Bool = false,
         in db: Database
     )
         throws -> Bool
     {
-        // The head is told by its row; of what is thinned the value is newer.
+        // The row with the head must stay. For a thinned record, its day value is newer.
         guard isThinned || facts.sequence < head, try !Tombstones.isErased(number, in: db) else { return false }
         let waiting = try sinks.filter { try $0.isAwaiting(number, facts, in: db) }
         guard waiting.isEmpty else {
@@ -87,7 +91,7 @@ struct RetentionReader {
         return true
     }
 
-    /// Whether a day has counted this version of a sample already, which is only to be removed.
+    /// Whether a day value already includes this version of a sample, so that it only has to be removed.
     static func isCounted(_ number: Int64, _ sequence: Int64, in db: Database) throws -> Bool {
         let statement = try RawStatement(cached: "SELECT 1 FROM removal WHERE number = ?1 AND seq = ?2", in: db)
         defer { statement.clear() }
@@ -156,9 +160,9 @@ struct RetentionReader {
             let start = Timestamp(
                 microseconds: here.key, offsetMinutes: statement.optionalInteger(7).map { Int16($0) })
             let zone = try statement.optionalInteger(8).map { try termCache.term($0, in: db) }
-            // Of a zone that this machine does not know no day is told, and the sample stays.
+            // In an unknown time zone the day is unknown, and the sample is kept.
             let date = LocalDay.number(of: start, sampleZone: zone, personZone: personZone)
-            // A piece has samples of one day and plugin: where another begins, the next piece does.
+            // A piece has samples of one day and plugin; another day or plugin begins the next piece.
             let isThinnable = facts.kind == 0 && !facts.isRetraction && current.person != 0
             let canThin = isThinnable && terms.thins(date, ended)
             let goes = terms.removes(ended)

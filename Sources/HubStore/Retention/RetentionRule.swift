@@ -2,14 +2,14 @@ public import Samples
 
 /// How long records of some types are kept.
 public struct RetentionRule: Hashable, Sendable {
-    /// As `hub.conf` calls it.
+    /// The rule's name in `hub.conf`.
     public var name: String
     public var types: [TypeID]
     /// Kinds of plugins; `nil` for all.
     public var sources: Set<String>?
-    /// Of samples that ended so many days ago a value a day stays, with what they were in numbers.
+    /// Samples that ended this many days ago are replaced by one value per day with statistics.
     public var thinAfter: Int?
-    /// Records that ended so many days ago are removed.
+    /// Records that ended this many days ago are removed.
     public var removeAfter: Int?
 
     public init(
@@ -20,23 +20,23 @@ public struct RetentionRule: Hashable, Sendable {
     }
 }
 
-/// What a rule has done so far, or would do.
+/// The number of records that a rule has processed, or would process.
 public struct RetentionCount: Hashable, Sendable {
-    /// Samples of which the statistics stay.
+    /// Samples replaced by statistics.
     public var thinned: Int64 = 0
-    /// Records of which nothing stays.
+    /// Records removed completely.
     public var removed: Int64 = 0
-    /// Samples that a rule would thin, and that could not be counted in their day, and why not.
+    /// Samples that a rule would thin but that could not be added to their day, and the reason.
     public var left: Int64 = 0
     public var reason: String?
-    /// Records that sinks are still to be given, which wait for that.
+    /// Records that wait because sinks still have to receive them.
     public var waiting: Int64 = 0
     public var waitingFor: Set<SinkID> = []
 
     public init() {}
 }
 
-/// Samples of one person, type, plugin kind and day that become one value.
+/// Samples of one person, type, plugin kind and day that are replaced by one value.
 public struct ThinnedDay: Hashable, Sendable {
     var personID: Int64
     var person: Person

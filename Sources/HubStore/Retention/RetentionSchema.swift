@@ -1,6 +1,6 @@
 import GRDB
 
-/// What keeps the books of records that were removed, added in the file format's thirteenth step.
+/// The tables for accounting removed records, added in version 13 of the file format.
 enum RetentionSchema {
     static let version13 = """
         -- How many of a stream's versions were removed.
@@ -50,7 +50,7 @@ enum RetentionSchema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// How many records were removed; of a file of an older format none.
+    /// The number of removed records; 0 for a file of an older format.
     static func removedRecords(in db: Database) throws -> Int64 {
         guard try db.tableExists("removed") else { return 0 }
         return try Int64.fetchOne(db, sql: "SELECT records FROM removed") ?? 0

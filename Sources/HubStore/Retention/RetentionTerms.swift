@@ -1,20 +1,24 @@
 import GRDB
 import Samples
 
-/// A rule as rows tell it: ids in the place of words, and times in the place of days.
+/// A rule in the store's terms: ids instead of words, and times instead of days.
 struct RetentionTerms {
     let types: [Int64]
     private let sources: Set<Int64>?
-    /// The series of what was thinned of these sources: they go when the samples would have gone.
+    /// The series of thinned values of these sources.
+    ///
+    /// They are removed when their samples would have been.
     private let keptSeries: Set<Int64>
-    /// Microseconds since 1970: what ended before goes.
+    /// Microseconds since 1970.
+    ///
+    /// Records that ended earlier are removed.
     let removeBefore: Int64?
     let thinBefore: Int64?
 
     /// - Parameter now: microseconds since 1970.
     init(_ rule: RetentionRule, now: Int64, in db: Database) throws {
         func term(_ text: String) throws -> Int64? { try Filter.id("SELECT id FROM term WHERE text = ?", text, db) }
-        // A type that is named twice is looked through once.
+        // A type that is named twice is searched once.
         types = Set(try rule.types.compactMap { try term($0.rawValue) }).sorted()
         sources = try rule.sources.map { plugins in
             Set(
@@ -31,12 +35,14 @@ struct RetentionTerms {
         types.contains(type) && sources?.contains(source) ?? true
     }
 
-    /// Whether a sample goes that ended then.
+    /// Whether a sample that ended then is removed.
     func removes(_ ended: Int64) -> Bool { removeBefore.map { ended < $0 } ?? false }
 
-    /// Whether a quantity is thinned that ended then; not before its day is over everywhere.
+    /// Whether a quantity that ended then is thinned.
     ///
-    /// - Parameter date: its local day; `nil` where that is not known.
+    /// It is not thinned before its day is over in all time zones.
+    ///
+    /// - Parameter date: its local day; `nil` if unknown.
     func thins(_ date: Int?, _ ended: Int64) -> Bool {
         guard let date, let thinBefore else { return false }
         return Int64(date + 2) <= Filter.floor(thinBefore) && ended < thinBefore

@@ -1,16 +1,16 @@
 import GRDB
 import Samples
 
-/// Retention: what `hub.conf` says how long records are kept (Docs/Storage.md, *What is kept for a time*).
+/// Retention: the rules in `hub.conf` for how long records are kept (Docs/Storage.md, the section on retention).
 extension Store {
-    /// Carries a rule out, or counts what it would do, in pieces.
+    /// Applies a rule, or counts its effect, in pieces.
     ///
     /// - Parameters:
-    ///   - earlier: for a dry run the rules before it, which take what they are about first.
+    ///   - earlier: for a dry run, the rules that apply before it.
     ///   - now: microseconds since 1970.
-    ///   - zones: those of persons, by name, for samples that know no local time; else UTC.
-    ///   - thin: has samples of a day thinned, in the line of the commits, and says what became of the value; `nil` for a dry run.
-    ///   - pause: called between pieces; `false` ends the work, and the next call goes on.
+    ///   - zones: time zones of persons, by name, for samples without a local time; otherwise UTC.
+    ///   - thin: thins samples of a day in the order of commits and returns the result for the value; `nil` for a dry run.
+    ///   - pause: called between pieces; return `false` to stop. The next call continues.
     public func retain(
         _ rule: RetentionRule, after earlier: [RetentionRule] = [], now: Int64, zones: [String: String] = [:],
         thin: ((ThinnedDay) async throws -> ManualResult?)?, pause: () async -> Bool
@@ -49,13 +49,13 @@ extension Store {
         return done
     }
 
-    /// Counts what became of samples that were to be thinned.
+    /// Counts the result for samples that were to be thinned.
     private func note(_ result: StoreResult?, _ thinned: ThinnedDay, _ count: inout RetentionCount) async throws {
         switch result {
         case .stored:
             count.thinned += try await read("retention") { db in
                 try thinned.samples.reduce(0) { count, version in
-                    // What changed before it was counted is thinned in its new version, later.
+                    // A sample that changed before it was counted is thinned later, in its new version.
                     let isCounted = try RetentionReader.isCounted(version.number, version.sequence, in: db)
                     return try isCounted || Facts.current(version.number, in: db) == nil ? count + 1 : count
                 }
@@ -70,9 +70,11 @@ extension Store {
         }
     }
 
-    /// What some of the rules would do, each after those before it; the values that thinning makes are not counted.
+    /// Counts the effect of some of the rules, each applied after those before it.
     ///
-    /// - Parameter isWanted: which of them are counted.
+    /// Values made by thinning are not counted.
+    ///
+    /// - Parameter isWanted: selects the rules to count.
     public func count(
         _ rules: [RetentionRule], where isWanted: (RetentionRule) -> Bool = { _ in true }, now: Int64,
         zones: [String: String] = [:]
@@ -89,9 +91,11 @@ extension Store {
         return counts
     }
 
-    /// Removes samples whose statistics are kept already, whatever the rules are now: what a kill or a sink held up.
+    /// Removes samples whose statistics are stored already, regardless of the current rules.
     ///
-    /// - Parameter pause: called between pieces; `false` ends the work, and so the result is.
+    /// A kill or a sink delayed their removal.
+    ///
+    /// - Parameter pause: called between pieces; return `false` to stop, and the result is `false`.
     @discardableResult
     public func finishThinning(
         of range: ClosedRange<Int64> = 0...(.max), pause: () async -> Bool
@@ -107,10 +111,11 @@ extension Store {
         return true
     }
 
-    /// Remembers that the clock was believed at this time, by which the next hub judges its own.
+    /// Stores the time at which the clock was trusted.
     ///
-    /// - Parameter replacing: what was believed before is forgotten, also a later time. Else a clock that is a little behind says nothing
-    ///   against it.
+    /// The next hub checks its own clock against it.
+    ///
+    /// - Parameter replacing: whether to replace a later time too. If `false`, a clock that is slightly behind does not change it.
     public func believeClock(_ now: Int64, replacing: Bool) async throws(StoreError) {
         try await write("believe the clock", now) { transaction in
             try transaction.db.execute(

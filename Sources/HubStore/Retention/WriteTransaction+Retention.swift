@@ -2,20 +2,22 @@ import GRDB
 import Samples
 
 extension WriteTransaction {
-    /// Removes records in silence: no version, no retraction, on no topic; their identities stay as those of erased ones do.
+    /// Removes records silently: no version, no retraction, on no topic.
     ///
-    /// Each is looked at once more: what was changed since it was chosen, or waits for a sink again, stays.
-    /// - Returns: how many.
+    /// Their identities are kept like those of erased records.
+    ///
+    /// Each record is checked again. It is kept if it has changed since it was chosen, or if a sink waits for it again.
+    /// - Returns: the number of removed records.
     mutating func remove(_ numbers: [Int64]) throws -> Int64 {
         var count: Int64 = 0
         for number in numbers where try remove(number, asOf: nil) { count += 1 }
         return count
     }
 
-    /// Removes some of the samples that were thinned, in the order of their numbers.
+    /// Removes some of the thinned samples, in the order of their numbers.
     ///
-    /// What only waits, for a sink or because the head is told by it, stays in the list: its day has counted it already.
-    /// - Returns: the last number that was looked at; `nil` when there are no more in the range.
+    /// A sample that has to wait for a sink, or that holds the head, stays in the list, because its day already includes it.
+    /// - Returns: the last number that was checked; `nil` if there are no more in the range.
     mutating func removeThinned(in range: ClosedRange<Int64>) throws -> Int64? {
         let rows = try Row.fetchAll(
             db, sql: "SELECT number, seq FROM removal WHERE number BETWEEN ? AND ? ORDER BY number LIMIT ?",
@@ -32,7 +34,7 @@ extension WriteTransaction {
         return rows.last?[0]
     }
 
-    /// - Parameter sequence: the version that may go; `nil` for any.
+    /// - Parameter sequence: the version that may be removed; `nil` for any.
     private mutating func remove(_ number: Int64, asOf sequence: Int64?) throws -> Bool {
         guard let facts = try Facts.current(number, in: db), sequence.map({ $0 == facts.sequence }) ?? true,
             try facts.sequence < caches.head && newestVersion(of: number) < caches.head,
@@ -62,7 +64,9 @@ extension WriteTransaction {
         return true
     }
 
-    /// The newest version beside the current one: the source may have sent it beneath what a person did.
+    /// The newest version other than the current one.
+    ///
+    /// The source may have sent it while a manual change hid the record.
     private func newestVersion(of number: Int64) throws -> Int64 {
         let statement = try RawStatement(
             cached: """
@@ -74,10 +78,10 @@ extension WriteTransaction {
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    /// Deletes the rows of a record and counts them where the laws of the store count rows.
+    /// Deletes the rows of a record and adds them to the counters of removed rows.
     private mutating func settleBooks(_ table: String, _ number: Int64) throws {
         let isSample = table == "sample"
-        // As `AccountCheck` finds what a stream has carried.
+        // The same label as in `AccountCheck`.
         let label =
             isSample ? "(SELECT t.id FROM term t JOIN source s ON s.plugin = t.text WHERE s.id = v.source)" : "v.series"
         let covered = isSample ? "covered IS NULL" : "1"
@@ -152,11 +156,11 @@ extension WriteTransaction {
 
     // MARK: - Thinning
 
-    /// Stores what samples of a day were in numbers, as a day of the hub's own, and notes that they go.
+    /// Stores statistics of a day's samples as a day value of the hub, and schedules the samples for removal.
     ///
-    /// - Returns: `nil` where nothing was done: no sample is as it was, or an erasure is under way.
+    /// - Returns: `nil` if nothing was done: all samples have changed, or an erasure is under way.
     mutating func thin(_ thinned: ThinnedDay, isCumulative: Bool) throws -> ManualResult? {
-        // What is chosen to be erased must not live on in the numbers of its day.
+        // Records chosen for erasure must not remain in the statistics of their day.
         guard try Int64.fetchOne(db, sql: "SELECT 1 FROM erasure") == nil else { return nil }
         var statistics = try ThinnedStatistics.stored(for: thinned, in: self)
         var numbers: [ThinnedDay.Version] = []
@@ -192,7 +196,7 @@ extension WriteTransaction {
     }
 }
 
-/// What stays of samples that were thinned.
+/// The statistics that remain of thinned samples.
 struct ThinnedStatistics {
     private var count: Int64 = 0
     private(set) var sum = 0.0
@@ -201,7 +205,7 @@ struct ThinnedStatistics {
     private var first: Moment?
     private var last: Moment?
 
-    /// A value and when its sample began.
+    /// A value and the start of its sample.
     private struct Moment {
         var value: Double
         var start: Int64
@@ -210,10 +214,10 @@ struct ThinnedStatistics {
 
     var mean: Double { count == 0 ? 0 : sum / Double(count) }
 
-    /// The series of what is left of one plugin's samples.
+    /// The series of the statistics of one plugin's samples.
     static func series(of plugin: String) -> String { "kept.\(plugin)" }
 
-    /// In any order: samples of a day may come later than others that began after them.
+    /// Adds a value, in any order: samples of a day may arrive later than others that began after them.
     mutating func take(_ value: Double, at start: Int64) {
         count += 1
         sum += value
@@ -230,7 +234,7 @@ struct ThinnedStatistics {
         )
     }
 
-    /// What was thinned of the same day before.
+    /// The statistics of samples of the same day that were thinned earlier.
     static func stored(for thinned: ThinnedDay, in transaction: borrowing WriteTransaction) throws -> ThinnedStatistics
     {
         var statistics = ThinnedStatistics()
@@ -251,7 +255,7 @@ struct ThinnedStatistics {
         statistics.count = count
         statistics.sum = row[1] ?? 0
         (statistics.least, statistics.most) = (row[2] ?? .infinity, row[3] ?? -.infinity)
-        // A value of a hub that did not keep the times yet: its samples are taken for those of midnight UTC.
+        // Older hubs did not store the times. Their samples count as samples at midnight UTC.
         func moment(_ value: Int, _ start: Int) -> Moment? {
             guard let number = row[value] as Double? else { return nil }
             let time = (row[start] as String?).flatMap { try? Timestamp(parsing: $0) }
