@@ -58,8 +58,8 @@ static void clean(uint8_t *page, int64_t number) {
     for (uint32_t at = big16(page + head + 1); at; at = big16(page + at)) memset(page + at + 4, 0, big16(page + at + 2) - 4);
 }
 
-// Overflow pages and free-list pages begin with the number of another page. From this page number on, its first byte can equal the kind
-// byte of a table page.
+// Overflow pages and free-list pages begin with the number of another page. From this page number on, the first byte of the number can equal
+// the kind byte of a table page.
 enum { FIRST_AMBIGUOUS = 0x02000000 };
 
 static void seal(uint8_t *page, int64_t number, int64_t pages) {

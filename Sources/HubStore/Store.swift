@@ -4,10 +4,10 @@ import GRDB
 public import Samples
 import Synchronization
 
-/// The hub's records in one SQLite file: everything it has confirmed, and nothing twice.
+/// The hub's records in one SQLite file: everything that it has confirmed, without duplicates.
 ///
-/// Commits run one after another on the store's own queue, each made durable by `fsync` before it returns; reads run beside them, each in
-/// a snapshot. Callers from any thread; no call blocks the caller's thread except `init` and `close`.
+/// Commits run one after another on the store's own queue. Each is made durable by `fsync` before it returns. Reads run concurrently, each in a
+/// snapshot. Callers may use any thread. No call blocks the caller's thread, except `init` and `close`.
 public final class Store: Sendable {
     /// The random, permanent name of this hub.
     public let hubID: String
@@ -22,27 +22,29 @@ public final class Store: Sendable {
     private let latch: DamageLatch
     let marks: OfferMarks
     let readerTerms = TermCache()
-    /// Whether an erasure is being finished, or names are being taken away: each would miss what the other does between its transactions.
+    /// Whether an erasure is being finished or names are being removed.
+    ///
+    /// Each would miss changes that the other makes between its transactions.
     let isFinishingErasure = Mutex(false)
     let isChoosingErasure = Mutex(false)
     private let place: Mutex<Samples.Cursor>
 
-    /// When a hub last believed its clock, before the first did when the newest record was stored; `nil` in a new store.
+    /// When a hub last trusted its clock, or before the first time, when the newest record was stored; `nil` in a new store.
     ///
     /// In microseconds since 1970.
     public let believedAtOpening: Int64?
 
-    /// What was found missing when the store was opened; `nil` where nothing was.
+    /// The loss detected when the store was opened; `nil` if there was none.
     public let loss: SequenceGap?
 
-    /// Opens the store, or makes it where there is none.
+    /// Opens the store, or creates it if there is none.
     ///
-    /// A file that is gone or empty while its log has committed records is refused, and both stay as they are.
-    /// Of an older schema a copy is kept beside it as `<path>.before-<version>` before it is brought up to date.
+    /// If the file is missing or empty but its log has committed records, the call throws and changes neither.
+    /// A store with an older schema is first copied to `<path>.before-<version>` and then upgraded.
     /// - Parameters:
     ///   - path: the file; its folder must exist. It gets mode 0600, as do SQLite's `-wal` and `-shm`; `<path>.lock` names the process.
-    ///   - now: microseconds since 1970, the creation time of a new store; from here on no retry waits longer than was asked.
-    ///   - telling: called while a store of an older hub is copied and brought up to date, on the caller's thread.
+    ///   - now: microseconds since 1970, the creation time of a new store. It also limits the waits of retries to their requested length.
+    ///   - telling: called on the caller's thread while a store of an older hub is copied and upgraded.
     public convenience init(
         path: String, now: Int64, telling: (OpeningProgress) -> Void = { _ in }
     ) throws(StoreError) {
@@ -63,7 +65,7 @@ public final class Store: Sendable {
             let file = try Opening.open(path, migrator, checkpoints, now: now, telling)
             (pool, reserve, loss) = (file.pool, file.reserve, file.loss)
             let opened = try pool.writeWithoutTransaction { db in
-                // What is stored by a wrong clock from now on does not speak for it.
+                // Set the clock before anything is stored, because records stored with a wrong clock are no evidence for it.
                 try db.execute(sql: "UPDATE meta SET clock = (\(StoreSummary.newest)) WHERE clock IS NULL")
                 return (
                     try Opening.meta(db), try WriterCaches(from: db),
@@ -83,7 +85,7 @@ public final class Store: Sendable {
     /// Eight characters that change when the store is restored; part of every cursor.
     public var epoch: String { cursor.epoch }
 
-    /// The last sequence that is stored; 0 in an empty store.
+    /// The last stored sequence number; 0 in an empty store.
     public var head: Int64 { cursor.sequence }
 
     /// The place after everything that is stored.
@@ -93,7 +95,7 @@ public final class Store: Sendable {
 
     /// Stores the batches of any number of instances in one durable transaction, in order.
     ///
-    /// Bad records are rejected one by one, with the rest of their group. When this throws, nothing at all was stored or counted.
+    /// Invalid records are rejected one by one, with the rest of their group. If the call throws, nothing was stored or counted.
     /// A commit that has begun is finished even if the calling task is cancelled.
     /// - Parameter recordedAt: microseconds since 1970, by the hub's clock.
     public func commit(_ batches: [IntakeBatch], recordedAt: Int64) async throws(StoreError) -> [CommitResult] {
@@ -102,9 +104,9 @@ public final class Store: Sendable {
         }
     }
 
-    /// As ``commit(_:recordedAt:)``, of batches that are asked for one by one: what comes while the transaction is open can still be in it.
+    /// Like ``commit(_:recordedAt:)``, but requests batches one by one, so that batches arriving during the transaction can be part of it.
     ///
-    /// - Parameter next: called on the store's own queue, at once after the batch before is stored; `nil` ends the transaction.
+    /// - Parameter next: called on the store's own queue, immediately after the previous batch is stored; `nil` ends the transaction.
     public func commit(
         recordedAt: Int64, of next: @escaping @Sendable () -> IntakeBatch?
     ) async throws(StoreError) -> [CommitResult] {
@@ -115,21 +117,23 @@ public final class Store: Sendable {
         }
     }
 
-    /// Does what a person asked for by hand, in one durable transaction.
+    /// Carries out a manual change in one durable transaction.
     ///
-    /// A result per record, in order, groups included; what cannot be done to one is its rejection and stops nothing else.
+    /// Returns a result per record, in order, groups included. A record that cannot be changed gets a rejection and does not affect the others.
     public func carryOut(_ action: ManualChange, recordedAt: Int64) async throws(StoreError) -> [ManualResult] {
         try await write("change by hand", recordedAt) { transaction in try transaction.carryOut(action) }
     }
 
-    /// What `carryOut` would answer now; nothing is changed.
+    /// The results that `carryOut` would return now; nothing is changed.
     public func rehearse(_ action: ManualChange, recordedAt: Int64) async throws(StoreError) -> [ManualResult] {
         try await onWriter("rehearse a change") { [writer] db in
             try writer.rehearsal(db, recordedAt: recordedAt) { transaction in try transaction.carryOut(action) }
         }
     }
 
-    /// The persons of these names, made with a random uid where they are new.
+    /// The persons of these names.
+    ///
+    /// New ones are created with a random uid.
     ///
     /// No name may be empty.
     public func ensurePersons(_ names: [String], recordedAt: Int64) async throws(StoreError) -> [Person] {
@@ -137,7 +141,9 @@ public final class Store: Sendable {
         return try await write("persons", recordedAt) { transaction in try transaction.ensurePersons(names) }
     }
 
-    /// Starts a new epoch, as after a restore: every cursor given out before becomes worthless.
+    /// Starts a new epoch, as after a restore.
+    ///
+    /// All cursors issued before become invalid.
     @discardableResult
     public func newEpoch() async throws(StoreError) -> String {
         let epoch = RandomName.epoch()
@@ -150,35 +156,35 @@ public final class Store: Sendable {
         return epoch
     }
 
-    /// Writes what is there already, durably: throws what a commit would meet.
+    /// Rewrites existing data durably; throws the error that a commit would get.
     public func checkWritable() async throws(StoreError) {
         try await write("write test", 0) { transaction in
             try transaction.db.execute(sql: "UPDATE meta SET created = created")
         }
     }
 
-    /// Why what is confirmed stays in the log beside the file, where it should have been brought into the file.
+    /// Why confirmed data stays in the log instead of being moved into the file.
     ///
-    /// It is on the disk there, and the log grows.
+    /// The data is on disk in the log, and the log grows.
     public var checkpointFault: StoreError? { checkpoints.fault }
 
-    /// Brings the log into the file as far as no reader needs it; `checkpointFault` tells what became of that.
+    /// Moves the log into the file as far as no reader needs it; `checkpointFault` has the result.
     public func checkpoint() async throws(StoreError) {
         try await onWriter("bring the log into the file") { [checkpoints] db in
             if let connection = db.sqliteConnection { checkpoints.attempt(connection) }
         }
     }
 
-    /// The damage for which nothing is confirmed until a person decides; `nil` where none was found.
+    /// The damage that stops all confirmations until a person decides; `nil` if there is none.
     ///
-    /// Found by reading, by whichever call, or by `check`; it lasts over a restart. What is whole can be read all the same.
+    /// Any call that reads may find it, as may `check`. It persists across a restart. Undamaged data can still be read.
     public var damage: String? { latch.reason }
 
-    /// Reads pages from the disk past all memory and compares them with their sums, from where the last call ended.
+    /// Reads pages from the disk, bypassing all caches, and compares their checksums, from where the last call ended.
     ///
-    /// What is damaged is remembered, as `damage`.
+    /// Damage found is recorded as `damage`.
     /// - Parameters:
-    ///   - pages: so many of 4 KiB; the log is read whole with each call.
+    ///   - pages: the number of pages of 4 KiB. Each call also reads the whole log.
     ///   - now: microseconds since 1970.
     public func check(pages: Int64, now: Int64) async throws(StoreError) -> PageCheck {
         var check = PageCheck(of: path)
@@ -193,7 +199,7 @@ public final class Store: Sendable {
         return check
     }
 
-    /// How far the check has come.
+    /// The progress of the check.
     public var checked: PageCheck { PageCheck(of: path) }
 
     // MARK: - Reading
@@ -207,7 +213,7 @@ public final class Store: Sendable {
         try await read("query") { [readerTerms] db in try Reader(db, readerTerms).page(query, within: slice) }
     }
 
-    /// Which sources have given what a query selects, as far as one look goes; its order and limit count for nothing.
+    /// The sources of the records that a query selects, for one part of them; the query's order and limit are ignored.
     public func sources(_ query: RecordQuery) async throws(StoreError) -> SourceCountPage {
         try await sources(query, within: .usual)
     }
@@ -216,7 +222,7 @@ public final class Store: Sendable {
         try await read("sources") { [readerTerms] db in try Reader(db, readerTerms).sources(query, within: slice) }
     }
 
-    /// The records with these numbers in their current version, in the order asked; unknown numbers are left out.
+    /// The current versions of the records with these numbers, in the given order; unknown numbers are omitted.
     ///
     /// At most 1,000.
     public func records(numbers: [Int64]) async throws(StoreError) -> [StoredRecord] {
@@ -227,16 +233,16 @@ public final class Store: Sendable {
         }
     }
 
-    /// The current version of what has this identity; a day's person by uid or name.
+    /// The current version of the record with this identity; a day's person by uid or name.
     public func record(_ identity: RecordIdentity) async throws(StoreError) -> StoredRecord? {
         try await read("record") { [readerTerms] db in try Reader(db, readerTerms).record(identity) }
     }
 
-    /// A page of the story of a record; `nil` when there is none of this number.
+    /// A page of the history of a record; `nil` if no record has this number.
     ///
     /// - Parameters:
-    ///   - place: where the page before ended; `nil` for the first.
-    ///   - limit: versions of the page; 0 for none, where only days are wanted.
+    ///   - place: the end of the previous page; `nil` for the first page.
+    ///   - limit: the maximum number of versions on the page; 0 for only days.
     public func trace(
         _ number: Int64, from place: RecordTrace.Place? = nil, versions limit: Int = RecordQuery.maximumPage
     )
@@ -254,9 +260,9 @@ public final class Store: Sendable {
         }
     }
 
-    /// Computes on what a question about statistics asks, for some milliseconds.
+    /// Continues the computation of statistics for some milliseconds.
     ///
-    /// To be called until the walk is over, or has rows enough.
+    /// Call it until the walk is over or has enough rows.
     public func advance(_ walk: StatisticsWalk) async throws(StoreError) -> StatisticsWalk {
         try await read("statistics") { [readerTerms] db in
             var walk = walk
@@ -265,7 +271,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// The raw bytes that a version was read from, where its source's settings keep them.
+    /// The raw bytes that a version was read from, if its source's settings keep them.
     public func payload(sequence: Int64) async throws(StoreError) -> [UInt8]? {
         try await read("payload") { db in
             let statement = try RawStatement(cached: "SELECT bytes FROM payload WHERE seq = ?", in: db)
@@ -275,7 +281,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// Everyone the store knows, in the order they were made known.
+    /// All persons, in the order in which they were added.
     public func persons() async throws(StoreError) -> [Person] {
         try await read("persons") { db in
             try Row.fetchAll(db, sql: "SELECT uid, name FROM person ORDER BY id").map {
@@ -284,12 +290,12 @@ public final class Store: Sendable {
         }
     }
 
-    /// What every instance sent and what became of it, by name.
+    /// The counts of every instance's records by result, by name.
     public func accounts() async throws(StoreError) -> [Account] {
         try await read("accounts") { db in try Account.all(in: db) }
     }
 
-    /// Recomputes from the records all that the counters and streams claim; a sentence per difference.
+    /// Compares all counters and streams with the records; returns one sentence per difference.
     ///
     /// Reads the whole file.
     public func verifyAccounts() async throws(StoreError) -> [String] {
@@ -298,28 +304,30 @@ public final class Store: Sendable {
         }
     }
 
-    /// How many samples wait for a person to say whose they are.
+    /// The number of samples that wait to be assigned to a person.
     public func inboxCount() async throws(StoreError) -> Int64 {
         try await read("inbox") { db in
             try Tallies(from: db).inbox
         }
     }
 
-    /// How many samples are implausible.
+    /// The number of implausible samples.
     public func implausibleCount() async throws(StoreError) -> Int64 {
         try await read("implausible") { db in
             try Tallies(from: db).implausible
         }
     }
 
-    /// Sequences that were left out, the newest first: where the machine went down, or something was lost.
+    /// Skipped sequence numbers, newest first.
+    ///
+    /// A machine crash or a loss caused them.
     public func gaps() async throws(StoreError) -> [SequenceGap] {
         try await read("gaps") { db in try SequenceGap.all(in: db) }
     }
 
-    /// How many records there are in their current version, retracted ones included.
+    /// The number of records in their current version, including retracted ones.
     public func recordCount() async throws(StoreError) -> Int64 {
-        // Each sequence that started an identity was counted once in an account; counting rows would read the file.
+        // The accounts count each new identity once; counting rows would read the file.
         try await read("records") { db in
             try Account.all(in: db).reduce(0) { $0 + $1.stored } - RetentionSchema.removedRecords(in: db)
         }
@@ -333,8 +341,9 @@ public final class Store: Sendable {
             guard !isClosed.withLock({ $0 }) else { return }
             restSinks()
             checkpoints.end()
-            // The pool closes its writer before its readers, so SQLite would leave all of it in the write-ahead log; a program that copies the
-            // file of a hub that is stopped should have everything. One that cannot be folded in now is read from the log next time.
+            // The pool closes its writer before its readers, so SQLite would leave everything in the write-ahead log. A program that copies the file
+            // of a
+            // stopped hub should get all data. If the checkpoint fails now, the log is read at the next opening.
             try? pool.writeWithoutTransaction { db in
                 if db.sqliteConnection != nil { _ = try db.checkpoint(.truncate) }
             }
@@ -347,7 +356,9 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes down what the sinks were given, if that can be: without it the next opening takes everything for given.
+    /// Stores which versions were handed out to sinks, if possible.
+    ///
+    /// Otherwise the next opening assumes that all were.
     private func restSinks() {
         try? pool.writeWithoutTransaction { db in
             guard db.sqliteConnection != nil else { return }
@@ -357,7 +368,7 @@ public final class Store: Sendable {
 
     // MARK: - Queues
 
-    /// Runs `body` in one transaction on the writer's queue; the head moves when it is durable.
+    /// Runs `body` in one transaction on the writer's queue; the head advances once the transaction is durable.
     func write<Value: Sendable>(
         _ verb: String, _ recordedAt: Int64, _ body: @escaping @Sendable (inout WriteTransaction) throws -> Value
     ) async throws(StoreError) -> Value {

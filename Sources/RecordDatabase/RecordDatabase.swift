@@ -2,35 +2,37 @@ import GRDB
 public import HealthExports
 import Samples
 
-/// One SQLite file with records, for Datasette and other programs; numbered in the order in which they are written.
+/// One SQLite file with records, for Datasette and other programs.
 ///
-/// For one thread. The file is not flushed: who gives it its name does that.
+/// Records are numbered in the order in which they are written.
+///
+/// Use it from one thread. It does not flush the file; the caller does that before renaming it.
 public final class RecordDatabase {
-    /// What SQLite could not do.
+    /// An SQLite error.
     public struct Fault: Error, CustomStringConvertible { public let description: String }
 
     public private(set) var account = ExportAccount()
     private let queue: DatabaseQueue
-    /// By name, the zones of those who have one.
+    /// Time zones of persons, by name.
     private let zones: [String: String]
     private var waiting: [ExportItem] = []
     private var people: [String: Int64] = [:]
     private var sources: [Source: Int64] = [:]
     private var types: Set<TypeID> = []
     private var (records, days): (Int64, Int64) = (0, 0)
-    /// So many records are written at a time.
+    /// The number of records written at a time.
     private static let piece = 1_000
 
     /// - Parameters:
-    ///   - path: of a file that is empty, or not there.
-    ///   - zones: of persons, by name: the clock of what says no zone and no offset.
+    ///   - path: an empty or missing file.
+    ///   - zones: time zones of persons, by name, for records without zone and offset.
     /// - Throws: ``Fault``.
     public init(_ path: String, zones: [String: String] = [:]) throws {
         self.zones = zones
         var configuration = Configuration()
         configuration.label = "RecordDatabase"
         configuration.prepareDatabase { db in
-            // Half a file never gets its name: nothing is to be undone.
+            // No rollback is needed, because an incomplete file is never renamed to its final name.
             try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000")
         }
         let made = try RecordDatabase.translated {
@@ -47,14 +49,14 @@ public final class RecordDatabase {
         queue = made
     }
 
-    /// Takes the next records.
+    /// Adds the next records.
     /// - Throws: ``Fault``.
     public func write(_ items: [ExportItem]) throws {
         waiting += items
         if waiting.count >= RecordDatabase.piece { try flush() }
     }
 
-    /// Writes what waits, the indices and the views, and closes the file.
+    /// Writes the remaining records, the indices and the views, and closes the file.
     /// - Throws: ``Fault``.
     public func finish() throws {
         try flush()

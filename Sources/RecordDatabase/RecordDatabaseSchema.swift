@@ -36,9 +36,9 @@ enum RecordDatabaseSchema {
         CREATE INDEX day_values_type_date ON day_values (type, date);
         """
 
-    /// Views by the clock at the place of measurement, as `LocalDay` has it.
+    /// Views with the local time at the place of measurement, as `LocalDay` computes it.
     ///
-    /// What is implausible is in `records` and `measurements`, marked, and in no other view, as it is in no statistics.
+    /// Implausible values are marked in `records` and `measurements`. Other views omit them, as statistics do.
     static let views = """
         CREATE VIEW weights AS
             SELECT r.local_date AS date, substr(r.local_time, 1, 5) AS time, p.name AS person, r.value AS kg,

@@ -1,8 +1,8 @@
 // A layer between SQLite and its files that detects when the disk returns other bytes than were written.
 //
-// In a database with checksums, each page of 4,096 bytes ends with 12 bytes that SQLite leaves to extensions ("reserved space"): a mark, the
-// page's number and the CRC-32C of all bytes before it. The layer computes them when it writes a page to the database file and compares them
-// when it reads one. SQLite leaves copies of moved data in the unused bytes of a page, so the layer zeroes those bytes on each write.
+// In a database with checksums, each page of 4,096 bytes ends with 12 bytes that SQLite leaves to extensions ("reserved space"). They hold a
+// mark, the page's number and the CRC-32C of all bytes before it. The layer computes them when it writes a page to the database file and
+// compares them when it reads one. SQLite leaves copies of moved data in the unused bytes of a page, so the layer zeroes those bytes on each write.
 // A page in the write-ahead log has SQLite's own checksum, which SQLite compares only when it recovers a log. This layer compares it at each read.
 #ifndef C_PAGE_SUMS_H
 #define C_PAGE_SUMS_H

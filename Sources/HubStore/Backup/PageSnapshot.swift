@@ -12,7 +12,7 @@ struct PageSnapshot {
     let summary: StoreSummary
     let pageCount: Int64
     let hasSums: Bool
-    /// Changes whenever records are erased and whenever the last names of erased records are removed.
+    /// Changes whenever records are erased and whenever the names of erased records are removed.
     let erasures: String
     private let db: Database
     /// For each page in the log, the frame with its newest version.

@@ -67,7 +67,7 @@ enum PageSums {
 
     /// Reads pages from the disk and the whole log, in the snapshot of the connection, and compares their checksums.
     ///
-    /// This includes free pages, which SQLite's own check does not read.
+    /// This includes free pages and pages that no index needs, which SQLite's own check does not read.
     /// - Parameter isInUse: whether a hub may be writing at the same time. Mismatches are then checked again.
     static func look(
         _ db: Database, from first: Int64 = 1, count: Int64 = .max, most: Int = 20, isInUse: Bool = true

@@ -6,7 +6,7 @@ public struct DeliveryLimits: Hashable, Sendable {
     public var records: Int
     /// Approximate number of bytes after which a page ends.
     ///
-    /// A page has at least one record unless it is empty.
+    /// The first record is returned regardless of its size.
     public var bytes: Int
     /// Microseconds since 1970.
     ///

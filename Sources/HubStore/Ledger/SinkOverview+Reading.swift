@@ -23,7 +23,7 @@ extension SinkOverview {
     ///
     /// The first waiting version is near the cursor, because without waiting versions the cursor is at the head. If a narrow filter excludes very
     /// many
-    /// versions before it, the search gives up and returns `nil`.
+    /// versions before it, the search gives up and ignores it.
     private static func oldest(_ sink: SinkRecord, _ head: Int64, _ db: Database) throws -> Int64? {
         var times: [Int64] = []
         if sink.marked + sink.account.retrying > 0 {

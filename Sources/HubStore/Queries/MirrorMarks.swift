@@ -69,7 +69,7 @@ struct MirrorMarks {
         var value: Double
     }
 
-    /// The measured, unretracted samples of the same person and type that begin at the same time, including the sample itself.
+    /// The samples of the same person and type that begin at the same time and are not retracted, implausible or filled in; includes itself.
     private func samples(with number: Int64, _ type: TypeID) throws -> [Candidate] {
         let statement = try RawStatement(
             cached: """

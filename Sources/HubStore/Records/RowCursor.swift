@@ -164,7 +164,7 @@ final class RowCursor {
 
     /// - Parameters:
     ///   - place: the first row, for a lane that can be entered anywhere; by default the beginning of the lane.
-    ///   - isBrief: whether the cursor is closed before another one of the same form is opened.
+    ///   - isBrief: whether it may use the cached statement, because no other cursor of the same form is open at the same time.
     init(_ lane: Lane, from place: Place? = nil, isBrief: Bool = false, in db: Database) throws {
         (self.lane, self.isBrief, self.db, fits) = (lane, isBrief, db, lane.table.columns.count)
         var sql = lane.sql

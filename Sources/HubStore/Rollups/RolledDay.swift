@@ -1,24 +1,24 @@
 import HealthStatistics
 
-/// The figures of the hours of a day, as they are kept.
+/// The stored figures of a day by hour.
 ///
-/// For each hour that has any: its number, how many sources it has in two bytes, the tally of all, then each source's id and tally. A source
-/// that has the same tally as all is kept as its id alone, and counted as 65,535.
+/// Format, for each hour with data: its number, the number of sources in two bytes, the tally of all sources, then each source's id and tally. A
+/// single source whose tally equals that of all is stored as its id alone, with the count 65,535.
 struct RolledDay: Sendable {
-    /// By the sources' ids, not by their ranks: which is better may change without the figures.
+    /// Keyed by source id, not by rank, because the ranking may change without changing the figures.
     struct Hour: Sendable, Equatable {
         var total = Tally()
         var sources: [Int64: Tally] = [:]
     }
 
-    /// What of the whole day is asked for most often: the same without the hours.
+    /// The figures of the whole day in the same form, because they are read most often.
     let total: [UInt8]
     let hours: [UInt8]
 
     private static let same: UInt16 = .max
 
     /// - Parameter hours: 24.
-    /// - Returns: `nil` where nothing is in any of them.
+    /// - Returns: `nil` if no hour has data.
     init?(_ hours: [Hour]) {
         var (day, bytes) = (Hour(), [UInt8]())
         for (number, hour) in hours.enumerated() where hour != Hour() {
@@ -33,7 +33,9 @@ struct RolledDay: Sendable {
         (self.total, self.hours) = (total, bytes)
     }
 
-    /// Whether two say the same, which they may do in other bytes: an exact sum has several forms.
+    /// Whether two encodings have the same figures.
+    ///
+    /// Their bytes may differ, because an exact sum has several forms.
     static func areSame(_ left: [UInt8]?, _ right: [UInt8]?) -> Bool {
         if left == right { return true }
         guard let left, let right else { return false }
@@ -64,11 +66,11 @@ struct RolledDay: Sendable {
         }
     }
 
-    /// Adds what was kept of the hours of a range.
+    /// Adds the stored figures of a range of hours.
     ///
     /// - Parameters:
-    ///   - sums: gets the tally of all, and where `bySource` each source's under its id.
-    /// - Returns: `false` where the bytes are not such.
+    ///   - sums: receives the tally of all sources and, if `bySource`, each source's tally under its id.
+    /// - Returns: `false` if the bytes are malformed.
     static func add(hours bytes: [UInt8], _ range: Range<Int>, to sums: inout Hour, bySource: Bool) -> Bool {
         bytes.withUnsafeBytes { bytes in
             var place = 0
@@ -84,7 +86,7 @@ struct RolledDay: Sendable {
         }
     }
 
-    /// The same of a whole day.
+    /// Adds the stored figures of a whole day.
     static func add(total bytes: [UInt8], to sums: inout Hour, bySource: Bool) -> Bool {
         bytes.withUnsafeBytes { bytes in
             var place = 0

@@ -2,13 +2,13 @@ import GRDB
 import HealthStatistics
 import Samples
 
-/// What is kept of the hours of one person and type, for a question within one snapshot.
+/// The stored figures by hour of one person and type, for a query within one snapshot.
 final class RolledHours {
-    /// What is known from an instant on.
+    /// The state of the figures from an instant on.
     enum Stretch {
-        /// Up to `until` it is kept.
+        /// Figures are stored up to `until`.
         case kept(RolledDay.Hour, until: Int64)
-        /// Up to `until` the samples have to be read.
+        /// The samples have to be read up to `until`.
         case unknown(until: Int64)
     }
 
@@ -17,20 +17,20 @@ final class RolledHours {
         case day(total: [UInt8], hours: [UInt8])
     }
 
-    /// Days that are read together.
+    /// Number of days read at once.
     private static let daysAtOnce: Int64 = 64
 
     private let rollup: Rollup
     private let isBySource: Bool
     private let db: Database
     private var rows: [Int64: Row] = [:]
-    /// The days of which `rows` has all.
+    /// The days that `rows` covers completely.
     private var known: Range<Int64> = 0..<0
 
-    /// - Returns: `nil` where nothing is kept that answers the question.
+    /// - Returns: `nil` if no stored figures can answer the query.
     init?(_ query: StatisticsQuery, _ key: Rollup.Key, unit: Int64, _ db: Database) throws {
         guard query.usesRollups, key.person != 0, let rollup = try Rollup.find(key, in: db) else { return nil }
-        // Which sources have something does not depend on which of them is better.
+        // The set of sources with data does not depend on their ranking.
         guard let priority = query.sources == nil ? query.priority : rollup.terms.sources,
             rollup.terms == Rollup.Terms(unit: unit, query.style, priority, phase: rollup.terms.phase)
         else { return nil }
@@ -39,7 +39,7 @@ final class RolledHours {
 
     /// - Parameters:
     ///   - place: microseconds since 1970.
-    ///   - border: how far it is asked for together.
+    ///   - border: the end of the requested stretch.
     func stretch(from place: Int64, to border: Int64) throws -> Stretch {
         let day = rollup.day(of: place)
         guard day < rollup.through else { return .unknown(until: .max) }
@@ -52,7 +52,7 @@ final class RolledHours {
         let until = start + Int64(end) * Rollup.hour
         var sums = RolledDay.Hour()
         switch try row(day) {
-        // What begins later cannot be here.
+        // A missing row means that the day has no data.
         case nil: return .kept(sums, until: until)
         case .changed: return .unknown(until: min(border, start + Rollup.day))
         case .day(let total, let hours):
@@ -60,15 +60,15 @@ final class RolledHours {
                 hour == 0 && end == 24
                 ? RolledDay.add(total: total, to: &sums, bySource: isBySource)
                 : RolledDay.add(hours: hours, Int(hour)..<end, to: &sums, bySource: isBySource)
-            // Nothing that was written is so; the samples say the same in any case.
+            // The bytes are malformed, which no writer produces. The samples give the same figures.
             return isRight ? .kept(sums, until: until) : .unknown(until: min(border, start + Rollup.day))
         }
     }
 
-    /// Days that are passed over in one go.
+    /// Maximum number of days skipped at once.
     private static let daysPassedAtOnce = 1_024
 
-    /// An instant at or after `time` between which two none of these sources has anything that counts.
+    /// An instant at or after `time`; between the two, none of these sources has any figures.
     func first(from time: Int64, of sources: Set<Int64>) throws -> Int64 {
         var day = rollup.day(of: time)
         let end = min(rollup.through, day + Int64(Self.daysPassedAtOnce))
@@ -87,7 +87,7 @@ final class RolledHours {
         return max(time, rollup.start(of: day))
     }
 
-    /// When the hour begins in which an instant lies.
+    /// The beginning of the hour that contains an instant.
     func hour(of time: Int64) -> Int64 {
         let start = rollup.start(of: rollup.day(of: time))
         return start + (time - start) / Rollup.hour * Rollup.hour

@@ -2,21 +2,23 @@ import GRDB
 import HealthStatistics
 import Samples
 
-/// What is kept of one person and type, and how it was made.
+/// The stored figures of one person and type, and how they were computed.
 struct Rollup: Hashable {
-    /// Whose days, and of which type.
+    /// The person and the type.
     struct Key: Hashable {
         var person: Int64
         var type: Int64
     }
 
-    /// What a rollup is made by; one that was made by something else says nothing about a question.
+    /// The terms by which a rollup was computed.
+    ///
+    /// It can answer only queries with the same terms.
     struct Terms: Hashable {
         var unit: Int64
         var style: AggregationStyle
-        /// The rules by which it was computed, then the order of the sources, a line each.
+        /// The version of the computation rules, then the order of the sources, one per line.
         var priority: String
-        /// Minutes after a whole hour of UTC at which an hour begins.
+        /// The offset of hours from whole hours of UTC, in minutes.
         var phase: Int64
 
         init(unit: Int64, _ style: AggregationStyle, _ priority: [String], phase: Int64) {
@@ -24,7 +26,9 @@ struct Rollup: Hashable {
             self.priority = ([Terms.rules] + priority).joined(separator: "\n")
         }
 
-        /// Changes when the same samples give other figures: those of an earlier hub have another text, or none.
+        /// Changes if the same samples give other figures.
+        ///
+        /// Rollups of earlier hubs have another text here, or none.
         private static let rules = "mirrors"
 
         /// The order of the sources; `nil` if the figures were computed by other rules.
@@ -37,35 +41,39 @@ struct Rollup: Hashable {
     let id: Int64
     let key: Key
     let terms: Terms
-    /// How far after its beginning a sample counts at most, in microseconds, where that depends on what comes after it.
+    /// For styles weighed by time: the maximum time after its start for which a sample counts, in microseconds.
     var hold: Int64
-    /// The first day that is not kept.
+    /// The first day without stored figures.
     var through: Int64
 
     static let hour: Int64 = 3_600_000_000
     static let day = 24 * hour
 
-    /// The day in which an instant lies.
+    /// The day that contains an instant.
     func day(of time: Int64) -> Int64 { (time - phase).flooredDivision(by: Rollup.day) }
 
-    /// When a day begins, in microseconds since 1970.
+    /// The beginning of a day, in microseconds since 1970.
     func start(of day: Int64) -> Int64 { day * Rollup.day + phase }
 
     private var phase: Int64 { terms.phase * 60_000_000 }
 
-    /// The row of a day: those of one rollup lie side by side.
+    /// The row id of a day.
+    ///
+    /// Rows of one rollup are adjacent.
     func slot(_ day: Int64) -> Int64 { id << 24 + (day + 1 << 23) }
 
     /// The day of a row of this rollup.
     func day(ofSlot slot: Int64) -> Int64 { slot - id << 24 - 1 << 23 }
 
-    /// The rows that a rollup may have.
+    /// The row ids that a rollup may have.
     static func slots(of id: Int64) -> ClosedRange<Int64> { (id << 24)...(id << 24 + 1 << 24 - 1) }
 
-    /// The rows of the days that are kept; those behind them are left from when more was, and to be removed.
+    /// The row ids of stored days.
+    ///
+    /// Rows after them are left from earlier and have to be removed.
     var keptSlots: Range<Int64> { Rollup.slots(of: id).lowerBound..<slot(through) }
 
-    /// The days whose figures a sample may have a part in.
+    /// The days whose figures a sample may affect.
     func days(start: Int64, duration: Int64) -> ClosedRange<Int64> {
         let (first, last) = (day(of: start - hold), day(of: terms.style == .cumulative ? start + duration : start))
         return first...max(first, last)
@@ -87,7 +95,7 @@ extension Rollup {
         return try rows(statement).first
     }
 
-    /// A rollup that is not any more, or one that has days behind those that are kept; and rows of it to be removed.
+    /// A rollup that is no longer valid, or that has rows after its stored days, with the rows to remove.
     static func ended(in db: Database) throws -> (id: Int64, slots: ClosedRange<Int64>)? {
         if let id = try Int64.fetchOne(db, sql: "SELECT id FROM rollup WHERE not_valid IS NOT NULL LIMIT 1") {
             return (id, slots(of: id))
@@ -107,7 +115,7 @@ extension Rollup {
         defer { statement.clear() }
         var found: [Rollup] = []
         while try statement.step() {
-            // One of a style that a later hub knows is read by that hub.
+            // A later hub may have written a style that this hub does not know.
             guard let style = statement.text(4).flatMap(AggregationStyle.init) else { continue }
             var terms = Terms(unit: statement.integer(3), style, [], phase: statement.integer(6))
             terms.priority = statement.text(5) ?? ""

@@ -2,7 +2,7 @@ import GRDB
 import HealthStatistics
 import Samples
 
-/// Computes again from the samples what is kept of whole hours.
+/// Recomputes the stored figures from the samples.
 enum RollupCheck {
     static func discrepancies(in db: Database) throws -> [String] {
         var found: [String] = []
@@ -12,7 +12,7 @@ enum RollupCheck {
             let person = try reader.termCache.person(rollup.key.person, in: db)
             var query = StatisticsQuery(
                 of: person.uid, type, unit: try reader.termCache.term(rollup.terms.unit, in: db), rollup.terms.style)
-            // Figures of an earlier hub answer no question and are computed again.
+            // Figures of an earlier hub answer no query and are computed again.
             guard let priority = rollup.terms.sources else { continue }
             query.priority = priority
             (query.isBySource, query.usesRollups) = (true, false)
@@ -37,7 +37,7 @@ enum RollupCheck {
             let kept = isRow ? rollup.day(ofSlot: rows.integer(0)) : rollup.through
             guard kept >= day else { return kept }
             if isRow, kept == day, rows.isNull(2) {
-                // It is to be computed yet.
+                // The day is still to be computed.
                 (day, isRow) = (day + 1, try rows.step())
                 continue
             }

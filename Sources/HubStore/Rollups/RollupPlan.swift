@@ -2,14 +2,16 @@ import GRDB
 import HealthStatistics
 import Samples
 
-/// What is to be done next for one person and type.
+/// The next step for the rollup of one person and type.
 enum RollupPlan {
     case nothing
     case begin(Rollup.Key, Rollup.Terms)
-    /// As many of these days as are computed in a moment.
+    /// Compute as many of these days as fit in a short time.
     case build(Rollup, Range<Int64>)
 
-    /// Of fewer samples, or where so many that follow one another take longer, it is not worth while: reading them is as quick.
+    /// The minimum number and density of samples.
+    ///
+    /// Below it, reading the samples is as fast as reading figures.
     struct Density {
         var samples: Int64
         var ofDay: Int64
@@ -26,7 +28,7 @@ enum RollupPlan {
             if try Self.areMany(key, density, reader.db) { self = .begin(key, terms) }
             return
         }
-        // What is new comes mostly to the last days.
+        // Recent days get most of the new samples, so they are not stored.
         let end = rollup.day(of: min(starts.upperBound, now)) - 1
         let hole = try RawStatement(
             cached: """
@@ -43,7 +45,7 @@ enum RollupPlan {
         }
     }
 
-    /// Whether the newest or the oldest samples are close together; a few with a wrong time do not count.
+    /// Whether the newest or the oldest samples are dense enough; a few samples with a wrong time are ignored.
     private static func areMany(_ key: Rollup.Key, _ density: Density, _ db: Database) throws -> Bool {
         let strays: Int64 = density.ofDay == 0 ? 0 : 16
         func start(_ order: String, _ place: Int64) throws -> Int64? {
@@ -69,15 +71,15 @@ enum RollupPlan {
 
 /// The figures of some days, computed in one snapshot.
 struct RollupPiece: Sendable {
-    /// The rollup they are for.
+    /// The rollup that the figures are for.
     let id: Int64
-    /// Those in which there is something.
+    /// The days with data.
     private(set) var days: [(day: Int64, figures: RolledDay)] = []
-    /// The first day that was looked at, and the first after it that was not.
+    /// The first day examined, and the first day after it that was not.
     let begin: Int64
     private(set) var end: Int64
 
-    /// A day of more samples is computed hour by hour.
+    /// Days with more samples are computed hour by hour.
     private static let samplesAtOnce = 100_000
 
     init(of rollup: Rollup, _ days: Range<Int64>, _ query: StatisticsQuery, _ reader: Reader) throws {
@@ -89,14 +91,14 @@ struct RollupPiece: Sendable {
             if let figures { self.days.append((end, figures)) }
             end += 1
             guard count == 0, end < days.upperBound else { continue }
-            // Nothing reaches into the day: nothing does before another sample begins.
+            // No sample extends into the day, so skip to the start of the next sample.
             let next =
                 try readings.start(from: rollup.start(of: end)).map { rollup.day(of: $0.time) } ?? days.upperBound
             end = max(end, min(next, days.upperBound))
         }
     }
 
-    /// The figures of a day, and of how many samples.
+    /// The figures of a day, and the number of samples.
     static func figures(
         of rollup: Rollup, _ day: Int64, _ readings: StatisticsReadings
     ) throws -> (figures: RolledDay?, count: Int) {

@@ -1,6 +1,6 @@
-/// Figures of whole hours, kept so that statistics of years need not read every sample.
+/// Stored figures of hours, so that statistics of years need not read every sample.
 ///
-/// They are nothing that the samples do not say: without them every answer is the same.
+/// They contain nothing beyond the samples: every answer is the same without them.
 enum RollupSchema {
     static let version15 = """
         -- One row for each person and type of which hours are kept. What it says besides is what they were made by: another unit, style,

@@ -2,14 +2,14 @@ import GRDB
 import HealthStatistics
 public import Samples
 
-/// Whose samples of which type are many.
+/// A person and type with many samples.
 public struct RollupCandidate: Hashable, Sendable {
     public var person: Person
     public var type: TypeID
 }
 
 extension Store {
-    /// The persons and types of which it may be worth while to keep figures of hours.
+    /// The persons and types for which storing figures of hours may be worthwhile.
     public func rollupCandidates() async throws(StoreError) -> [RollupCandidate] {
         try await read("look for rollups") { [readerTerms] db in
             let statement = try RawStatement(
@@ -27,20 +27,19 @@ extension Store {
         }
     }
 
-    /// Computes some of the figures of whole hours that are to be kept of one person and type, beside the commits.
+    /// Computes some of the figures to store for one person and type, without blocking commits.
     ///
-    /// They are kept of days before yesterday, and again of days in which something has changed. Statistics that use them and those that
-    /// read the samples are the same.
+    /// Figures are stored for days before yesterday, and again for days with changes. Statistics are the same with and without them.
     /// - Parameters:
-    ///   - query: the person, the type, its unit and style, and the order of its sources; the rest of it does not count.
-    ///   - phase: minutes after a whole hour of UTC at which the person's hours begin.
+    ///   - query: the person, the type, its unit and style, and the order of its sources; the rest is ignored.
+    ///   - phase: the offset of the person's hours from whole hours of UTC, in minutes.
     ///   - now: microseconds since 1970.
-    /// - Returns: whether there is more to do at once.
+    /// - Returns: whether there is more to do now.
     public func rollUp(_ query: StatisticsQuery, phase: Int64, now: Int64) async throws(StoreError) -> Bool {
         try await rollUp(query, phase: phase, now: now, from: .usual)
     }
 
-    /// - Parameter density: of how many samples on.
+    /// - Parameter density: the minimum density of samples.
     func rollUp(
         _ query: StatisticsQuery, phase: Int64, now: Int64, from density: RollupPlan.Density
     ) async throws(StoreError) -> Bool {
@@ -65,7 +64,7 @@ extension Store {
         }
     }
 
-    /// Removes some of what is kept and does not hold any more.
+    /// Removes some of the figures that are no longer valid.
     ///
     /// - Returns: whether there is more to remove.
     public func removeEndedRollups() async throws(StoreError) -> Bool {

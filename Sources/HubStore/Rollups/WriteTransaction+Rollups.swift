@@ -3,7 +3,7 @@ import HealthStatistics
 import Samples
 
 extension WriteTransaction {
-    /// Begins to keep figures of a person and type; what was kept of them by other terms does not hold any more.
+    /// Begins a rollup for a person and type, and invalidates an earlier one with other terms.
     mutating func begin(_ key: Rollup.Key, _ terms: Rollup.Terms) throws {
         let row = try Row.fetchOne(
             db,
@@ -32,7 +32,7 @@ extension WriteTransaction {
             Rollup(id: db.lastInsertedRowID, key: key, terms: terms, hold: rollup.hold, through: rollup.through))
     }
 
-    /// Keeps figures that were computed, unless something has changed in those days since that began.
+    /// Stores computed figures, unless records of those days have changed since the computation began.
     mutating func keep(_ piece: RollupPiece) throws {
         guard let rollup = caches.rollups.finish(piece.id, through: piece.end) else { return }
         try db.execute(
@@ -52,7 +52,7 @@ extension WriteTransaction {
         try update.run()
     }
 
-    /// Days that are removed in one transaction.
+    /// Number of days removed in one transaction.
     private static let daysRemovedAtOnce = 200
 
     func removeEnded() throws {
@@ -66,7 +66,7 @@ extension WriteTransaction {
         try db.execute(sql: "DELETE FROM rollup WHERE id = ? AND not_valid IS NOT NULL", arguments: [id])
     }
 
-    /// Notes that what is kept of a sample's time does not hold any more: the sample is new, or is not what it was.
+    /// Invalidates the figures for the time of a sample that is new or has changed.
     mutating func touchRollups(of row: SampleRow) throws {
         guard row.sample.value.kind == .quantity, row.personID != 0 else { return }
         try touchRollups(
@@ -74,11 +74,11 @@ extension WriteTransaction {
             duration: row.sample.end.microseconds - row.sample.start.microseconds)
     }
 
-    /// The same of a sample of which no more is known.
+    /// The same for a sample of which only the key and time are known.
     mutating func touchRollups(_ key: Rollup.Key, start: Int64, duration: Int64) throws {
         let db = self.db
         try caches.rollups.touch(key, start: start, duration: duration) {
-            // Whether one of those that begin with it counts may depend on it.
+            // This sample may decide which of the samples with the same start counts.
             let longest = try RawStatement(
                 cached: """
                     SELECT max(duration) FROM sample INDEXED BY sample_history WHERE person = ?1 AND type = ?2 AND start = ?3

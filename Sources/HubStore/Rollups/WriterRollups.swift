@@ -2,30 +2,33 @@ import GRDB
 import HealthStatistics
 import Samples
 
-/// What the writer knows of rollups: which days a transaction changes, so that what is kept of them ends with it.
+/// The writer's state of rollups.
 ///
-/// Most records are newer than what is kept, or of a type of which nothing is: those cost a comparison.
+/// It tracks which days a transaction changes and invalidates their figures.
+///
+/// Most records are newer than the stored figures, or of a type without any. These cost one comparison.
 struct WriterRollups {
-    /// Days that are being computed beside the commits.
+    /// Days that are being computed while commits continue.
     struct Building {
         let rollup: Int64
         let key: Rollup.Key
         let days: Range<Int64>
-        /// The first of them that something has changed since it began.
+        /// The first of these days changed since the computation began.
         var firstTouched = Int64.max
     }
 
-    /// More changed days of one person and type in a transaction end what is kept from the first of them on: an import, or a sample that is
-    /// longer, costs less so than by days.
+    /// If a transaction changes more days of one person and type, it invalidates all figures from the first changed day on.
+    ///
+    /// For an import or a very long sample this costs less than invalidating day by day.
     static let most = 32
 
     private var rollups: [Rollup.Key: Rollup] = [:]
     private(set) var building: Building?
     private var touched: [Rollup.Key: Set<Int64>] = [:]
     private var ended: Set<Int64> = []
-    /// Those whose own rows have changed: how long a sample counts at most, or how far is kept.
+    /// Rollups whose own rows have changed: `hold` or `through`.
     private var altered: Set<Rollup.Key> = []
-    /// Of the record before: its key, before which start it would concern what is kept, and how long it may be.
+    /// For the previous record: its key, the start before which it would affect stored figures, and its maximum duration.
     private var last: (key: Rollup.Key, before: Int64, hold: Int64)?
 
     init() {}
@@ -34,9 +37,9 @@ struct WriterRollups {
         for rollup in try Rollup.all(in: db) { rollups[rollup.key] = rollup }
     }
 
-    /// Notes that a sample is new, or was there and is not any more.
+    /// Records that a sample was added or removed.
     ///
-    /// - Parameter longest: the longest duration of the samples that begin with it.
+    /// - Parameter longest: the longest duration of the samples with the same start.
     mutating func touch(
         _ key: Rollup.Key, start: Int64, duration: Int64, longest: () throws -> Int64
     ) rethrows {
@@ -75,7 +78,7 @@ struct WriterRollups {
         rollups[key] = rollup
         touched[key] = nil
         altered.insert(key)
-        // What is being computed would be kept beyond a gap.
+        // Storing the current computation would leave a gap before it.
         if building?.key == key { building = nil }
         last = nil
     }
@@ -89,7 +92,7 @@ struct WriterRollups {
         last = nil
     }
 
-    /// Writes down what does not hold any more, within the transaction that has changed it.
+    /// Writes the invalidations, in the transaction that caused them.
     mutating func save(to db: Database) throws {
         for id in ended {
             let end = try RawStatement(cached: "UPDATE rollup SET not_valid = 1 WHERE id = ?1", in: db)
@@ -121,16 +124,16 @@ struct WriterRollups {
 
     // MARK: - Building
 
-    /// Begins one, in the place of another.
+    /// Begins a rollup and ends an earlier one of the same person and type.
     mutating func begin(_ rollup: Rollup) {
         if let known = rollups[rollup.key] { end(known) }
         rollups[rollup.key] = rollup
         last = nil
     }
 
-    /// From now on it is known whether a sample concerns these days.
+    /// Starts to track changes of these days.
     ///
-    /// - Returns: `false` where the rollup is not any more.
+    /// - Returns: `false` if the rollup no longer exists.
     mutating func build(_ rollup: Rollup, _ days: Range<Int64>) -> Bool {
         guard rollups[rollup.key]?.id == rollup.id else { return false }
         building = Building(rollup: rollup.id, key: rollup.key, days: days)
@@ -138,10 +141,10 @@ struct WriterRollups {
         return true
     }
 
-    /// Ends it.
+    /// Ends the tracking.
     ///
     /// - Parameter through: the first day that was not computed.
-    /// - Returns: the rollup where what was computed still holds.
+    /// - Returns: the rollup, if the computed figures are still valid.
     mutating func finish(_ id: Int64, through: Int64) -> Rollup? {
         defer { (building, last) = (nil, nil) }
         guard let building, building.rollup == id, building.firstTouched >= through, var rollup = rollups[building.key]

@@ -1,16 +1,17 @@
 import GRDB
 
-/// Makes the counters of a salvaged store right: what refers to something lost goes, and what is lost is accounted for.
+/// Corrects the counters of a salvaged store: removes rows that refer to lost ones, and accounts for lost records.
 ///
-/// Sequences that are lost become gaps. Which instance gave a lost record is not known, so what the accounts say of them is taken back
-/// by an account of its own, ``lost``.
+/// Lost sequence numbers become gaps. The instances of lost records are unknown, so a separate account, ``lost``, subtracts them from the sums.
 struct SalvageBooks {
     let db: Database
-    /// The last sequence that was given out, as far as it is known; 0 where it is not.
+    /// The last assigned sequence number, if known; otherwise 0.
     let head: Int64
     let now: Int64
 
-    /// The account that takes back what others say of lost records; no instance can have this name.
+    /// The account that subtracts lost records from the sums of the others.
+    ///
+    /// No instance can have this name.
     static let lost = "~lost"
 
     func balance(_ report: inout SalvageReport) throws {
@@ -32,7 +33,9 @@ struct SalvageBooks {
         report.hasLostErasures = report.unreadable["erased"] != nil
     }
 
-    /// An empty record whose line among the erased is lost is still one of them; what its source called it is not known any more.
+    /// Marks empty records as erased again if their row in `erased` is lost.
+    ///
+    /// Their identity at the source is no longer known.
     private func buryAgain() throws {
         for table in ["sample", "day"] {
             try db.execute(
@@ -45,7 +48,7 @@ struct SalvageBooks {
 
     private func count(_ sql: String) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
 
-    /// The last sequence that the store had given out, as far as anything in it says so: others may have been told of it.
+    /// The last sequence number assigned according to all data in the store, because clients may have seen it.
     private func claimedHead() throws -> Int64 {
         try count(
             """
@@ -55,7 +58,7 @@ struct SalvageBooks {
             """)
     }
 
-    /// Removes rows whose other half is lost, until none is left.
+    /// Removes rows that refer to lost rows, until none is left.
     private func dropOrphans() throws {
         let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
         var references: [(table: String, column: String, parent: String, key: String)] = []
@@ -86,7 +89,7 @@ struct SalvageBooks {
                         AND number NOT IN (SELECT number FROM day)
                     """)
         }
-        // Whose and of which type a record was that a sink is to forget, only the version that it left says.
+        // The person and type of a record that a sink has to remove are only in the version that it left.
         try db.execute(
             sql: """
                 DELETE FROM delivery WHERE due IS NOT NULL AND departed IS NOT NULL AND NOT EXISTS
@@ -94,7 +97,7 @@ struct SalvageBooks {
                 """)
     }
 
-    /// A sink without the filter by which its cursor is read cannot be told from one that has nothing.
+    /// Without its filter, a sink's cursor has no meaning, so the sink is removed.
     private func dropSinks(_ report: inout SalvageReport) throws {
         let names = try Row.fetchAll(
             db, sql: "SELECT id, instance, want FROM sink WHERE id NOT IN (SELECT sink FROM sink_era)")
@@ -107,7 +110,9 @@ struct SalvageBooks {
         }
     }
 
-    /// Which sequences retention rules have removed is not known: they are left out like the lost ones, and not counted any more.
+    /// The sequence numbers removed by retention are unknown.
+    ///
+    /// They become gaps like lost ones and are no longer counted.
     private func takeRemoved() throws -> (records: Int64, versions: Int64) {
         let removed = try Row.fetchOne(
             db, sql: "SELECT records, records + versions + departures FROM removed")
@@ -126,7 +131,7 @@ struct SalvageBooks {
                 """)
     }
 
-    /// The streams by their versions, numbered from 1 without a gap as the hub numbers them; what is missing of them is lost.
+    /// Recreates the streams from their versions, numbered from 1 without a gap as the hub numbers them, and reports the lost versions.
     private func countStreams(_ report: inout SalvageReport) throws {
         try db.execute(sql: "CREATE TEMP TABLE counted AS \(AccountCheck.countedStreams)")
         let lost = try Row.fetchAll(
@@ -156,9 +161,9 @@ struct SalvageBooks {
                 """)
     }
 
-    /// Every sequence up to `head` that nothing has any more is left out from now on.
+    /// Marks every sequence number up to `head` that no row has as a gap.
     private func markGaps(to head: Int64, _ report: inout SalvageReport) throws {
-        // A bit for each sequence: sorting them would cost a hundred times as much memory.
+        // One bit per sequence number: sorting the numbers would need a hundred times as much memory.
         var present = [UInt64](repeating: 0, count: Int(head / 64) + 1)
         func mark(_ sequences: ClosedRange<Int64>) {
             for sequence in sequences.clamped(to: 0...head) {

@@ -1,22 +1,23 @@
 import Files
 import GRDB
 
-/// Takes what is whole of a damaged store into a new file, and says what is not.
+/// Copies the undamaged part of a store into a new file, and reports the rest.
 ///
-/// The damaged store is only read. The new file is one that `hub restore` takes, with all its counters right. The calls block.
+/// The damaged store is only read. `hub restore` accepts the new file, and all its counters are correct. The calls block.
 public struct StoreSalvage: Sendable {
     public let path: String
 
-    /// - Parameter path: of the damaged store.
+    /// - Parameter path: the path of the damaged store.
     public init(_ path: String) { self.path = path }
 
     /// Writes the new file `target`, durably.
     ///
     /// - Parameters:
-    ///   - target: must not exist; `nil` to write none, and only say what there is.
+    ///   - target: must not exist; `nil` to only report, without a new file.
     ///   - now: microseconds since 1970.
-    ///   - progress: in rows; `false` ends it with `interrupted`.
-    /// - Throws: `locked` while a hub has the store; `corrupt` where so much is damaged that nothing can be told from it: the file's first pages, or the name of the hub.
+    ///   - progress: the progress in rows; return `false` to end with `interrupted`.
+    /// - Throws: `locked` while a hub has the store; `corrupt` if the file's first pages or the name of the hub are damaged, so that nothing can be
+    ///   read.
     public func carryOut(
         to target: String?, now: Int64, progress: (CopyProgress) -> Bool = { _ in true }
     ) throws(StoreError) -> SalvageReport {
@@ -31,7 +32,7 @@ public struct StoreSalvage: Sendable {
             let copy = try draft.openForCopy(withSums: true)
             var report = SalvageReport()
             try withoutActuallyEscaping(progress) { progress in
-                // No transaction: one ends with the first page that cannot be read.
+                // Do not use a transaction, because it would end at the first unreadable page.
                 try source.unsafeRead { db in
                     report.damage = try PageSums.look(db, most: SalvageReport.most, isInUse: false).damage.map(
                         \.description)
@@ -64,7 +65,7 @@ public struct StoreSalvage: Sendable {
         }
     }
 
-    /// The last sequence of this store, and not of one that a restore has replaced; 0 where nothing but the rows tell it.
+    /// The last sequence number of this store, not of one replaced by a restore; 0 if only the rows show it.
     private func knownHead(_ source: DatabaseQueue) -> Int64 {
         guard let record = try? SequenceReserve.read(of: path),
             let (hub, epoch) = try? source.read({ try Opening.meta($0) })
@@ -85,50 +86,52 @@ public struct StoreSalvage: Sendable {
     }
 }
 
-/// What was taken out of a damaged store, and what was lost.
+/// The salvaged and the lost parts of a damaged store.
 public struct SalvageReport: Codable, Hashable, Sendable {
-    /// Versions on one feed topic that are lost.
+    /// Lost versions of one feed topic.
     public struct Topic: Codable, Hashable, Sendable {
         /// `sample`, `day`, `retraction` or `inbox`.
         public var kind: String
         public var type: String?
         public var person: String?
-        /// The plugin; of days the series.
+        /// The plugin; for days the series.
         public var label: String?
         public var lost: Int64
     }
 
-    /// The pages that are damaged, the first of them; a sentence each.
+    /// The first damaged pages, one sentence each.
     public var damage: [String] = []
-    /// Rows of all tables that were taken over.
+    /// The number of rows copied, of all tables.
     public var rows: Int64 = 0
-    /// The tables of which runs of rows could not be read, and how often.
+    /// The tables with unreadable runs of rows, and the number of these runs.
     public var unreadable: [String: Int] = [:]
-    /// Records of which nothing is left, as far as the accounts of the damaged store could be read.
+    /// The number of records lost completely, as far as the accounts of the damaged store are readable.
     public var lostRecords: Int64 = 0
-    /// Versions of records that are lost, whatever they were; what retention rules had removed is not among them.
+    /// The number of lost record versions of all kinds, without those removed by retention.
     public var lostVersions: Int64 = 0
-    /// Sequences that nothing has any more, the first of them, as `first...last`; of what was removed, too.
+    /// The first lost sequence numbers, as `first...last`, including those removed by retention.
     public var lostSequences: [ClosedRange<Int64>] = []
-    /// Which they were, as far as that is known.
+    /// The topics of the lost versions, as far as they are known.
     public var topics: [Topic] = []
-    /// Subscriptions that are lost: what their targets have is not known any more, and they begin again.
+    /// Lost subscriptions.
+    ///
+    /// The state of their targets is no longer known, and they begin again.
     public var lostSinks: [String] = []
-    /// Deliveries that were still to be made and are not known any more, by subscription.
+    /// The number of pending deliveries that were lost, by subscription.
     public var lostDeliveries: [String: Int64] = [:]
-    /// Whether sources may bring back what was erased, or removed by a rule: part of what is remembered of it is lost.
+    /// Whether sources may send erased or removed records again, because part of the erasure list is lost.
     public var hasLostErasures = false
-    /// What the new file holds.
+    /// A summary of the new file.
     public var store: StoreSummary?
 
-    /// So many of each list are told.
+    /// Maximum length of each list.
     static let most = 1_000
 }
 
 /// Copies the rows of all tables.
 private struct RowSalvage {
     let source: Database
-    /// The last sequence that was given out; 0 where it is not known.
+    /// The last assigned sequence number; 0 if unknown.
     let head: Int64
     let progress: (CopyProgress) -> Bool
 
@@ -143,7 +146,7 @@ private struct RowSalvage {
         let expected = try expectedRows()
         var (rows, breaks) = (0 as Int64, [String: Int]())
         for table in tables {
-            // What an empty store has.
+            // Remove the rows of an empty store.
             try target.execute(sql: "DELETE FROM \(table)")
             for reader in try readers(of: table) {
                 let found = try copy(reader, into: target) {
@@ -169,7 +172,7 @@ private struct RowSalvage {
             } else {
                 let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")
                 let values = columns.map { _ in "?" }.joined(separator: ", ")
-                // Rows that are read twice are the same.
+                // Rows that are read twice are equal.
                 statement = try target.makeStatement(
                     sql: "INSERT OR IGNORE INTO \(reader.table) (\(names)) VALUES (\(values))")
                 insert = statement
@@ -179,9 +182,9 @@ private struct RowSalvage {
         }
     }
 
-    /// How a table lies in order.
+    /// The readers for a table, by the order of its rows.
     ///
-    /// What a sink has of records is one order for each sink.
+    /// For rows of sinks there is one reader per sink.
     private func readers(of table: String) throws -> [TableReader] {
         let keys = try Row.fetchAll(
             source, sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arguments: [table]
@@ -206,7 +209,7 @@ private struct RowSalvage {
         ]
     }
 
-    /// About how many rows there are, as the accounts say.
+    /// The approximate number of rows, according to the accounts.
     private func expectedRows() throws -> Int64 {
         do {
             return try Int64.fetchOne(

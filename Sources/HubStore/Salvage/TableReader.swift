@@ -2,25 +2,27 @@ import CPageSums
 import GRDB
 import GRDBSQLite
 
-/// Reads a table row by row, past what its disk does not give as it was written.
+/// Reads a table row by row, skipping damaged pages.
 ///
-/// A page that cannot be read hides a run of rows, and one above others in the tree a longer one. The reader seeks key by key where the
-/// next row can be read again, so that no whole row is left out.
+/// An unreadable page hides a run of rows; a page higher in the tree hides a longer run. The reader tries key after key until the next row is
+/// readable, so that no readable row is skipped.
 struct TableReader {
     let db: Database
     let table: String
-    /// An integer by which the table lies in order; `nil` where there is none: such tables are small, and are read from both ends.
+    /// The integer column that orders the table; `nil` if there is none.
+    ///
+    /// Such tables are small and are read from both ends.
     let key: String?
-    /// No row has a greater key.
+    /// The upper limit for keys.
     var bound = 1 << 52 as Int64
-    /// Which rows, as SQL.
+    /// An SQL condition that selects the rows.
     var scope = "TRUE"
-    /// The columns by which rows of one key lie in order, where one key has several rows.
+    /// The columns that order rows with the same key, if a key can have several rows.
     var order: [String] = []
 
-    /// Hands out the whole rows; some twice where something could not be read.
+    /// Passes each readable row to `body`; some rows twice if others were unreadable.
     ///
-    /// - Returns: how often something could not be read.
+    /// - Returns: the number of unreadable runs.
     func read(_ body: (Row) throws -> Void) throws -> Int {
         guard let key else { return try readFromBothEnds(body) }
         var (breaks, next) = (0, 0 as Int64)
@@ -35,7 +37,7 @@ struct TableReader {
                     })
             else { return breaks }
             breaks += 1
-            // Other rows of the same key may lie beyond what cannot be read.
+            // Other rows with the same key may be after the unreadable part.
             if let last, !order.isEmpty {
                 let descending = order.map { "\($0) DESC" }.joined(separator: ", ")
                 _ = try run(
@@ -54,7 +56,7 @@ struct TableReader {
         return 1
     }
 
-    /// - Returns: whether it ended because something could not be read.
+    /// - Returns: whether it ended because of an unreadable page.
     private func run(_ sql: String, _ body: (Row) throws -> Void) throws -> Bool {
         let rows = try Row.fetchCursor(db, sql: sql)
         while true {
@@ -67,7 +69,7 @@ struct TableReader {
         }
     }
 
-    /// Whether the page can be read through which all others are found.
+    /// Whether the table's root page is readable.
     private func hasRoot() throws -> Bool {
         guard
             let root = try Int64.fetchOne(
@@ -76,16 +78,16 @@ struct TableReader {
         return page_sums_check_page(db.sqliteConnection, root) == SQLITE_OK
     }
 
-    /// So many keys in a row are tried one by one: more than a page above the leaves hides.
+    /// Number of consecutive keys to try one by one: more than a page above the leaves can hide.
     private static let patience: Int64 = 100_000
 
-    /// The next key from which on rows can be read; `nil` where there are none.
+    /// The next readable key; `nil` if there is none.
     private func seek(after key: Int64) throws -> Int64? {
         for next in key + 1...key + TableReader.patience {
             if next > bound { return nil }
             if case .found(let found) = try look(from: next) { return found }
         }
-        // A page high in the tree: what it hides is one run, whose end is searched for.
+        // A page high in the tree hides one run. Search for its end.
         var (hidden, step) = (key + TableReader.patience, 1 as Int64)
         while hidden < bound {
             guard case .found = try look(from: hidden + step) else {
@@ -104,7 +106,7 @@ struct TableReader {
 
     private enum Look {
         case hidden
-        /// The first key; `nil` where the table ends.
+        /// The first key; `nil` at the end of the table.
         case found(Int64?)
     }
 
@@ -118,7 +120,7 @@ struct TableReader {
         } catch let error as DatabaseError where TableReader.isDamage(error) { return .hidden }
     }
 
-    /// What one page did, and not the whole file.
+    /// Whether the error concerns one page instead of the whole file.
     static func isDamage(_ error: DatabaseError) -> Bool {
         error.resultCode == .SQLITE_IOERR || error.resultCode == .SQLITE_CORRUPT
     }

@@ -1,18 +1,20 @@
 import FoundationEssentials
 import GRDB
 
-/// The tokens of plugins, in a SQLite file of their own that no backup of the records takes along.
+/// The tokens of plugins, in a separate SQLite file that is not part of record backups.
 ///
-/// Mode 0600. Every change is on the disk, its folder entry included, before the call returns, and what was replaced is overwritten in the
-/// file. Callers from any thread. No error and no description carries a token.
+/// It has mode 0600. Every change, including the folder entry, is on disk before the call returns, and replaced data is overwritten in the file.
+/// Callers may use any thread. No error and no description contains a token.
 public final class SecretStore: Sendable {
     private let path: String
     private let queue: DatabaseQueue
 
-    /// Marks the file as one of ours: "HhSe".
+    /// The application id in the file header: "HhSe".
     static let applicationID: Int32 = 0x4868_5365
 
-    /// Opens the file, or makes it where there is none; its folder must exist.
+    /// Opens the file, or creates it if there is none.
+    ///
+    /// Its folder must exist.
     public init(path: String) throws(StoreError) {
         self.path = path
         try StoreFiles.prepare(path)
@@ -24,7 +26,7 @@ public final class SecretStore: Sendable {
             configuration.busyMode = .timeout(5)
             configuration.prepareDatabase { db in
                 try PageSums.enableNew(db)
-                // A rollback journal, not a write-ahead log: old tokens would stay in that until it is reused.
+                // Use a rollback journal. A write-ahead log would keep old tokens until it is reused.
                 try db.execute(
                     sql: """
                         PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;
@@ -40,12 +42,12 @@ public final class SecretStore: Sendable {
         }
     }
 
-    /// Lets the file go; later calls throw `closed`.
+    /// Closes the file; later calls throw `closed`.
     public func close() throws(StoreError) {
         do { try queue.close() } catch { throw StoreError(error, doing: "close \(path)") }
     }
 
-    /// Gives a file that was made before pages had sums a copy with them in its place.
+    /// Replaces a file without page checksums by a copy with them.
     private static func convert(_ path: String) throws {
         guard PageSums.areMissing(path) else { return }
         let draft = try DraftFile(path + ".summing")
@@ -68,7 +70,7 @@ public final class SecretStore: Sendable {
         try db.execute(sql: "PRAGMA application_id = \(applicationID)")
     }
 
-    /// Never edited once it has shipped; additions are new steps.
+    /// A released migration is never edited; each change is a new migration.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in
@@ -94,20 +96,20 @@ public final class SecretStore: Sendable {
                     """)
         }
         migrator.registerMigration("2") { db in
-            // Who is logged in, for people; NULL where the token does not say.
+            // The logged-in user, for display; NULL if the token does not name one.
             try db.execute(sql: "ALTER TABLE token ADD COLUMN user TEXT")
         }
         return migrator
     }
 }
 
-// MARK: - What is done with tokens
+// MARK: - Operations on tokens
 
 extension SecretStore {
-    /// Accounts that an instance may have.
+    /// Maximum number of accounts of an instance.
     public static let accountsOfInstance = 32
 
-    /// What is stored of an account.
+    /// The stored token of an account.
     public func token(of account: TokenAccount) async throws(StoreError) -> StoredToken {
         try await read("read a token") { db in
             let row = try Row.fetchOne(
@@ -117,9 +119,9 @@ extension SecretStore {
         }
     }
 
-    /// Stores a token in place of the version that the caller believes to be there.
+    /// Stores a token if the current version is the expected one.
     /// - Parameter now: microseconds since 1970.
-    /// - Returns: the new version; `nil` in `stored` when another than `expected` is there, or the instance has too many accounts.
+    /// - Returns: the new version, or the reason why the token was not stored: another version than `expected`, or too many accounts of the instance.
     public func put(
         _ token: NewToken, for account: TokenAccount, expecting expected: Int64, at now: Int64
     ) async throws(StoreError) -> TokenPutResult {
@@ -129,7 +131,7 @@ extension SecretStore {
                 arguments: [account.instance, account.name])
             let version = known ?? 0
             guard version == expected else { return .conflict(version: version) }
-            // An account of which only a failure is known has its place already.
+            // An account that has only a failure is already counted.
             if known == nil, try Self.count(db, account.instance) >= Self.accountsOfInstance { return .tooMany }
             try db.execute(
                 sql: """
@@ -147,9 +149,12 @@ extension SecretStore {
         }
     }
 
-    /// Notes why a token could not be had, for `hub status`; the next `put` takes it back.
+    /// Records why a token could not be obtained, for `hub status`.
     ///
-    /// - Parameter version: the token that the failure is of, 0 for none. Nothing is noted when another is stored by now; `nil` is any.
+    /// The next `put` clears it.
+    ///
+    /// - Parameter version: the version of the token that failed, or 0 for none. The failure is ignored if another version is stored; `nil` accepts
+    ///   any.
     public func note(
         _ failure: TokenFailure, of account: TokenAccount, version: Int64? = nil, at now: Int64
     ) async throws(StoreError) {
@@ -169,8 +174,10 @@ extension SecretStore {
         }
     }
 
-    /// Removes tokens, of one account or of all of an instance; their versions stay taken.
-    /// - Returns: the accounts that had one.
+    /// Removes the tokens of one account or of all accounts of an instance.
+    ///
+    /// Their version numbers are not reused.
+    /// - Returns: the accounts that had a token.
     public func remove(instance: String, account: String? = nil) async throws(StoreError) -> [String] {
         try await write("remove tokens") { db in
             let accounts = try String.fetchAll(
@@ -189,7 +196,7 @@ extension SecretStore {
         }
     }
 
-    /// What there is to know of all accounts, without the tokens themselves; by instance and account.
+    /// The states of all accounts without the tokens, by instance and account.
     public func overview() async throws(StoreError) -> [TokenOverview] {
         try await read("look at the tokens") { db in
             try Row.fetchAll(

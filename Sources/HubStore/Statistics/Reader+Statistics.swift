@@ -3,10 +3,12 @@ import HealthStatistics
 import Samples
 
 extension Reader {
-    /// More are read in several stretches, as long as these are not too short to be divided: a piece of the answer takes milliseconds.
+    /// The maximum number of samples per step.
+    ///
+    /// More are read in several stretches, unless these are too short, so that each step takes milliseconds.
     private static let samplesAtOnce = 4_000
 
-    /// Computes on, for about as long as a page may take.
+    /// Continues the computation, for about the time of one page.
     func advance(_ walk: inout StatisticsWalk, within duration: Duration = PageSlice.usual.duration) throws {
         guard !walk.isOver else { return }
         let end = ContinuousClock.now + duration
@@ -39,7 +41,7 @@ extension Reader {
         guard place < end else { return nil }
         guard let intervals = query.intervals else {
             var course = StatisticsWalk.Course(place: place, end: end, number: 0, reported: 0, hasBegun: true)
-            // What is kept of an hour does not say how far reaches what had begun before.
+            // Stored figures of an hour do not show the end of samples that began before.
             if query.from != nil, let reach = try readings.reach(over: place) { course.reach = reach }
             return course
         }
@@ -47,7 +49,7 @@ extension Reader {
         return .init(place: place, end: end, number: number, reported: number, hasBegun: query.first != nil)
     }
 
-    /// Looks at the next stretch of time.
+    /// Processes the next stretch of time.
     private func step(
         _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
     ) throws {
@@ -71,7 +73,7 @@ extension Reader {
             case .unknown(let until): end = min(end, until)
             }
         }
-        // No more intervals than have room in the answer: none is computed in vain.
+        // Compute no more intervals than fit in the answer.
         let room = max(1, query.limit - walk.rows.count)
         var borders = [course.place]
         if let intervals {
@@ -110,7 +112,7 @@ extension Reader {
         try finish(&walk, &course, readings)
     }
 
-    /// Ends the answer where there is nothing more.
+    /// Ends the answer if nothing is left.
     private func finish(
         _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
     ) throws {
@@ -119,7 +121,7 @@ extension Reader {
         if !walk.isOver { (walk.isOver, walk.next) = (true, nil) }
     }
 
-    /// Goes to where there is something again.
+    /// Skips to the next data.
     private func skip(
         _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
     ) throws {
@@ -134,12 +136,14 @@ extension Reader {
             if walk.isOver { return }
             course.number = intervals.number(of: next)
         }
-        // Where an hour begins, it may be kept.
+        // Start at the beginning of the hour, because its figures may be stored.
         let begin = walk.query.intervals?.border(course.number) ?? .min
         course.place = max(course.place, begin, readings.rolled?.hour(of: next) ?? next)
     }
 
-    /// Where the next sample begins that is asked for; earlier where so much of other sources lies before it that it is not found yet.
+    /// The start of the next requested sample.
+    ///
+    /// It may be earlier if many samples of other sources precede it and it is not found yet.
     private func next(_ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings) throws -> Int64 {
         let next = try readings.start(from: course.place)
         guard let next, !next.isAsked else {
@@ -155,7 +159,7 @@ extension Reader {
         return min(search.first ?? course.end, course.end)
     }
 
-    /// The interval under way is over, or nothing more comes into it.
+    /// Closes the current interval once it is over or no more data can belong to it.
     private func close(
         _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
     ) throws {
@@ -180,7 +184,7 @@ extension Reader {
         }
         walk.next = intervals.border(course.reported)
         guard walk.rows.count == query.limit else { return }
-        // Where there was room for all that has been looked at, more may come or not.
+        // The page is full, and there may or may not be more.
         if course.reported <= number || !query.tellsNext { walk.isOver = true } else { course.isFull = true }
     }
 }

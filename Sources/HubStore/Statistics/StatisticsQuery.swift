@@ -1,41 +1,49 @@
 public import HealthStatistics
 public import Samples
 
-/// What is to be computed of the samples of one person and type (Docs/Statistics.md).
+/// A query for statistics of the samples of one person and type (Docs/Statistics.md).
 public struct StatisticsQuery: Sendable {
     /// By uid or name.
     public var person: String
     public var type: TypeID
-    /// In which values of the type are kept; samples in another unit do not count.
+    /// The unit in which the type's values are stored.
+    ///
+    /// Samples in another unit are ignored.
     public var unit: String
     public var style: AggregationStyle
     /// Kinds of plugins, such as `ihealth-hs3`; `nil` for all.
     public var sources: Set<String>?
-    /// Which sources count before which, the best first: kinds of plugins, or `kind/device`.
+    /// The ranking of sources, the best first: kinds of plugins, or `kind/device`.
     ///
-    /// Those that are not named come after them, as the hub had their first sample, and what was entered by hand at last.
+    /// Sources that are not listed follow in the order of their first samples, and manual entries are last.
     public var priority: [String] = []
-    /// Each source by itself, too.
+    /// Whether to compute each source separately too.
     public var isBySource = false
-    /// Microseconds since 1970: what lies before it does not count.
+    /// Microseconds since 1970.
+    ///
+    /// Earlier times do not count.
     public var from: Int64?
-    /// Microseconds since 1970: what lies at or after it does not count.
+    /// Microseconds since 1970.
+    ///
+    /// This and later times do not count.
     public var to: Int64?
-    /// Microseconds since 1970: what ended before it is as if it did not exist.
+    /// Microseconds since 1970.
+    ///
+    /// Samples that ended earlier appear not to exist.
     public var since: Int64?
-    /// `nil`: one interval, all of it.
+    /// `nil` for one interval that covers everything.
     public var intervals: Intervals?
-    /// Intervals of an answer, 1 or more.
+    /// Maximum number of intervals of an answer, 1 or more.
     public var limit: Int
-    /// Where the interval begins to go on with, from ``StatisticsWalk/next``.
+    /// The beginning of the interval to continue with, from ``StatisticsWalk/next``.
     public var first: Int64?
-    /// Whether to find out if there is more after the last row that an answer may have.
+    /// Whether to find out if there is more after the last row of the answer.
     public var tellsNext = true
-    /// Whether to tell which days retention has thinned.
+    /// Whether to report the days that retention has thinned.
     public var tellsThinned = false
-    /// IANA: by which clock `from` and `to` are days.
+    /// The IANA time zone for the days of `from` and `to`.
     public var zone = "UTC"
-    /// Whether figures that are kept may answer it; the answer is the same.
+    /// Whether stored figures may be used; the answer is the same.
     var usesRollups = true
 
     public init(
@@ -47,30 +55,30 @@ public struct StatisticsQuery: Sendable {
     }
 }
 
-/// What was computed of one interval.
+/// The statistics of one interval.
 public struct StatisticsRow: Sendable {
-    /// Microseconds since 1970; the end is not part of it.
+    /// Microseconds since 1970; `to` is exclusive.
     public var from, to: Int64
-    /// Of all sources together.
+    /// All sources together.
     public var total: Tally
-    /// Where that was asked for: the best source first.
+    /// The sources, if requested, the best first.
     public var sources: [(source: Source, tally: Tally)]
 }
 
-/// A question about statistics, and how far its answer has come.
+/// A query for statistics, and the progress of its answer.
 ///
-/// It is answered in pieces, each in a snapshot of its own: what is stored meanwhile counts where it has not been looked yet.
+/// The answer is computed in steps, each in its own snapshot. Records stored in the meantime count if their time has not been processed yet.
 public struct StatisticsWalk: Sendable {
     public let query: StatisticsQuery
-    /// In the order of time.
+    /// The rows, in order of time.
     ///
-    /// Intervals without anything are left out before the first and after the last.
+    /// Intervals without data before the first and after the last row are omitted.
     public internal(set) var rows: [StatisticsRow] = []
-    /// With the first page of an answer: the days whose samples do not count any more; `nil` where there are none.
+    /// On the first page of an answer: the days whose samples no longer count; `nil` if there are none.
     public internal(set) var thinned: ThinnedDays?
-    /// Whether there is nothing more to look at, or enough was found.
+    /// Whether everything was processed, or enough was found.
     public internal(set) var isOver = false
-    /// Where the interval begins with which the rest begins; `nil` when nothing that counts is left.
+    /// The beginning of the next interval; `nil` if no data is left.
     public internal(set) var next: Int64?
 
     var course: Course?
@@ -80,39 +88,39 @@ public struct StatisticsWalk: Sendable {
         next = query.first
     }
 
-    /// The answer to one who may not read what is asked.
+    /// The answer for a client without permission to read the data.
     public static func empty(_ query: StatisticsQuery) -> StatisticsWalk {
         var walk = StatisticsWalk(query)
         (walk.isOver, walk.next) = (true, nil)
         return walk
     }
 
-    /// Ends it with the rows that there are, as soon as it is known whether there is more.
+    /// Ends the walk with the current rows, as soon as it is known whether there is more.
     public mutating func conclude() {
         guard course != nil, !rows.isEmpty else { return }
         course?.isFull = true
         if course?.figures.isEmpty == false { isOver = true }
     }
 
-    /// Where it is.
+    /// The position of the walk.
     struct Course: Sendable {
-        /// Up to where it has looked, in microseconds since 1970.
+        /// The time up to which the walk has processed data, in microseconds since 1970.
         var place: Int64
-        /// Where there is nothing more.
+        /// The end of the data.
         let end: Int64
-        /// The interval under way; the first that has no row yet, which may be an earlier one.
+        /// The current interval, and the first interval without a row, which may be an earlier one.
         var number, reported: Int
-        /// Whether intervals without anything get rows.
+        /// Whether intervals without data get rows.
         var hasBegun: Bool
-        /// Whether no more rows come into this answer: it is only to be found out whether there are any.
+        /// Whether the answer is full, and the walk only finds out whether there is more.
         var isFull = false
-        /// How much is looked at together.
+        /// The length of the next stretch.
         var stride = Course.strides.lowerBound
-        /// Where the last of what has been looked at ends.
+        /// The latest end of the samples processed so far.
         var reach = Int64.min
-        /// Of the interval under way.
+        /// The figures of the current interval.
         var figures = Figures()
-        /// For as long as only samples of other sources are met.
+        /// Set while the walk finds only samples of other sources.
         var search: SourceSearch?
 
         static let strides: ClosedRange<Int64> = 3_600_000_000...2_764_800_000_000

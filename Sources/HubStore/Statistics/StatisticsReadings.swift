@@ -2,28 +2,30 @@ import GRDB
 import HealthStatistics
 import Samples
 
-/// The samples that statistics of one person and type are made of, within one snapshot of the store.
+/// The samples for the statistics of one person and type, within one snapshot of the store.
 ///
-/// Quantities that stand, are not implausible, and were not filled in by anything.
+/// They are quantities that are not retracted, not implausible, and not filled in.
 struct StatisticsReadings {
     private let query: StatisticsQuery
     private let reader: Reader
     private let range: HistoryRange
     let unit: Int64
-    /// Ids of the sources that are asked for; `nil` for all.
+    /// Ids of the requested sources; `nil` for all.
     private let sources: Set<Int64>?
     private let ranks: Ranks
-    /// What is kept of whole hours; `nil` where nothing is, or where the question asks for some sources alone.
+    /// The stored figures of hours; `nil` if there are none, or if the query requests only some sources.
     let rolled: RolledHours?
-    /// From when on ``rolled`` may answer: an hour before it may have in it what ended before `since`, or may lack what mirrored that.
+    /// The time from which ``rolled`` is valid.
+    ///
+    /// An earlier hour may include samples that ended before `since`, or lack their mirrors.
     private(set) var rolledFrom = Int64.min
-    /// Where some sources alone are asked for: tells on which days they have nothing.
+    /// If only some sources are requested: shows on which days they have no data.
     private let kept: RolledHours?
 
     private static let conditions =
         "kind = 0 AND unit = ?5 AND retracted IS NULL AND implausible IS NULL AND provenance <> 2"
 
-    /// `nil` where the store has nothing of them.
+    /// `nil` if the store has no such samples.
     init?(_ query: StatisticsQuery, _ reader: Reader) throws {
         (self.query, self.reader) = (query, reader)
         var filtered = RecordQuery()
@@ -42,17 +44,17 @@ struct StatisticsReadings {
         rolledFrom = max(since, found.portions.map(\.end).max() ?? since)
     }
 
-    /// Whose they are; `nil` where they have no person.
+    /// Their person and type; `nil` if they have no person.
     var key: Rollup.Key? { range.person == 0 ? nil : Rollup.Key(person: range.person, type: range.type) }
 
-    /// From where to where there may be something.
+    /// The time range that may have data.
     func extent() throws -> Range<Int64>? {
         guard let starts = try starts(), let first = try start(from: starts.lowerBound)?.time else { return nil }
         let reach = query.style == .cumulative ? range.longest : 0
         return first..<max(first, starts.upperBound) + reach + 1
     }
 
-    /// When the first and the last sample of any source begin, whether they count or not.
+    /// The starts of the first and the last sample of all sources, whether they count or not.
     func starts() throws -> ClosedRange<Int64>? {
         func edge(_ order: String) throws -> Int64? {
             let statement = try RawStatement(
@@ -68,13 +70,16 @@ struct StatisticsReadings {
         return first...last
     }
 
-    /// Samples of other sources that are passed over in one go.
+    /// Maximum number of samples of other sources skipped at once.
     private static let passedAtOnce = 1_000
 
-    /// An instant at or after `time` between which two no sample that is asked for begins; `nil` where none begins any more.
+    /// An instant at or after `time`; no requested sample begins between the two.
     ///
-    /// One begins then, whether it counts or not; or, where not `isAsked`, so much of other sources lies between that the next one is to
-    /// be looked for from there.
+    /// `nil` if none begins later.
+    ///
+    /// If `isAsked`, a sample begins at the instant, whether it counts or not. Otherwise there are many samples of other sources in between, and the
+    /// search
+    /// has to continue from there.
     func start(from time: Int64) throws -> (time: Int64, isAsked: Bool)? {
         var low = time
         if let since = query.since, low < since {
@@ -100,12 +105,12 @@ struct StatisticsReadings {
         return nil
     }
 
-    /// Samples of the sources that are asked for that a search looks at in one go.
+    /// Maximum number of samples of the requested sources examined at once.
     private static let searchedAtOnce = 4_000
 
-    /// Looks at some more of the samples of the sources that are asked for, by their keys.
+    /// Examines more of the samples of the requested sources, in the order of their keys.
     ///
-    /// - Returns: whether it has looked at all of them.
+    /// - Returns: whether all have been examined.
     func look(_ search: inout SourceSearch) throws -> Bool {
         var looked = 0
         for source in (sources ?? []).sorted() where source >= search.source {
@@ -133,7 +138,7 @@ struct StatisticsReadings {
         return true
     }
 
-    /// When the first sample begins of those that do so between `low` and `since`, and end at or after this.
+    /// The first start of the samples that begin between `low` and `since` and end at or after `since`.
     private func firstStart(from low: Int64, reaching since: Int64) throws -> Int64? {
         let from = sources.map { " AND source IN (\(Filter.list($0.sorted())))" } ?? ""
         return try lanes(over: since).compactMap { lane in
@@ -151,9 +156,9 @@ struct StatisticsReadings {
         }.min()
     }
 
-    /// The figures between each border and the next, how many samples they were made of, and how many were looked at for that.
+    /// The figures between each border and the next, the number of their samples, and the number of samples read.
     ///
-    /// - Returns: `nil` where more than so many samples begin in more than an hour.
+    /// - Returns: `nil` if more than `most` samples begin in a span of more than an hour.
     func figures(_ borders: [Int64], most: Int) throws -> (figures: [Figures], count: Int, looked: Int)? {
         guard let from = borders.first, let to = borders.last else { return ([], 0, 0) }
         let most = to - from > StatisticsWalk.Course.strides.lowerBound ? most : .max
@@ -165,7 +170,7 @@ struct StatisticsReadings {
         return (Figures.levels(levels, borders, query.style, bySource: query.isBySource), levels.count, looked)
     }
 
-    /// All samples that reach into a span, and those that begin with one that begins before it: one of these may count instead.
+    /// All samples that extend into a span, and those with the same start as one that begins before it, because one of them may count instead.
     private func portions(_ from: Int64, _ to: Int64, most: Int) throws -> (portions: [Portion], looked: Int)? {
         var (portions, looked) = ([Portion](), 0)
         for lane in lanes(over: max(from, query.since ?? .min)) {
@@ -195,7 +200,7 @@ struct StatisticsReadings {
             rank: try ranks.rank(of: rows.integer(4)))
     }
 
-    /// The readings that begin in a span, by start, and those after it that may end what the last of them hold.
+    /// The readings that begin in a span, by start, and later ones that may end the validity of the last of them.
     private func levels(_ from: Int64, _ to: Int64, most: Int) throws -> (levels: [Level], looked: Int)? {
         var levels: [Level] = []
         let looked = try read(from: from, to: to, most: most) { level in
@@ -208,16 +213,16 @@ struct StatisticsReadings {
         let held = levels.map { min($0.end - $0.start, Tally.longestHold) }.max() ?? 0
         _ = try read(from: to, to: last.start + max(held, Tally.holdTime), most: .max) { level in
             levels.append(level)
-            // The next of each source is enough; of all together the next of any is.
+            // One more reading per source is enough; for all sources together one more of any source.
             waiting.remove(level.rank)
             return query.isBySource && !waiting.isEmpty
         }
         return (levels, looked)
     }
 
-    /// Reads the readings that begin in a span, by start, for as long as `use` wants more.
+    /// Reads the readings that begin in a span, by start, while `use` returns `true`.
     ///
-    /// - Returns: how many were looked at; `nil` where there are more than `most`.
+    /// - Returns: the number of rows read; `nil` if there are more than `most`.
     private func read(from: Int64, to: Int64, most: Int, _ use: (Level) throws -> Bool) throws -> Int? {
         var looked = 0
         if let since = query.since, from < since {
@@ -254,14 +259,16 @@ struct StatisticsReadings {
 
     private func isAsked(_ rows: RawStatement) -> Bool { sources?.contains(rows.integer(4)) ?? true }
 
-    /// How samples that reach over an instant are found, with the first start that they may have.
+    /// The lanes for samples that extend over an instant, each with the earliest possible start.
     private func lanes(over time: Int64) -> [(part: Overhang, low: Int64, length: Int64)] {
         var spanned = RecordQuery()
         spanned.from = time
         return Overhang.lanes(spanned, longest: range.longest, endFloor: nil, isSplit: false)
     }
 
-    /// Samples that count and begin in a span, of every source: few of those that are asked for must not hide how many are looked at.
+    /// The samples of all sources that count and begin in a span.
+    ///
+    /// Filtering by source here would hide how many rows are read.
     private func rows(from: Int64, to: Int64, _ part: Overhang, _ limits: String = "") throws -> RawStatement {
         let statement = try RawStatement(
             cached: """
@@ -283,7 +290,7 @@ struct StatisticsReadings {
         statement.bind(2, range.type)
     }
 
-    /// What was kept, with the sources by their ranks.
+    /// Stored figures, with the sources by their ranks.
     func figures(_ hour: RolledDay.Hour) throws -> Figures {
         var figures = Figures()
         figures.total = hour.total
@@ -291,14 +298,14 @@ struct StatisticsReadings {
         return figures
     }
 
-    /// The same the other way round.
+    /// The same figures in the stored form, with the sources by their ids.
     func rolled(_ figures: Figures) -> RolledDay.Hour {
         var hour = RolledDay.Hour(total: figures.total)
         for (rank, tally) in figures.sources { hour.sources[Ranks.id(of: rank)] = tally }
         return hour
     }
 
-    /// Where the last of what reaches over an instant ends.
+    /// The latest end of the samples that extend over an instant.
     func reach(over time: Int64) throws -> Int64? {
         guard query.style == .cumulative, let found = try portions(time, time + 1, most: .max) else { return nil }
         let portions = found.portions.sorted { $0.start < $1.start }
@@ -307,7 +314,7 @@ struct StatisticsReadings {
             .map { max(portions[$0].end, portions[$0].start + 1) }.max()
     }
 
-    /// A row of the answer, with the sources by their names.
+    /// A row of the answer, with the sources by name.
     func row(_ figures: Figures, from: Int64, to: Int64) throws -> StatisticsRow {
         let counting = figures.sources.filter { $0.value != Tally() }
         let sources = try counting.sorted { $0.key < $1.key }.map { rank, tally in
@@ -317,23 +324,23 @@ struct StatisticsReadings {
     }
 }
 
-/// The search for the next sample that counts through the sources that are asked for alone.
+/// The search for the next counting sample through the samples of the requested sources.
 ///
-/// By time they can be found among all others only, which may be very many: where the walk meets only others it looks here in turns, and
-/// goes on where the quicker of the two leads.
+/// By time, these samples are found only among those of all sources, which may be very many. If the walk finds only others, it alternates with this
+/// search and continues with the result of the faster one.
 struct SourceSearch: Sendable {
-    /// What begins earlier is not looked for.
+    /// Samples that begin earlier are ignored.
     let from: Int64
-    /// Up to which source, and which of its keys, it has looked.
+    /// The source and key up to which it has searched.
     var source = Int64.min
     var key = ""
-    /// When the first begins of those that were found.
+    /// The first start of the samples found.
     var first: Int64?
 
     init(from: Int64) { self.from = from }
 }
 
-/// The order of the sources, the best first.
+/// The ranking of the sources, the best first.
 private final class Ranks {
     private let order: SourceRank
     private let reader: Reader

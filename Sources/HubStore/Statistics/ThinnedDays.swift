@@ -1,15 +1,15 @@
 import GRDB
 public import Samples
 
-/// The days of a person and type whose samples a rule of retention has thinned, and which have a value of the hub's own instead.
+/// The days of a person and type whose samples retention has thinned and replaced by a value of the hub.
 public struct ThinnedDays: Sendable, Hashable {
-    /// How many days of the calendar.
+    /// The number of calendar days.
     public let count: Int
     public let first, last: LocalDate
-    /// Those that have the values: `kept.` and the plugin kind.
+    /// The series of the values: `kept.` and the plugin kind.
     public let series: [String]
 
-    /// `nil` where there are none in the span of the question.
+    /// `nil` if there are none in the span of the query.
     init?(_ query: StatisticsQuery, in db: Database) throws {
         guard let person = try Filter.person(query.person, in: db) else { return nil }
         func day(_ time: Int64?, or other: Int) -> Int {
