@@ -1,24 +1,26 @@
 public import HubWire
 
-/// Commands of owners on their way to plugins and back (Protocol §8.2): events in, actions out, no sockets and no clock.
+/// The owners' commands on their way to plugins and back (Protocol §8.2): events in, actions out, no sockets and no clock.
 ///
 /// | state of a command | exits |
 /// |---|---|
-/// | running | OUTCOME: over · OUTCOME `ask`: asking · cancel: cancelling · deadline, asker gone: abandoned · plugin's session over: over (`lost`) |
+/// | running | OUTCOME: over · OUTCOME `ask`: asking · cancel: cancelling · deadline, asker gone: abandoned · plugin's session over: over (`lost`)
+/// |
 /// | asking | answer: running · the others as running |
-/// | cancelling | OUTCOME: over · nothing for ``patience``, deadline, asker gone: abandoned · plugin's session over: over |
+/// | cancelling | OUTCOME: over · no OUTCOME within ``patience``, deadline, asker gone: abandoned · plugin's session over: over |
 /// | abandoned | OUTCOME, plugin's session over: over |
 ///
-/// Law: the asker of each command is told one outcome other than `ask`, unless its session ends first (R8.11). An abandoned command has been
-/// answered, and still counts for its plugin, which may be at it. Times are monotonic milliseconds.
+/// Invariant: the asker of each command gets exactly one outcome other than `ask`, unless its session ends first (R8.11).
+/// An abandoned command has been answered, but it still counts for its plugin, which may still be working on it.
+/// Times are monotonic milliseconds.
 public struct CommandRelay: Sendable {
-    /// Commands that a plugin may have open at a time; one more fails as `busy`.
+    /// Maximum number of commands that a plugin may have open at a time; one more fails as `busy`.
     public static let openPerPlugin = 16
-    /// How long after a cancel the asker waits for the plugin's own outcome.
+    /// How long the asker of a cancel waits for the plugin's own outcome.
     public static let patience: Int64 = 10_000
-    /// Between two PROGRESS that are passed on; of what comes faster the latest counts.
+    /// Minimum milliseconds between two PROGRESS messages to the asker; of those that come faster, the latest is sent.
     public static let progressPause: Int64 = 100
-    /// Bytes of a PROGRESS's text that are passed on.
+    /// Maximum bytes of a PROGRESS's text that are sent on.
     public static let progressText = 1_024
 
     enum State: Hashable, Sendable { case running, asking, cancelling, abandoned }
@@ -32,7 +34,7 @@ public struct CommandRelay: Sendable {
         let name: String
         let isDryRun: Bool
         var state = State.running
-        /// When the asker is told that it took too long, and the milliseconds it had in all.
+        /// When the asker's command fails with `deadline`, and the milliseconds that it had in all.
         var deadline: (at: Int64, allowed: Int64)?
         var lastTold: Int64?
         /// The latest progress that came too soon after the one before.
@@ -41,17 +43,17 @@ public struct CommandRelay: Sendable {
         var isAnswered: Bool { state == .abandoned }
     }
 
-    /// By the hub's number, which plugins see.
+    /// Keyed by the hub's number, which plugins see.
     private(set) var relayed: [Int64: RelayedCommand] = [:]
     private var lastNumber: Int64 = 0
 
     public init() {}
 
-    /// Commands that a plugin's session is at.
+    /// The number of commands that a plugin's session has open.
     public func count(of plugin: SessionReference) -> Int { relayed.values.count { $0.plugin == plugin } }
 }
 
-/// What the hub does for a relayed command, in this order.
+/// Action of the hub for a relayed command; the actions of an array are carried out in order.
 public enum RelayAction: Hashable, Sendable {
     /// Send COMMAND to the plugin.
     case command(CommandRequest, to: SessionReference)
@@ -61,15 +63,15 @@ public enum RelayAction: Hashable, Sendable {
     case outcome(CommandOutcome, to: SessionReference)
 }
 
-// MARK: - What the asker does
+// MARK: - Events of the asker
 
 extension CommandRelay {
-    /// A command that was checked against the plugin's manifest.
+    /// Begins a command that was checked against the plugin's manifest.
     ///
     /// - Parameters:
     ///   - arguments: checked, with defaults filled in.
     ///   - deadline: milliseconds from now.
-    ///   - allowed: the milliseconds that the asker gave it, where some are over already.
+    /// - allowed: the milliseconds that the asker gave the command, if some of them have already passed.
     public mutating func begin(
         _ command: String, of instance: String, arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
         allowed: Int64? = nil, for asker: SessionReference, number: Int64, to plugin: SessionReference, at now: Int64
@@ -87,11 +89,11 @@ extension CommandRelay {
         return [.command(request, to: plugin)]
     }
 
-    /// Whether a command of the asker is one of the relay's.
+    /// Whether the relay holds this command of the asker.
     public func holds(_ number: Int64, of asker: SessionReference) -> Bool { find(number, asker) != nil }
 
-    /// What a person answered to `ask`.
-    /// - Throws: `field` when the command has asked nothing.
+    /// Passes a person's answer to an `ask` on to the plugin.
+    /// - Throws: `field` if the command has not asked anything.
     public mutating func answer(
         _ answer: RawJSON, to number: Int64, of asker: SessionReference
     ) throws(WireError) -> [RelayAction] {
@@ -102,7 +104,7 @@ extension CommandRelay {
         return [.command(CommandRequest(id: id, content: .answer(answer)), to: command.plugin)]
     }
 
-    /// The asker wants it stopped; saying so twice is harmless.
+    /// Passes the asker's cancel on to the plugin; a second cancel changes nothing.
     public mutating func cancel(_ number: Int64, of asker: SessionReference, at now: Int64) -> [RelayAction] {
         guard let id = find(number, asker), let command = relayed[id], command.state != .cancelling else { return [] }
         relayed[id]?.state = .cancelling
@@ -116,10 +118,10 @@ extension CommandRelay {
     }
 }
 
-// MARK: - What the plugin does
+// MARK: - Events of the plugin
 
 extension CommandRelay {
-    /// - Throws: `field` for a command that the plugin has not open.
+    /// - Throws: `field` if the plugin has no such command open.
     public mutating func receive(
         _ progress: CommandProgress, from plugin: SessionReference, at now: Int64
     ) throws(WireError) -> [RelayAction] {
@@ -139,13 +141,13 @@ extension CommandRelay {
         return [.progress(told, to: command.asker)]
     }
 
-    /// - Throws: `field` for a command that the plugin has not open.
+    /// - Throws: `field` if the plugin has no such command open.
     public mutating func receive(
         _ outcome: CommandOutcome, from plugin: SessionReference
     ) throws(WireError) -> [RelayAction] {
         let command = try relayedCommand(outcome.id, plugin, "OUTCOME")
         if case .ask = outcome.content {
-            // Who was told to give up has nothing more to ask.
+            // A plugin that has been asked to cancel cannot ask any more.
             guard command.state == .running else { return [] }
             relayed[outcome.id]?.state = .asking
         } else {
@@ -157,7 +159,7 @@ extension CommandRelay {
         return held + [.outcome(CommandOutcome(id: command.number, outcome.content), to: command.asker)]
     }
 
-    /// The `ref` of an ERROR names a message of the peer; these ids are the hub's, so the error has none.
+    /// The `ref` of an ERROR names a message of the peer; these ids are the hub's, so the error has no `ref`.
     private func relayedCommand(
         _ id: Int64, _ plugin: SessionReference, _ verb: String
     ) throws(WireError) -> RelayedCommand {
@@ -168,10 +170,10 @@ extension CommandRelay {
     }
 }
 
-// MARK: - What happens
+// MARK: - Ends and time
 
 extension CommandRelay {
-    /// A session is over, an asker's or a plugin's.
+    /// Ends the commands of a session that is over, an asker's or a plugin's.
     public mutating func ended(_ session: SessionReference) -> [RelayAction] {
         var actions: [RelayAction] = []
         for (id, command) in relayed.sorted(by: { $0.key < $1.key }) {
@@ -187,7 +189,7 @@ extension CommandRelay {
         return actions
     }
 
-    /// Time has passed; call it at ``nextDeadline`` or whenever convenient.
+    /// Handles the passing of time; call it at ``nextDeadline`` or whenever convenient.
     public mutating func tick(at now: Int64) -> [RelayAction] {
         var actions: [RelayAction] = []
         for (id, command) in relayed.sorted(by: { $0.key < $1.key }) where !command.isAnswered {
@@ -215,7 +217,7 @@ extension CommandRelay {
         }.min()
     }
 
-    /// No asker waits for it any more: the plugin is told to give up, if it was not before.
+    /// Asks the plugin to cancel, unless it was asked before, because no asker waits for the command any more.
     private mutating func abandon(_ id: Int64, _ command: RelayedCommand) -> [RelayAction] {
         relayed[id]?.state = .abandoned
         relayed[id]?.held = nil

@@ -1,18 +1,18 @@
 public import HubWire
 
-/// What a peer has proved to have read of all that was sent to it (R4.20).
+/// Tracks how much of the data sent to a peer the peer has proved to have read (R4.20).
 ///
-/// A PONG proves everything sent up to its PING. libzmq queues towards a peer that does not read; this bounds what it holds.
+/// A PONG proves everything sent up to its PING. libzmq queues messages for a peer that does not read; this bounds the queue.
 public struct ReadingProof: Hashable, Sendable {
     private struct Ping: Hashable {
         let nonce: Int64
-        /// All that was sent before it.
+        /// All bytes sent before the PING.
         let sent: Int64
     }
 
-    /// After so many bytes a PING is due.
+    /// A PING is due after this number of bytes.
     public static let pingEvery: Int64 = 1_048_576
-    /// So many unproved bytes end the session.
+    /// Maximum number of unproved bytes; the session ends when it is reached.
     public static let bound: Int64 = 4 * pingEvery
 
     private var sent: Int64 = 0
@@ -27,20 +27,20 @@ public struct ReadingProof: Hashable, Sendable {
 
     public var isExhausted: Bool { unproved >= Self.bound }
 
-    /// Counts bytes that were sent; returns the body of the PING that is due now, if one is.
+    /// Counts bytes that were sent; returns the body of the PING that is due now, if there is one.
     public mutating func count(_ bytes: Int) -> RawJSON? {
         sent += Int64(bytes)
         guard sent >= pingDue, !isExhausted else { return nil }
         pingDue = sent + Self.pingEvery
-        // Not a counter: who has not read it cannot know it.
+        // Random, not a counter: a peer that has not read the number must not be able to guess it.
         let nonce = Int64.random(in: 0..<1 << 53)
         pings.append(Ping(nonce: nonce, sent: sent))
         return .object(Self.member, nonce)
     }
 
-    /// Takes the body of a PONG; other numbers than those of open PINGs prove nothing.
+    /// Takes the body of a PONG; a number that belongs to no open PING proves nothing.
     ///
-    /// The number counts, not the bytes: a client that reads and writes JSON spells the same object in its own way.
+    /// The number is compared, not the bytes: a client that parses and writes JSON may spell the same object differently.
     public mutating func prove(_ body: RawJSON) {
         guard let nonce = body.integer(Self.member), let index = pings.firstIndex(where: { $0.nonce == nonce }) else {
             return
@@ -52,10 +52,10 @@ public struct ReadingProof: Hashable, Sendable {
     private static let member = "nonce"
 }
 
-/// What peers had not read when their sessions ended.
+/// The proofs of peers whose sessions ended with unread bytes.
 ///
-/// The bytes still wait in the transport: were they forgotten, a peer that says HELLO again and again could make the hub hold
-/// four MiB each time. Of so many peers that it costs nothing; the oldest are forgotten first.
+/// The bytes still wait in the transport. If the hub forgot them, a peer that repeats HELLO could make the hub hold
+/// four MiB each time. The number of peers is small enough to cost nothing; the oldest are forgotten first.
 struct UnreadPeers: Sendable {
     static let bound = 1_024
 

@@ -1,8 +1,8 @@
 /// The ROUTER's name for a peer.
 ///
-/// Those that libzmq makes have five bytes; up to seven are one word, for every message is looked up by its sender.
+/// The names that libzmq makes have five bytes. Up to seven bytes fit into one word, because every message is looked up by its sender.
 public struct RoutingID: Hashable, Sendable, ExpressibleByArrayLiteral {
-    /// The bytes, then their number; of a longer name `beyond`.
+    /// The bytes, then their number; `beyond` for a longer name.
     private let word: UInt64
     private let long: [UInt8]?
 

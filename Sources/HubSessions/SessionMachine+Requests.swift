@@ -1,7 +1,7 @@
 import HubSettings
 import HubWire
 
-/// What a session may ask, and how much of it at a time.
+/// The requests of a session, and how many of each it may have open.
 extension SessionMachine {
     mutating func receive(_ query: QueryRequest) -> [SessionAction] {
         if query.want.isOfOwner, !mayAsOwner(query.want.rawValue) {
@@ -20,9 +20,9 @@ extension SessionMachine {
         return [.admit(.query(query))]
     }
 
-    /// Whether it may ask or do what is the owner's under this word (R8.6).
+    /// Whether the session may ask or do the owner's thing named by this word (R8.6).
     ///
-    /// Over the network nothing is: there a key says who it is, and no process that the hub has started.
+    /// Over the network the answer is always no: a key identifies the peer there, and the hub did not start its process.
     private func mayAsOwner(_ word: String) -> Bool {
         switch endpoint {
         case .owner: true
@@ -31,7 +31,7 @@ extension SessionMachine {
         }
     }
 
-    /// The word under which a command is the owner's that this session may not give; `nil` where it may (R8.10).
+    /// The owner's word that this session lacks for a command; `nil` if it may give the command (R8.10).
     private func wordBeyond(of command: CommandRequest) -> String? {
         let mayCommand =
             endpoint == .owner
@@ -41,13 +41,13 @@ extension SessionMachine {
         }
         let isOfPlugin = instance.map { $0 != "hub" } ?? false
         let word = isOfPlugin ? OwnerRight.commands.rawValue : name
-        // That there is no such command is said to who may give any.
+        // An unknown command is reported as unknown only to sessions that may give some command.
         let isKnown = OwnerRight(rawValue: word).map(OwnerRight.ofCommands.contains) ?? false
         if !isKnown, mayCommand, !endpoint.isRemote { return nil }
         return mayAsOwner(word) ? nil : word
     }
 
-    /// That it may not, and what would let it.
+    /// The error that refuses an owner's request, with the grant that would allow it.
     private func ownersAlone(_ member: String, _ word: String, ref: Int64) -> WireError {
         guard OwnerRight(rawValue: word) != nil else {
             return WireError(

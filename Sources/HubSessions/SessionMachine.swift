@@ -6,39 +6,39 @@ public import HubWire
 /// |---|---|
 /// | open | BYE with nothing owed: ended (`bye`) · BYE: leaving · data beyond credit or limits: ended (`refused`) · silence: ended (`silent`) · unread bytes: ended (`unread`) · a newer session: ended (`replaced`) |
 /// | leaving | the last owed answer: ended (`bye`) · silence, unread bytes, a newer session: ended |
-/// | ended | none; a later message of the peer is a stranger's (R4.5) |
+/// | ended | none; the hub treats a later message of the peer as one of a stranger (R4.5) |
 ///
-/// It begins open: what a peer without a session may say is decided by ``SessionTable``. Times are monotonic milliseconds.
+/// A session begins open: ``SessionTable`` handles the messages of a peer without a session. Times are monotonic milliseconds.
 public struct SessionMachine: Sendable {
     public enum State: Hashable, Sendable { case open, leaving, ended }
 
     public private(set) var state = State.open
     public let hello: Hello
     public let endpoint: Endpoint
-    /// Which of all sessions of this hub's life it is.
+    /// The session's number among all sessions since the hub started.
     public let serial: UInt64
     public private(set) var window: CreditWindow
     /// Batches that are not answered, in the order they came (R5.6).
     public private(set) var batches: [Batch] = []
     public internal(set) var queries: [Int64] = []
     public internal(set) var commands: [Int64] = []
-    /// The subscriptions it has asked for.
+    /// The subscriptions that the session has asked for.
     public internal(set) var wants: Set<String> = []
     /// TOKEN and TOKEN-PUT that are not answered.
     public internal(set) var tokens: [Int64] = []
     public private(set) var passing: TokenBucket
     public private(set) var heardAt: Int64
-    /// Whether nothing but HELLO, WELCOME, PING and PONG was said: the same HELLO again then changes nothing (R4.30).
+    /// Whether only HELLO, WELCOME, PING and PONG were exchanged; if so, a repeated HELLO changes nothing (R4.30).
     private var isUntouched = true
     private var welcomedAt: Int64
     private(set) var proof: ReadingProof
-    /// Set after the store failed: what arrives before the PONG to this PING was sent by a client that did not know of it yet.
+    /// Set after the store failed: the client did not know of the failure when it sent messages that arrive before the PONG to this PING.
     private var failure: StoreFailure?
     private var failures: Int64 = 0
-    /// Whether it has been sent STOP: nothing new is given to it.
+    /// Whether STOP was sent; the session gets no new work.
     public private(set) var isStopping: Bool
     let policy: SessionPolicy
-    /// What of the owner's it may ask and do, at the plugins' endpoint.
+    /// The owner's words that the session may ask and do, at the plugins' endpoint.
     let rights: [String]
 
     /// A batch that waits for its answer.
@@ -50,15 +50,15 @@ public struct SessionMachine: Sendable {
     private struct StoreFailure: Sendable {
         static let member = "resume"
         let error: WireError
-        /// What the PONG has to have as its `member`.
+        /// The value that the PONG must have as its `member`.
         let number: Int64
     }
 
     /// - Parameters:
-    ///   - rights: what of the owner's it may, by the words of WELCOME.
-    ///   - credit: what WELCOME grants.
+    /// - rights: the owner's words that it may ask and do, as in WELCOME.
+    /// - credit: the credit that WELCOME grants.
     ///   - isStopping: whether the hub is already about to stop.
-    ///   - proof: what the peer has read of earlier sessions.
+    /// - proof: the peer's proof of reading from earlier sessions.
     init(
         _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, rights: [String], credit: Credit,
         isStopping: Bool, proof: ReadingProof, at now: Int64
@@ -73,13 +73,13 @@ public struct SessionMachine: Sendable {
     /// Whether the hub may still owe this session anything.
     public var isAlive: Bool { state != .ended }
 
-    /// What a HELLO is to a session that is open (R4.30).
+    /// The meaning of a HELLO for a session that is open (R4.30).
     enum Greeting: Hashable, Sendable {
-        /// It begins another session.
+        /// The HELLO begins another session.
         case other
-        /// It is the one that began this session, and nothing has been said since.
+        /// The HELLO equals the one that began this session, and no other message has been exchanged since.
         case repeated
-        /// As `repeated`, and WELCOME was sent within the last second: one of several that were sent while the hub was away.
+        /// As `repeated`, and WELCOME was sent within the last second: one of several HELLOs that were sent while the hub was away.
         case burst
     }
 
@@ -88,25 +88,25 @@ public struct SessionMachine: Sendable {
         return now < welcomedAt + Self.welcomePause ? .burst : .repeated
     }
 
-    /// Between two WELCOMEs of one session.
+    /// Minimum milliseconds between two WELCOMEs of one session.
     static let welcomePause: Int64 = 1_000
 
-    /// The HELLO that began it came again, and WELCOME is sent again unless it was one of a burst.
+    /// Notes that the HELLO that began the session came again; the caller sends WELCOME again unless the HELLO is one of a burst.
     mutating func heard(_ greeting: Greeting, at now: Int64) {
         heardAt = now
         if greeting == .repeated { welcomedAt = now }
     }
 
-    /// Something has come in and is not read yet.
+    /// Notes that a message has come in that is not read yet.
     mutating func heard(at now: Int64) { heardAt = now }
 
-    /// A message that could not be read; the session goes on (§3).
+    /// Handles a message that could not be read; the session goes on (§3).
     mutating func receive(malformed error: WireError, at now: Int64) -> [SessionAction] {
         (heardAt, isUntouched) = (now, false)
         return refuse(error)
     }
 
-    /// A message other than HELLO and SAMPLES.
+    /// Handles a message other than HELLO and SAMPLES.
     mutating func receive(_ message: ClientMessage, at now: Int64) -> [SessionAction] {
         heardAt = now
         switch message {
@@ -135,15 +135,15 @@ public struct SessionMachine: Sendable {
         }
     }
 
-    /// Takes back the allowance that was lent, from which LIVE messages were taken until `now`.
+    /// Takes back the allowance that was lent; the caller took LIVE messages from it until `now`.
     mutating func takeBack(_ allowance: TokenBucket, at now: Int64) {
         passing = allowance
         (heardAt, isUntouched) = (now, false)
     }
 
-    /// A SAMPLES message that was read.
+    /// Handles a SAMPLES message that was read.
     /// - Parameters:
-    ///   - bytes: of all its frames after the verb.
+    /// - bytes: bytes of all its frames after the verb.
     ///   - largestPayload: bytes of its largest payload frame.
     mutating func receiveBatch(
         _ number: Int64, records: Int, bytes: Int, largestPayload: Int, at now: Int64
@@ -183,12 +183,12 @@ public struct SessionMachine: Sendable {
         return [.store(batch: number)]
     }
 
-    /// Answers a request: STORED, RESULT, OUTCOME, or an ERROR instead of one of them.
+    /// Answers a request with STORED, RESULT, OUTCOME, or an ERROR instead of one of them.
     ///
-    /// Fills in the credit of STORED. An ERROR to a batch refuses all later batches of the session as well, also those that the
-    /// client has sent before it can know: were one of them stored first, an older version could come after a newer one (R5.6).
+    /// Fills in the credit of STORED. An ERROR to a batch also refuses all later batches of the session, including those that the client
+    /// sent before it could know. If one of them were stored first, an older version could come after a newer one (R5.6).
     /// An OUTCOME `ask` keeps its command open.
-    /// - Returns: nothing when the session does not wait for that answer; then it must not be sent.
+    /// - Returns: nothing if the session does not wait for that answer; then it must not be sent.
     mutating func answer(
         _ message: HubMessage, to request: SessionRequest, withholding: Credit = .zero
     ) -> [SessionAction] {
@@ -227,7 +227,7 @@ public struct SessionMachine: Sendable {
         return actions + [.reply(.ping(.object(StoreFailure.member, failures)))] + leaveIfNothingOwed()
     }
 
-    /// Bytes of all frames of a message that was sent to the peer.
+    /// Counts the bytes of all frames of a message that was sent to the peer.
     mutating func sent(_ bytes: Int, of verb: Verb) -> [SessionAction] {
         guard isAlive else { return [] }
         switch verb {
@@ -239,13 +239,13 @@ public struct SessionMachine: Sendable {
         return ping.map { [.reply(.ping($0))] } ?? []
     }
 
-    /// The hub is about to stop: says so, and refuses new batches from now on.
+    /// Notes that the hub is about to stop: sends STOP, and refuses new batches from now on.
     mutating func stop(_ stop: Stop) -> [SessionAction] {
         isStopping = true
         return state == .open ? [.reply(.stop(stop))] : []
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     mutating func tick(at now: Int64) -> [SessionAction] {
         guard isAlive, now >= silentAt else { return [] }
         return end(.silent)
@@ -254,7 +254,7 @@ public struct SessionMachine: Sendable {
     /// When the session ends if nothing is heard until then.
     public var silentAt: Int64 { heardAt + policy.heartbeat.timeout }
 
-    /// The peer shall greet again, for what WELCOME said holds no longer.
+    /// Ends the session so that the peer greets again, because the contents of WELCOME no longer hold.
     mutating func dismiss(_ reason: String) -> [SessionAction] {
         guard isAlive else { return [] }
         let error = WireError(
@@ -262,13 +262,13 @@ public struct SessionMachine: Sendable {
         return [.reply(.error(error))] + end(.refused(.helloFirst))
     }
 
-    /// The peer may not come any more.
+    /// Ends the session of a peer that is no longer allowed to connect.
     mutating func expel(_ reason: String) -> [SessionAction] {
         guard isAlive else { return [] }
         return [.reply(.error(WireError(.forbidden, reason, closed: true)))] + end(.refused(.forbidden))
     }
 
-    /// A newer session takes the place of this one.
+    /// Ends this session because a newer one takes its place.
     mutating func replace() -> [SessionAction] {
         guard isAlive else { return [] }
         let error = WireError(.replaced, "a newer session of instance \(hello.instance) has begun")

@@ -1,9 +1,9 @@
 public import HubWire
 
-/// A session that may be over when one comes back to it, such as after a commit.
+/// Names a session that may be over when it is looked up again, for example after a commit.
 public struct SessionReference: Hashable, Sendable {
     public let peer: RoutingID
-    /// Tells it from earlier and later sessions of the same peer.
+    /// Distinguishes it from earlier and later sessions of the same peer.
     public let serial: UInt64
 
     package init(peer: RoutingID, serial: UInt64) {
@@ -11,27 +11,27 @@ public struct SessionReference: Hashable, Sendable {
     }
 }
 
-/// What is to be done, and towards whom.
+/// An action of the hub, with the peer that it concerns.
 public struct PeerAction: Hashable, Sendable {
     public let peer: RoutingID
     public let action: SessionAction
 }
 
-/// What a message turned out to be.
+/// Classification of a message that came in.
 public enum Arrival: Hashable, Sendable {
-    /// An acceptable HELLO: let configuration, grants and registry judge it, then call `open` or `refuse`.
+    /// An acceptable HELLO: check it against configuration, grants and registry, then call `open` or `refuse`.
     case hello(Hello)
-    /// A HELLO for which there is no room: do this, which finds sessions whose peer is gone, and pass the message in again (R4.7).
+    /// A HELLO that found no room: carry out these actions, which find sessions whose peer is gone, and pass the message in again (R4.7).
     case full([PeerAction])
-    /// A batch in an open session: read its body by the record codec, then call `batch` or `malformed`.
+    /// A batch in an open session: read its body with the record codec, then call `batch` or `malformed`.
     case samples(SessionReference)
-    /// All is decided: do this.
+    /// A message that was handled: carry out these actions.
     case actions([PeerAction])
 }
 
 /// All sessions of a hub: which peer has one, which instance runs where (Protocol §4.1).
 ///
-/// A value without sockets and clock: events in, actions out. Times are monotonic milliseconds. Each call costs a look-up.
+/// A value without sockets and clock: events in, actions out. Times are monotonic milliseconds. Each call costs one look-up.
 public struct SessionTable: Sendable {
     public let policy: SessionPolicy
     private var sessions: [RoutingID: SessionMachine] = [:]
@@ -40,19 +40,19 @@ public struct SessionTable: Sendable {
     private var lastSerial: UInt64 = 0
     private var budget = CreditBudget()
     private var isStopping = false
-    /// What peers without a session have not read yet.
+    /// The unread bytes of peers without a session.
     private var unread = UnreadPeers()
-    /// LIVE and EVENT messages beyond the allowance, of sessions that are over, and LIVE that said what cannot be.
+    /// Dropped messages that no open session counts: LIVE and EVENT beyond the allowance in ended sessions, and LIVE with impossible contents.
     private var droppedBefore: Int64 = 0
     private var probedAt: Int64 = -1_000
 
     public init(policy: SessionPolicy = SessionPolicy()) { self.policy = policy }
 
-    /// What a peer without a session is told, whatever it sends (R4.1).
+    /// The error for a peer without a session, whatever it sends (R4.1).
     public static let helloFirst = WireError(
         .helloFirst, "no session: say HELLO first, then send again what was not STORED")
 
-    /// The same of a message whose first frame is known: a wrong spelling of HELLO, or a REQ socket's empty frame, is found by it.
+    /// The same for a message whose first frame is known: it points out a misspelt HELLO, or the empty frame of a REQ socket.
     private static func helloFirst(insteadOf verb: UnsafeRawBufferPointer) -> WireError {
         let found =
             verb.isEmpty
@@ -63,14 +63,14 @@ public struct SessionTable: Sendable {
     }
 
     public var count: Int { sessions.count }
-    /// Bytes that the credit of all open sessions may come to; `nil` for no bound.
+    /// Maximum bytes of credit for all open sessions together; `nil` for no bound.
     ///
-    /// A lower one takes nothing away from open sessions (R4.15).
+    /// A lower value takes nothing away from open sessions (R4.15).
     public var totalCredit: Int? {
         get { budget.total }
         set { budget.total = newValue }
     }
-    /// Bytes of credit that open sessions have been granted.
+    /// Bytes of credit granted to open sessions.
     public var grantedCredit: Int { budget.granted }
     /// Every session, by peer.
     public var all: [RoutingID: SessionMachine] { sessions }
@@ -81,22 +81,22 @@ public struct SessionTable: Sendable {
         guard let session = sessions[reference.peer], session.serial == reference.serial else { return nil }
         return session
     }
-    /// The name of a peer's session, to come back to it later.
+    /// The reference to a peer's session, for looking it up again later.
     public func reference(to peer: RoutingID) -> SessionReference? {
         sessions[peer].map { SessionReference(peer: peer, serial: $0.serial) }
     }
-    /// LIVE and EVENT messages beyond the allowance, of all sessions there ever were (R5.8).
+    /// The number of LIVE and EVENT messages beyond the allowance, of all sessions since the start (R5.8).
     public var dropped: Int64 { sessions.values.reduce(droppedBefore) { $0 + Int64($1.passing.refused) } }
-    /// A LIVE was within the allowance and was not published all the same.
+    /// Counts a LIVE that was within the allowance but was not published.
     public mutating func noteDropped() { droppedBefore += 1 }
-    /// The peer on which an instance runs.
+    /// The peer whose session runs an instance.
     public func runner(of instance: String) -> RoutingID? { runners[instance] }
 }
 
-// MARK: - What peers send
+// MARK: - Messages of peers
 
 extension SessionTable {
-    /// A message has come in.
+    /// Handles a message that has come in.
     ///
     /// - Parameters:
     ///   - verb: the first frame.
@@ -139,10 +139,10 @@ extension SessionTable {
         }
     }
 
-    /// Lends a session's allowance to the caller, who takes many well-formed LIVE messages of it, one right after the other.
+    /// Lends a session's allowance to a caller that handles many well-formed LIVE messages of the session in a row.
     ///
-    /// It must come back by ``takeBack(_:from:at:)`` before anything else is asked of the table.
-    /// - Returns: `nil` when the session does not take any, which `receive` answers.
+    /// The caller must return it by ``takeBack(_:from:at:)`` before any other call to the table.
+    /// - Returns: `nil` if the session does not accept any; `receive` answers such messages.
     public func lendPassing(of peer: RoutingID) -> TokenBucket? {
         guard let session = sessions[peer], session.state == .open else { return nil }
         return session.passing
@@ -153,9 +153,9 @@ extension SessionTable {
         sessions[peer]?.takeBack(allowance, at: now)
     }
 
-    /// The body of a batch that `receive` announced has been read.
+    /// Handles the body of a batch that `receive` announced, once it has been read.
     /// - Parameters:
-    ///   - bytes: of all frames after the verb.
+    /// - bytes: bytes of all frames after the verb.
     ///   - largestPayload: bytes of the largest payload frame, 0 if there is none.
     public mutating func batch(
         _ number: Int64, records: Int, bytes: Int, largestPayload: Int = 0, from peer: RoutingID, at now: Int64
@@ -165,29 +165,29 @@ extension SessionTable {
         }
     }
 
-    /// A message of a peer could not be read; no other peer is affected (R3.6).
+    /// Handles a message that could not be read; no other peer is affected (R3.6).
     public mutating func malformed(_ error: WireError, from peer: RoutingID, at now: Int64) -> [PeerAction] {
         guard sessions[peer] != nil else { return [reply(Self.helloFirst, to: peer)] }
         return act(on: peer) { $0.receive(malformed: error, at: now) }
     }
 
-    /// Something of a peer has come in and is not read yet.
+    /// Notes that a message of a peer has come in that is not read yet.
     public mutating func heard(_ peer: RoutingID, at now: Int64) {
         sessions[peer]?.heard(at: now)
     }
 
-    /// The peer's session, where an acceptable HELLO is the one that began it and nothing has been said since (R4.30).
+    /// The peer's session, if an acceptable HELLO equals the one that began it and no other message was exchanged since (R4.30).
     ///
-    /// Send its WELCOME again instead of `open`.
+    /// The caller sends its WELCOME again instead of calling `open`.
     public mutating func repeated(_ hello: Hello, from peer: RoutingID, at now: Int64) -> SessionReference? {
         guard sessions[peer]?.greeting(hello, at: now) == .repeated else { return nil }
         sessions[peer]?.heard(.repeated, at: now)
         return reference(to: peer)
     }
 
-    /// Begins the session of a HELLO that the hub accepts; ends those it replaces (R4.3).
-    /// - Parameter rights: what of the owner's it may ask and do, by the words of WELCOME.
-    /// - Returns: the session, and what is to be done before WELCOME is sent.
+    /// Begins the session of a HELLO that the hub accepts; ends the sessions that it replaces (R4.3).
+    /// - Parameter rights: the owner's words that it may ask and do, as in WELCOME.
+    /// - Returns: the session, and the actions to carry out before WELCOME is sent.
     public mutating func open(
         _ hello: Hello, from peer: RoutingID, endpoint: Endpoint, rights: [String] = [], at now: Int64
     ) -> (session: SessionReference, actions: [PeerAction]) {
@@ -197,7 +197,7 @@ extension SessionTable {
             runners[hello.instance] = peer
         }
         lastSerial += 1
-        // `judge` has seen that there is enough, or that a session ends for this one.
+        // `judge` has checked that enough credit is left, or that a session ends to make room for this one.
         let credit = budget.grant(upTo: policy.credit, keeping: keptCredit(hello, endpoint))
         sessions[peer] = SessionMachine(
             hello, endpoint: endpoint, serial: lastSerial, policy: policy, rights: rights,
@@ -214,7 +214,7 @@ extension SessionTable {
         return [reply(error, to: peer)] + ended
     }
 
-    /// A script that leaks sessions must lock out neither the hub's own plugins nor who comes to see what is wrong.
+    /// Kept free so that a script that leaks sessions locks out neither the hub's own plugins nor an owner who looks for the cause.
     private var keptSessions: Int { policy.limits.sessions / 16 }
 
     private func isKeptFor(_ hello: Hello, _ endpoint: Endpoint) -> Bool {
@@ -225,7 +225,7 @@ extension SessionTable {
         }
     }
 
-    /// Bytes of credit that a session leaves to those for whom some are kept.
+    /// Bytes of credit that a session must leave to sessions with reserved room.
     private func keptCredit(_ hello: Hello, _ endpoint: Endpoint) -> Int {
         isKeptFor(hello, endpoint) ? 0 : min(keptSessions * CreditBudget.least.bytes, (budget.total ?? 0) / 4)
     }
@@ -252,7 +252,7 @@ extension SessionTable {
                 "HELLO: the sessions of the hub have \(budget.granted) bytes of credit, and half of memory_limit is \(budget.total ?? 0); end some, or raise memory_limit"
             )
         }
-        // Nor may the holder of one stolen key lock out the other machines.
+        // The holder of one stolen key must not lock out the other machines either.
         guard case .remote = endpoint, !makesRoom else { return }
         let most = max(1, keptSessions)
         guard sessions.count(where: { $0.value.endpoint.isRemote && $0.value.hello.instance == hello.instance }) < most
@@ -263,11 +263,11 @@ extension SessionTable {
     }
 }
 
-// MARK: - What the hub does
+// MARK: - Events of the hub
 
 extension SessionTable {
     /// Answers a request of a session; see ``SessionMachine``.
-    /// - Returns: nothing when the session is over or does not wait for it; then the answer must not be sent.
+    /// - Returns: nothing if the session is over or does not wait for the answer; then it must not be sent.
     public mutating func answer(
         _ message: HubMessage, to request: SessionRequest, in session: SessionReference, withholding: Credit = .zero
     ) -> [PeerAction] {
@@ -275,12 +275,12 @@ extension SessionTable {
         return act(on: session.peer) { $0.answer(message, to: request, withholding: withholding) }
     }
 
-    /// Counts what was sent to a peer, all frames together; may ask for a PING or end the session (R4.20).
+    /// Counts the bytes of all frames sent to a peer; may ask for a PING or end the session (R4.20).
     public mutating func sent(_ bytes: Int, of verb: Verb, to peer: RoutingID) -> [PeerAction] {
         act(on: peer) { $0.sent(bytes, of: verb) }
     }
 
-    /// The transport cannot reach the peer any more.
+    /// Ends the session of a peer that the transport cannot reach any more.
     public mutating func gone(_ peer: RoutingID) -> [PeerAction] {
         sessions[peer] == nil ? [] : act(on: peer) { $0.end(.gone) }
     }
@@ -297,7 +297,7 @@ extension SessionTable {
         return peers.flatMap { peer in act(on: peer) { $0.stop(stop) } }
     }
 
-    /// Ends the session in which an instance runs; it greets again and sends what was not STORED (R4.22).
+    /// Ends the session in which an instance runs; the instance greets again and resends records without a STORED (R4.22).
     public mutating func dismiss(_ instance: String, because reason: String) -> [PeerAction] {
         runners[instance].map { peer in act(on: peer) { $0.dismiss(reason) } } ?? []
     }
@@ -307,12 +307,12 @@ extension SessionTable {
         sessions[peer] == nil ? [] : act(on: peer) { $0.dismiss(reason) }
     }
 
-    /// Ends all sessions of one instance that came over the network: what WELCOME has granted them holds no longer (R4.22).
+    /// Ends all network sessions of one instance, because the grants in their WELCOME no longer hold (R4.22).
     public mutating func dismissRemote(_ instance: String, because reason: String) -> [PeerAction] {
         remotePeers(of: instance).flatMap { peer in act(on: peer) { $0.dismiss(reason) } }
     }
 
-    /// Ends the sessions of one instance that came over the network, whose key is not valid any more (R4.24).
+    /// Ends all network sessions of one instance whose key is no longer valid (R4.24).
     public mutating func expel(_ instance: String, because reason: String) -> [PeerAction] {
         remotePeers(of: instance).flatMap { peer in act(on: peer) { $0.expel(reason) } }
     }
@@ -321,9 +321,9 @@ extension SessionTable {
         sessions.filter { $0.value.endpoint.isRemote && $0.value.hello.instance == instance }.map(\.key)
     }
 
-    /// A PING for each session, at most once a second.
+    /// Returns a PING for each session, at most once a second.
     ///
-    /// A ROUTER learns that a peer is gone only when it sends to it: so it does before a HELLO is refused for lack of room.
+    /// A ROUTER learns that a peer is gone only when it sends to it, so the table pings before it refuses a HELLO for lack of room.
     private mutating func probe(at now: Int64) -> [PeerAction]? {
         guard now - probedAt >= 1_000 else { return nil }
         probedAt = now
@@ -350,7 +350,7 @@ extension SessionTable {
     ) -> [PeerAction] {
         guard let index = sessions.index(forKey: peer) else { return [] }
         let actions = event(&sessions.values[index])
-        // A machine is large: it is copied only at its end.
+        // A machine is large, so it is copied only when it ends.
         if !sessions.values[index].isAlive {
             let session = sessions.remove(at: index).value
             budget.take(back: session.window.window)

@@ -1,17 +1,17 @@
 public import HubWire
 
-/// Which door a peer came through (Protocol §2).
+/// The endpoint through which a peer came (Protocol §2).
 public enum Endpoint: Hashable, Sendable {
-    /// Who may open the socket owns the data; no log-in.
+    /// Opening the socket proves ownership of the data; no log-in.
     case owner
     /// Logged in with this instance's launch token.
     case plugin(user: String)
-    /// Over the network, with this instance's key; nil where no key is asked for, and only remote instances may come.
+    /// Over the network, with this instance's key; nil if no key is required, and only remote instances may come.
     case remote(user: String?)
 
     public var isRemote: Bool { if case .remote = self { true } else { false } }
 
-    /// The one instance that may say HELLO here; nil where it is not known.
+    /// The only instance that may say HELLO here; nil if it is not known.
     public var user: String? {
         switch self {
         case .owner: nil
@@ -27,9 +27,9 @@ public struct SessionPolicy: Hashable, Sendable {
     public var credit: Credit
     public var heartbeat: Heartbeat
     public var serves: Set<Verb>
-    /// Commands a session may have open at a time; one more is `busy`.
+    /// Maximum number of commands that a session may have open at a time; one more is `busy`.
     public var commands: Int
-    /// TOKEN and TOKEN-PUT messages a session may have open at a time; one more is `busy`.
+    /// Maximum number of TOKEN and TOKEN-PUT messages that a session may have open at a time; one more is `busy`.
     public var tokens: Int
 
     public init(
@@ -41,7 +41,7 @@ public struct SessionPolicy: Hashable, Sendable {
     }
 }
 
-/// What the hub does about an event of a session, in this order.
+/// Action of the hub on an event of a session; the actions of an array are carried out in order.
 public enum SessionAction: Hashable, Sendable {
     /// Send this to the peer, and report its size by `sent`.
     case reply(HubMessage)
@@ -49,27 +49,27 @@ public enum SessionAction: Hashable, Sendable {
     case admit(ClientMessage)
     /// Store the batch and answer it.
     case store(batch: Int64)
-    /// The session is over: forget it and all that waits for it.
+    /// Forget the session, which is over, and everything that waits for it.
     case end(SessionEnd)
 }
 
 /// Why a session is over.
 public enum SessionEnd: Hashable, Sendable {
-    /// Said BYE, and has been answered.
+    /// The peer said BYE and was answered.
     case bye
-    /// The peer was told by an ERROR of this code.
+    /// The hub sent the peer an ERROR with this code.
     case refused(WireError.Code)
     /// A newer session of the instance began, here or on another routing id.
     case replaced
     /// Nothing was heard for `heartbeat.timeout` (R4.6).
     case silent
-    /// 4 MiB were sent that the peer has not proved to have read (R4.20).
+    /// The peer has not proved to have read 4 MiB that were sent (R4.20).
     case unread
     /// The transport says that the peer is gone.
     case gone
 }
 
-/// What the hub still owes an answer for.
+/// A request that the hub still has to answer.
 public enum SessionRequest: Hashable, Sendable {
     case batch(Int64)
     case query(Int64)

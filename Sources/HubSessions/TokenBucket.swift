@@ -1,28 +1,28 @@
-/// How much of something is let through: a bucket of tokens that fills at a steady rate, so that a burst passes and then so much a second.
+/// A token bucket: it lets a burst pass, and then a steady rate.
 ///
-/// Times are monotonic milliseconds. Whole numbers only: where a token takes `period` milliseconds, the level counts a `period`th of one.
+/// Times are monotonic milliseconds. Only whole numbers are used: a token takes `period` milliseconds, and `level` counts `period`ths of a token.
 public struct TokenBucket: Hashable, Sendable {
     private let period: Int64
-    /// Tokens that come in a `period`.
+    /// Tokens added in each `period`.
     private let rate: Int64
-    /// What it holds at most.
+    /// Maximum level, in the units of ``level``.
     private let size: Int64
-    /// Below zero after more was taken than was there.
+    /// Negative after more tokens were taken than available.
     private var level: Int64
     private var filledAt: Int64
-    /// How often a token was not there, since this was last taken.
+    /// How many requests for a token were refused since the last `takeRefused`.
     public private(set) var refused = 0
 
-    /// A full one.
+    /// Creates a full bucket.
     /// - Parameters:
     ///   - size: the largest burst, in tokens.
-    ///   - rate: how many tokens come in `period` milliseconds.
+    /// - rate: how many tokens are added in `period` milliseconds.
     public init(size: Int, rate: Int, in period: Int64 = 1_000, now: Int64) {
         (self.period, self.rate, self.size) = (period, Int64(rate), Int64(size) * period)
         (level, filledAt) = (self.size, now)
     }
 
-    /// Takes a token, if one is there; counts it as refused if not.
+    /// Takes a token if one is available; counts a refusal if not.
     public mutating func take(at now: Int64) -> Bool {
         fill(at: now)
         guard level >= period else {
@@ -33,23 +33,23 @@ public struct TokenBucket: Hashable, Sendable {
         return true
     }
 
-    /// Takes `count` tokens, there or not.
+    /// Takes `count` tokens, even if fewer are available.
     ///
-    /// - Returns: how many milliseconds it takes until as many have come as were missing.
+    /// - Returns: the milliseconds until the missing tokens have been added.
     public mutating func take(_ count: Int, at now: Int64) -> Int64 {
         fill(at: now)
         level -= Int64(count) * period
         return level >= 0 ? 0 : (-level + rate - 1) / rate
     }
 
-    /// How often a token was not there since this was last asked.
+    /// Returns the number of refusals, and resets it to zero.
     public mutating func takeRefused() -> Int {
         defer { refused = 0 }
         return refused
     }
 
     private mutating func fill(at now: Int64) {
-        // A day fills any; more could overflow.
+        // A day fills any bucket; a longer time could overflow.
         let elapsed = min(max(0, now - filledAt), 86_400_000)
         level = min(size, level + elapsed * rate)
         filledAt = max(filledAt, now)

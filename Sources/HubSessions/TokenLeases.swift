@@ -1,10 +1,10 @@
-/// Who may refresh which token: one at a time, for a bounded time (Protocol §11).
+/// Leases for refreshing tokens: one session at a time, for a bounded time (Protocol §11).
 ///
-/// No sockets, no clock; monotonic milliseconds.
+/// No sockets and no clock; times are monotonic milliseconds.
 public struct TokenLeases: Sendable {
-    /// How long a session has the right to itself.
+    /// How long a session holds the lease.
     public static let length: Int64 = 60_000
-    /// When to ask again, at the latest: the holder may be done long before its lease is.
+    /// Maximum wait before asking again: the holder may be done long before its lease ends.
     public static let patience: Int64 = 1_000
 
     /// An account of an instance.
@@ -27,9 +27,9 @@ public struct TokenLeases: Sendable {
 
     public init() {}
 
-    /// Asks for the right.
+    /// Asks for the lease.
     ///
-    /// The holder is answered as all others are: two parts of one plugin share a session, and are two all the same.
+    /// The holder gets the same answer as all others: two parts of one plugin may share a session, but they must not refresh at the same time.
     public mutating func take(_ key: Key, by session: SessionReference, at now: Int64) -> Answer {
         if let lease = leases[key], now < lease.until {
             return .held(after: min(Self.patience, lease.until - now))
@@ -38,12 +38,12 @@ public struct TokenLeases: Sendable {
         return .leased(Self.length)
     }
 
-    /// Gives the right back; of one that another has, nothing.
+    /// Gives the lease back; does nothing if another session holds it.
     public mutating func release(_ key: Key, by session: SessionReference) {
         if leases[key]?.holder == session { leases[key] = nil }
     }
 
-    /// A session is over, and its rights with it.
+    /// Ends the leases of a session that is over.
     public mutating func ended(_ session: SessionReference) {
         leases = leases.filter { $0.value.holder != session }
     }
