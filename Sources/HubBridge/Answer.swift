@@ -3,13 +3,13 @@ import JSON
 import PluginState
 import Samples
 
-/// What became of a line, as a line.
+/// The answer to a line of the program, as a line.
 enum Answer {
     static func result(_ result: RecordResult, of record: GivenRecord) -> JSONTree {
         self.result(result, line: record.line, item: record.item, key: record.key)
     }
 
-    /// - Parameter line: nil for a record that was given to an earlier process.
+    /// - Parameter line: nil for a record that an earlier process was given.
     static func result(_ result: RecordResult, line: Int?, item: Int? = nil, key: String?) -> JSONTree {
         let place = Self.place(line, item, key)
         switch result {
@@ -25,7 +25,7 @@ enum Answer {
         }
     }
 
-    /// What the hub has refused, with the record: its line is not known any more.
+    /// A record that the hub refused; the answer contains the record because its line is not known any more.
     static func refused(_ record: RefusedRecord) -> JSONTree {
         let result = RecordResult.rejected(.init(received: record.code), reason: record.reason)
         let answer = self.result(result, line: nil, key: GivenRecord.key(of: record.bytes))
@@ -33,7 +33,7 @@ enum Answer {
         return .object(members + [.init("record", whole)])
     }
 
-    /// A line, or a record of one, that could not be given.
+    /// The answer to a line, or a record of a line, that could not be given to the hub.
     static func fault(_ reason: String, line: Int, item: Int? = nil, key: String? = nil) -> JSONTree {
         .object(place(line, item, key) + [.init("result", "error"), .init("reason", .text(reason))])
     }

@@ -3,7 +3,7 @@ import JSON
 import PluginKit
 import Synchronization
 
-/// Commands on their way through the program's lines.
+/// Commands that are open with the program.
 final class CallTable: Sendable {
     private struct Call {
         let tell: PassedCommand.Teller
@@ -11,7 +11,7 @@ final class CallTable: Sendable {
     }
     private let state = Mutex((last: 0, open: [Int: Call](), isOver: false))
 
-    /// Hands a command to the program, and returns what it says of it.
+    /// Hands a command to the program, and returns the program's outcome.
     func run(_ command: PassedCommand, _ output: LineWriter) async -> CommandOutcome.Content {
         let number = state.withLock { state in
             state.last += 1
@@ -48,7 +48,7 @@ final class CallTable: Sendable {
         state.withLock { $0.open.removeValue(forKey: number) }?.waiter.resume(returning: content)
     }
 
-    /// The program has ended.
+    /// Fails all open commands, because the program has ended.
     func end() {
         let open = state.withLock { state in
             state.isOver = true
@@ -58,7 +58,7 @@ final class CallTable: Sendable {
         for call in open { call.waiter.resume(returning: Self.ended) }
     }
 
-    /// - Returns: what is wrong with the answer.
+    /// - Returns: a message if the answer is invalid.
     func answer(_ text: RawJSON, line: Int) -> String? {
         guard let answer = JSONTree(text.bytes), let number = answer["command"]?.integer else {
             return "line \(line): command: expected the number that the command had"

@@ -3,17 +3,17 @@ import Foundation
 package import HubClient
 import Synchronization
 
-/// The program after `--`, with pipes to it where the bridge has something to say to it or to hear from it.
+/// The program after `--`, with pipes for the streams that the bridge writes or reads.
 package final class ChildProgram: Sendable {
     package let name: String
-    /// What is written here it reads on stdin; nil where that is the bridge's own.
+    /// The pipe to the program's stdin; nil if the program inherits the bridge's stdin.
     package let input: CInt?
-    /// What it writes on stdout; nil where that is the bridge's own.
+    /// The pipe from the program's stdout; nil if the program inherits the bridge's stdout.
     package let output: CInt?
     private let process: pid_t
     private let state = Mutex((code: Int32?.none, waiters: [CheckedContinuation<Int32, Never>]()))
 
-    /// - Throws: `Failure` when it cannot be started.
+    /// - Throws: `Failure` if the program cannot be started.
     package init(_ words: [String], writes: Bool, reads: Bool) throws(Failure) {
         name = words[0]
         var actions = posix_spawn_file_actions_t()
@@ -29,7 +29,7 @@ package final class ChildProgram: Sendable {
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        // What is ignored here would stay ignored there: it could not be asked to end.
+        // A signal that is ignored here would stay ignored in the program: it could not be asked to end.
         for number in [SIGPIPE, SIGTERM, SIGINT] { sigaddset(&signals, number) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
@@ -59,7 +59,7 @@ package final class ChildProgram: Sendable {
         for waiter in waiters { waiter.resume(returning: code) }
     }
 
-    /// Its exit code once it has ended; 128 and the number of a signal that ended it, as shells have it.
+    /// Waits for the program's exit code; a signal gives 128 plus its number, as in shells.
     package func end() async -> Int32 {
         await withCheckedContinuation { continuation in
             let code = state.withLock { state in
@@ -70,7 +70,7 @@ package final class ChildProgram: Sendable {
         }
     }
 
-    /// Waits for its end; after `limit` asks for it, and a second later forces it.
+    /// Waits for the program to end; sends SIGTERM after `limit`, and SIGKILL a second later.
     @discardableResult
     package func end(within limit: Duration) async -> Int32 {
         let force = Task { [self] in

@@ -5,14 +5,14 @@ package import HubWire
 import JSON
 package import Samples
 
-/// The file in which a follower's place is kept between its runs; one process has it at a time.
+/// The file that keeps a follower's place between its runs; only one process may use it at a time.
 package final class FollowPlace: Sendable {
     package let path: String
     private let question: String
     private let lock: FileLock
 
-    /// - Parameter filter: what is followed; the place of another question means nothing.
-    /// - Throws: `Failure` when the file cannot be used, or another process uses it.
+    /// - Parameter filter: the records to follow; a place saved for another filter is not valid.
+    /// - Throws: `Failure` if the file cannot be used, or another process uses it.
     package init(_ path: String, _ filter: QueryRequest.Filter) throws(Failure) {
         self.path = path
         question = Self.text(filter)
@@ -35,7 +35,7 @@ package final class FollowPlace: Sendable {
         String(decoding: ClientMessage.query(QueryRequest(id: 0, filter: filter)).body, as: UTF8.self)
     }
 
-    /// Where the last run ended; nil where there was none.
+    /// The place where the last run ended; nil if there was none.
     package func last() throws(Failure) -> Cursor? {
         let bytes: [UInt8]?
         do throws(FileError) { bytes = try PrivateFile.read(path, upTo: 65_536) } catch {

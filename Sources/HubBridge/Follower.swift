@@ -5,10 +5,10 @@ package import PluginKit
 package import Samples
 import Synchronization
 
-/// `hub bridge follow`: each version of each record as a line, once, in the order in which the hub stored them.
+/// `hub bridge follow`: writes each version of each record once, as a line, in the order in which the hub stored them.
 package final class Follower: Sendable {
     package enum Start: Sendable, Hashable {
-        /// Where the last run ended; where there was none, at the beginning.
+        /// The place where the last run ended; the beginning if there was no last run.
         case last
         case now
         case beginning
@@ -31,12 +31,12 @@ package final class Follower: Sendable {
     private let place: FollowPlace?
     private let output: LineWriter
     private let state: Mutex<(failure: Failure?, left: Int)>
-    /// How long it waits for the feed before it asks; where there is no feed it asks so often.
+    /// How long the follower waits for the feed before it asks the hub; how often it asks if there is no feed.
     private static let (patience, pause) = (Duration.seconds(30), Duration.seconds(2))
 
     /// - Parameters:
-    ///   - place: where it says how far it is.
-    ///   - count: so many records, and it ends.
+    /// - place: where the follower saves its progress.
+    /// - count: the number of records after which the follower ends.
     package init(
         _ filter: QueryRequest.Filter, from start: Start, _ place: FollowPlace?, _ output: LineWriter, count: Int?
     ) {
@@ -44,7 +44,7 @@ package final class Follower: Sendable {
         state = Mutex((nil, count ?? .max))
     }
 
-    /// Why it has ended, where it was not asked to.
+    /// Why the follower ended, if it was not asked to.
     package var failure: Failure? { state.withLock(\.failure) }
 
     package func run(_ link: HubLink) async throws {
@@ -67,7 +67,7 @@ package final class Follower: Sendable {
         } catch {
             result = .failure(error)
         }
-        // On its loop, whatever happened: a socket is closed where it is used.
+        // Closed here in every case, because a socket must be closed on the loop that uses it.
         await bell.close()
         try result.get()
     }
@@ -75,7 +75,7 @@ package final class Follower: Sendable {
     private func follow(_ link: HubLink, from cursor: inout Cursor, _ bell: FeedBell, _ feed: String) async throws {
         if !feed.isEmpty { try await bell.listen(at: feed, prefixes) }
         let watch = Task {
-            // Another session may be of another hub, which has lost or found something.
+            // The new session may be with another hub, which may have lost or gained records.
             while true {
                 try await link.untilSession(beyond: link.sessionCount)
                 bell.ring()
@@ -99,13 +99,13 @@ package final class Follower: Sendable {
         }
     }
 
-    /// What the feed is listened to for; the pulse comes anyway.
+    /// The topics that the follower subscribes to; the pulse arrives without a subscription.
     private var prefixes: [String] {
         let roots = ["sample/"] + (filter.kinds?.contains(.day) == true ? ["day/"] : []) + ["retraction/"]
         return filter.types.map { types in roots.flatMap { root in types.map { "\(root)\($0)/" } } } ?? roots
     }
 
-    /// Everything since the cursor, page by page.
+    /// Writes everything since the cursor, page by page.
     private func catchUp(_ cursor: inout Cursor, _ link: HubLink) async throws {
         var query = QueryRequest(id: 0, filter: filter, since: cursor)
         while !Task.isCancelled {
@@ -124,7 +124,7 @@ package final class Follower: Sendable {
             }
             let left = state.withLock(\.left)
             try await write(records.prefix(left), &cursor)
-            // Of a page that was written in part the place is its last line's.
+            // If only a part of the page was written, the cursor stays at the last line written.
             if records.count <= left, let end { cursor = end }
             try place?.save(cursor)
             state.withLock { $0.left -= min(records.count, left) }
@@ -144,11 +144,11 @@ package final class Follower: Sendable {
         try await output.write(raw: lines)
     }
 
-    /// Goes on after a refusal, where one can.
+    /// Continues after a refusal if that is possible, and throws otherwise.
     private func recover(from error: AskError, _ query: inout QueryRequest, _ cursor: inout Cursor) async throws {
         switch error.error?.code {
         case .epoch?:
-            // A restored store, or one that has lost its end: read from its beginning (Protocol R8.3, R8.38).
+            // A restored store, or one that lost its latest records: read it from its beginning (Protocol R8.3, R8.38).
             cursor = Cursor(epoch: error.error?.epoch ?? cursor.epoch, sequence: 0)
             try await output.write([.object([.init("restored", .text(cursor.description))])])
             try place?.save(cursor)

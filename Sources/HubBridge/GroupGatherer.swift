@@ -1,18 +1,18 @@
 import PluginKit
 
-/// Puts records of one group together, for a group travels whole (Protocol R5.4).
+/// Collects the records of a group, because a group must be sent in one batch (Protocol R5.4).
 ///
-/// A group ends where a record of another group or of none comes, at an empty line, at a list and at the end of the stream. A line that is
-/// not understood may have been one of its records: then it is refused.
+/// A group ends at a record of another group or of no group, at an empty line, at a list and at the end of the stream. A line that
+/// cannot be parsed may have been a record of the open group, so the group is refused.
 struct GroupGatherer {
-    /// What a hub takes in one batch.
+    /// Maximum records and bytes of one batch to the hub.
     private static let (mostRecords, mostBytes) = (1_000, 1_000_000)
 
     private var open: [GivenRecord] = []
     private var bytes = 0
-    /// Too large, or not whole: what of it still comes is refused.
+    /// A group that was too large or incomplete; its later records are refused too.
     private var refusedGroup: (name: String, reason: String)?
-    /// Whole, in the order in which they began.
+    /// Complete groups, in the order in which they began.
     private var groups: [[GivenRecord]] = []
     private var refused: [(GivenRecord, String)] = []
 
@@ -52,7 +52,7 @@ struct GroupGatherer {
                 + "together; make smaller groups")
     }
 
-    /// The group that was being gathered is whole.
+    /// Completes the group that was being collected.
     mutating func end() {
         close()
         refusedGroup = nil
@@ -63,7 +63,7 @@ struct GroupGatherer {
         (open, bytes) = ([], 0)
     }
 
-    /// What is whole; what is not yet stays.
+    /// Returns the complete groups and the refused records; an incomplete group stays.
     mutating func take() -> (groups: [[GivenRecord]], refused: [(GivenRecord, String)]) {
         defer { (groups, refused) = ([], []) }
         return (groups, refused)

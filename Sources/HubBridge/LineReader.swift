@@ -2,25 +2,25 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The lines of a stream, read when they are asked for.
+/// The lines of a stream, read on demand.
 ///
-/// What is not asked for waits in the pipe, and holds up the program that writes it: memory does not grow with the stream.
+/// Lines that are not requested wait in the pipe and block the program that writes them, so memory does not grow with the stream.
 package final class LineReader: Sendable {
     package struct Line: Sendable {
-        /// From 1.
+        /// The number of the line, from 1.
         package let number: Int
-        /// Without its end; empty where it is too long.
+        /// The bytes without the line end; empty if the line is too long.
         package let bytes: [UInt8]
         package let isTooLong: Bool
     }
 
-    /// The bytes of a line at most: what is longer is passed over.
+    /// Maximum bytes of a line; longer lines are skipped.
     package static let longest = 1_000_000
-    /// The lines that are handed out at a time, and about as many bytes of them.
+    /// Maximum number of lines, and approximate maximum of bytes, that are returned at a time.
     private static let (linesAtOnce, bytesAtOnce) = (1_000, 262_144)
 
     private let descriptor: CInt
-    /// Its reading end is looked at beside the stream; a byte in it says that there is no more to wait for.
+    /// A pipe that is polled beside the stream; a byte in it ends the wait for more input.
     private let wake: (reading: CInt, writing: CInt)
     private let state = Mutex(State())
     private let isFinishing = Atomic(false)
@@ -39,7 +39,7 @@ package final class LineReader: Sendable {
         close(wake.writing)
     }
 
-    /// All lines that are there, or the next one as soon as it is; nil at the stream's end, and once the task is cancelled.
+    /// Returns all lines that are available, or waits for the next one; nil at the end of the stream, and once the task is cancelled.
     package func next() async -> [Line]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -52,13 +52,13 @@ package final class LineReader: Sendable {
         }
     }
 
-    /// Why the stream could not be read on, where that is how it ended.
+    /// Why the stream could not be read to its end, if it ended with a read error.
     package var failure: String? { state.withLock(\.failure) }
 
-    /// Reads nothing more.
+    /// Stops reading.
     package func stop() { _ = write(wake.writing, [0] as [UInt8], 1) }
 
-    /// Reads what is there, and waits for no more: that is the end of the stream.
+    /// Reads the remaining input without waiting for more, and treats its end as the end of the stream.
     package func finish() {
         isFinishing.store(true, ordering: .sequentiallyConsistent)
         stop()
@@ -66,13 +66,13 @@ package final class LineReader: Sendable {
 
     private struct State {
         private var ready: [Line] = []
-        /// What has come of the line that is not over.
+        /// The bytes of the line whose end has not been read.
         private var rest: [UInt8] = []
         private var isTooLong = false
         private var count = 0
         private var isAtEnd = false
         private(set) var failure: String?
-        /// What is read once nothing more is waited for: what a pipe holds at most, by far.
+        /// Maximum bytes to read after `finish`; far more than a pipe can hold.
         private var lastBytes = 4_194_304
 
         mutating func next(_ reader: LineReader) -> [Line]? {
@@ -86,7 +86,7 @@ package final class LineReader: Sendable {
                 if found < 0, errno == EINTR { continue }
                 if files[1].revents != 0, !isFinishing {
                     if reader.isFinishing.load(ordering: .sequentiallyConsistent) { continue }
-                    // What was read is handed out.
+                    // Lines that were already read are returned first.
                     if ready.isEmpty { return nil }
                     break
                 }
@@ -110,7 +110,7 @@ package final class LineReader: Sendable {
             if !rest.isEmpty || isTooLong { endLine() }
         }
 
-        /// - Returns: how many bytes there were.
+        /// - Returns: the number of bytes that were read.
         private mutating func read(_ file: CInt) -> Int {
             var bytes = [UInt8](repeating: 0, count: 65_536)
             let taken = Glibc.read(file, &bytes, bytes.count)

@@ -4,9 +4,9 @@ import JSON
 package import PluginKit
 import Synchronization
 
-/// Deliveries as lines, and answers to them as lines.
+/// Writes deliveries as lines, and reads the answers to them from lines.
 package final class LineSink: Sendable {
-    /// A DELIVER, whose records are answered one by one.
+    /// A DELIVER, whose records the program answers one by one.
     private final class Batch: Sendable {
         private struct State {
             var results: [DeliveryResult?]
@@ -17,7 +17,7 @@ package final class LineSink: Sendable {
 
         init(_ count: Int) { state = Mutex(State(results: Array(repeating: nil, count: count))) }
 
-        /// How long those wait that are for later without a time: all of a batch as long.
+        /// The delay for records answered `later` without a time; all records of a batch get the same delay.
         func wait(_ next: () -> Duration) -> Duration {
             state.withLock { state in
                 let wait = state.wait ?? next()
@@ -34,7 +34,7 @@ package final class LineSink: Sendable {
             waiter?.resume()
         }
 
-        /// What is answered, once all is, or when the task is cancelled; what is not comes again.
+        /// Waits until all records are answered or the task is cancelled; unanswered records are delivered again.
         func results() async -> [DeliveryResult] {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
@@ -66,7 +66,7 @@ package final class LineSink: Sendable {
 
     package init(_ output: LineWriter) { self.output = output }
 
-    /// Writes a delivery, and returns what the program has said of each record.
+    /// Writes a delivery, and returns the program's answer to each record.
     package func deliver(_ records: [DeliveredRecord]) async -> [DeliveryResult] {
         let batch = Batch(records.count)
         let (first, isOver) = state.withLock { state in
@@ -88,7 +88,7 @@ package final class LineSink: Sendable {
         return results
     }
 
-    /// No more answers come: what has none is delivered again, to the next that asks.
+    /// Ends all open deliveries, because no more answers come; unanswered records are delivered again.
     package func end() {
         let open = state.withLock { state in
             state.isOver = true
@@ -98,7 +98,7 @@ package final class LineSink: Sendable {
     }
 
     /// Takes an answer: `{"delivery":7,"result":"delivered"}`.
-    /// - Returns: what is wrong with it.
+    /// - Returns: a message if the answer is invalid.
     package func answer(_ text: RawJSON, line: Int) -> String? {
         guard let answer = JSONTree(text.bytes), let number = answer["delivery"]?.integer else {
             return "line \(line): delivery: expected the number that the delivery had"
@@ -144,16 +144,16 @@ package final class SinkBridge: Sendable {
         (self.request, self.untilCaughtUp, self.input, self.output) = (request, untilCaughtUp, input, output)
     }
 
-    /// Why the hub has refused the subscription.
+    /// Why the hub refused the subscription.
     package var failure: PluginFailure? { state.withLock(\.failure) }
-    /// Why the answers could not be read on.
+    /// Why the answers could not be read to their end.
     package var readFault: String? { input.failure }
     /// Lines that were not answers.
     package var faults: Int { state.withLock(\.faults) }
 
     package func run(_ link: HubLink) async throws {
         let sink = LineSink(output)
-        // A task of its own: while this one is being stopped, what the program is at is still answered.
+        // A separate task, so that the program can still answer open deliveries while this task is being stopped.
         let reading = Task { [self] in
             await readAnswers(for: sink)
             sink.end()

@@ -5,7 +5,7 @@ import HubWire
 package import JSON
 import Synchronization
 
-/// Lines of JSON for a stream; a reader that takes its time holds up who writes.
+/// Writes lines of JSON to a stream; a slow reader blocks the writer.
 package final class LineWriter: Sendable {
     private let descriptor: CInt
     private let isTerminal: Bool
@@ -17,14 +17,14 @@ package final class LineWriter: Sendable {
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// Returns when all lines are with the system.
+    /// Returns once the system has taken all lines.
     ///
-    /// - Throws: `ReaderGone` when the reader has closed it.
+    /// - Throws: `ReaderGone` if the reader has closed the stream.
     package func write(_ lines: [JSONTree]) async throws {
         try await write(raw: lines.map(\.bytes))
     }
 
-    /// The same of lines that are JSON already.
+    /// The same for lines that are JSON already.
     package func write(raw lines: [[UInt8]]) async throws {
         guard !lines.isEmpty else { return }
         var bytes: [UInt8] = []
@@ -44,7 +44,7 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// Its reader sees the end, once all that was written is read; what is written from now on has no reader.
+    /// Closes the stream; the reader gets everything written before, and nothing that is written later.
     package func close() {
         queue.async { [self] in
             guard !isClosed.exchange(true, ordering: .relaxed) else { return }
@@ -52,11 +52,11 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// Returns when its reader has gone, also where there is no line to write.
+    /// Returns when the reader has gone, even if there is no line to write.
     package func untilReaderHasGone() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [descriptor] in
-                // Nothing is asked for: the kernel tells of an end and an error anyway.
+                // Without any requested events, the kernel still reports a hang-up and an error.
                 var file = pollfd(fd: descriptor, events: 0, revents: 0)
                 while poll(&file, 1, -1) < 0, errno == EINTR {}
                 continuation.resume()

@@ -7,11 +7,11 @@ package import PluginKit
 package import PluginState
 import Synchronization
 
-/// `hub bridge plugin --run`: a program that the hub has started, as lines.
+/// `hub bridge plugin --run`: connects a program that the hub has started, and that speaks in lines, to the hub.
 package final class PluginBridge: Sendable {
-    /// Queries that are open at a time.
+    /// Maximum number of queries that the program may have open at a time.
     private static let mostQueries = 16
-    /// How long the program may take to end once it was told to.
+    /// How long the program may take to end after the bridge asked it to.
     private static let grace = Duration.seconds(3)
 
     private let description: PluginDescription
@@ -31,16 +31,16 @@ package final class PluginBridge: Sendable {
         results = try SpooledLines(state)
     }
 
-    /// What the session tells of the spool.
+    /// The callback for the session's answers to spooled records.
     package var report: SpoolReport? {
         guard tellsResults else { return nil }
         return { [results] in results.answered($0, $1) }
     }
 
-    /// How the program ended, where it ended by itself.
+    /// The exit code of the program; nil if the bridge stopped it.
     package var code: Int32? { ending.withLock(\.code) }
 
-    /// Ends the program where it still runs.
+    /// Kills the program if it still runs.
     package func cutOff() { ending.withLock(\.child)?.signal(SIGKILL) }
 
     package func run(_ link: HubLink) async throws {
@@ -63,13 +63,13 @@ package final class PluginBridge: Sendable {
             }
             return await calls.run(call, output)
         }
-        // Tasks of their own: while this one is being stopped, what the program still says is heard.
+        // A separate task, so that the bridge still reads the program's output while this task is being stopped.
         let hearing = Task { [self] in
             await hear(input, output, sink, link)
             sink.end()
             await link.finishDeliveries(within: .zero)
         }
-        // What it has started itself may hold its streams open, and is not waited for.
+        // Processes that the program started may hold its streams open; the bridge does not wait for them.
         let watching = Task {
             _ = await child.end()
             input.finish()
@@ -86,7 +86,7 @@ package final class PluginBridge: Sendable {
                 try? await output.write([.object([.init("stop", .truth(true))])])
                 output.close()
             }
-            // Beside it: a program that does not read holds up who writes to it.
+            // In a separate task, because a write to a program that does not read blocks.
             Task { await child.end(within: Self.grace) }
         }
         telling.cancel()
@@ -100,14 +100,14 @@ package final class PluginBridge: Sendable {
         if code != 0, !isStopping { throw PluginFailure(.failed, "\(words[0]) ended with exit code \(code)") }
     }
 
-    /// The first line: what WELCOME says, but for what the bridge does itself.
+    /// The first line: the contents of WELCOME without the parts that the bridge handles.
     private static func greeting(_ welcome: Welcome) -> JSONTree {
         let all = JSONTree(HubMessage.welcome(welcome).body)
         let names = ["instance", "settings", "persons", "grants", "clock", "time"]
         return .object(names.compactMap { name in all?[name].map { .init(name, $0) } })
     }
 
-    // MARK: - What the program says
+    // MARK: - Lines of the program
 
     private func hear(_ input: LineReader, _ output: LineWriter, _ sink: LineSink, _ link: HubLink) async {
         var gatherer = GroupGatherer()
@@ -116,7 +116,7 @@ package final class PluginBridge: Sendable {
                 let said = SaidLine(line)
                 gatherer.add(said)
                 if let fault = await take(said, line.number, output, sink, link) {
-                    // It names the line and the member, and never a value.
+                    // The message names the line and the member, and never a value.
                     logger.error("a line of the program was not understood", metadata: ["reason": "\(fault)"])
                 }
             }
@@ -126,7 +126,7 @@ package final class PluginBridge: Sendable {
         await keep(&gatherer, link)
     }
 
-    /// - Returns: what is wrong with the line.
+    /// - Returns: a message if the line is invalid.
     private func take(
         _ said: SaidLine, _ line: Int, _ output: LineWriter, _ sink: LineSink, _ link: HubLink
     ) async -> String? {
@@ -153,7 +153,7 @@ package final class PluginBridge: Sendable {
                 switch error.code {
                 case .full:
                     await link.waitForRoom()
-                    // While it is being stopped there is nothing to wait for.
+                    // `waitForRoom` returns at once while the bridge is being stopped.
                     try? await Task.sleep(for: .milliseconds(100))
                 case .storage: try? await Task.sleep(for: .seconds(1))
                 default: return logger.error("records were not given", metadata: ["reason": "\(error)"])
@@ -171,7 +171,7 @@ package final class PluginBridge: Sendable {
         }
     }
 
-    /// The questions of a program, by the member that names them.
+    /// The verbs of a program's questions, by the member that names them.
     private static let questions: [String: Verb] = ["query": .query, "token": .token, "tokenPut": .tokenPut]
 
     private func ask(
@@ -220,7 +220,7 @@ package final class PluginBridge: Sendable {
         }
     }
 
-    /// The hub's answer, under the number 0.
+    /// The hub's answer, with its id set to 0.
     private static func answer(to question: ClientMessage, _ link: HubLink) async throws -> HubMessage {
         switch question {
         case .query(let query):
@@ -240,15 +240,15 @@ package final class PluginBridge: Sendable {
     }
 }
 
-/// The file that describes a plugin whose program speaks in lines: a manifest (Protocol §13.3), and which records it is delivered.
+/// The file that describes a plugin whose program speaks in lines: its manifest (Protocol §13.3), and the records that it subscribes to.
 package struct PluginDescription: Sendable {
     package let manifest: Manifest
-    /// `nil` where the plugin is not a sink.
+    /// `nil` if the plugin is not a sink.
     let want: WantRequest?
-    /// What `--describe` prints.
+    /// The output of `--describe`.
     package let json: String
 
-    /// - Throws: ``PluginFailure`` that names the member.
+    /// - Throws: ``PluginFailure``, which names the invalid member.
     package init(path: String) throws(PluginFailure) {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw PluginFailure(.manifest, "\(path): the manifest cannot be read")

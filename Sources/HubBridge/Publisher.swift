@@ -5,22 +5,22 @@ package import PluginKit
 package import PluginState
 import Synchronization
 
-/// `hub bridge publish`: each line of a stream is a record, and each record has an answer.
+/// `hub bridge publish`: gives each line of a stream to the hub as a record, and writes an answer for each record.
 package final class Publisher: Sendable {
-    /// What came of a stream.
+    /// Counts of a stream, and how it ended.
     package struct Account: Sendable {
-        /// Records that the hub has refused, and lines that are none.
+        /// Records that the hub has refused, and lines that are not records.
         package var refused = 0
         package var answered = 0
-        /// Records that were read and have no answer; with a spool they are on the disk.
+        /// Records that were read and have no answer; with a spool, they are on the disk.
         package var unanswered = 0
-        /// The stream was read to its end.
+        /// Whether the stream was read to its end.
         package var isAtEnd = false
-        /// The answers have no reader any more.
+        /// Whether the reader of the answers has gone.
         package var hasLostReader = false
-        /// Why the stream could not be read on.
+        /// Why the stream could not be read to its end.
         package var readFault: String?
-        /// The last line that was read.
+        /// The number of the last line that was read.
         package var lastLine = 0
     }
 
@@ -30,13 +30,13 @@ package final class Publisher: Sendable {
     private let isBackfill: Bool
     private let state = Mutex(Account())
 
-    /// - Parameter spool: where records wait for the hub; without, they wait in `input`.
+    /// - Parameter spool: the store in which records wait for the hub; without a spool, they wait in `input`.
     package init(_ input: LineReader, _ output: LineWriter, spool: PluginState?, isBackfill: Bool) throws {
         (self.input, self.output, self.isBackfill) = (input, output, isBackfill)
         self.spool = try spool.map { try SpooledLines($0) }
     }
 
-    /// What the session tells of the spool.
+    /// The callback for the session's answers to spooled records.
     package var report: SpoolReport? {
         guard let spool else { return nil }
         return { spool.answered($0, $1) }
@@ -44,7 +44,9 @@ package final class Publisher: Sendable {
 
     package var account: Account { state.withLock { $0 } }
 
-    /// Reads to the end of the stream, and returns when all is answered, or, with a spool, when nothing was for a while.
+    /// Reads to the end of the stream.
+    ///
+    /// Returns when all records are answered. With a spool, it also returns after a while without an answer.
     package func run(_ link: HubLink) async throws {
         do {
             if let spool {
@@ -69,13 +71,13 @@ package final class Publisher: Sendable {
             state.withLock { $0.lastLine = lines.last?.number ?? $0.lastLine }
             try await give(&gatherer, to: link, answers)
         }
-        // At the end of the stream a group is whole; what was stopped in its midst is not.
+        // The end of the stream completes a group; an interruption does not.
         guard noteEnd() else { return noteUnanswered(gatherer.waiting) }
         gatherer.end()
         try await give(&gatherer, to: link, [])
     }
 
-    /// Whether the stream has ended, and not the reading of it.
+    /// Notes the end of reading; returns whether the stream itself has ended.
     private func noteEnd() -> Bool {
         state.withLock { account in
             account.readFault = input.failure
@@ -88,7 +90,7 @@ package final class Publisher: Sendable {
         (answer["line"]?.integer ?? 0, answer["item"]?.integer ?? 0)
     }
 
-    /// What can be said of a line at once.
+    /// The immediate answer to a line, if it is invalid.
     static func answer(_ said: SaidLine, _ line: Int, _ link: HubLink) async -> JSONTree? {
         switch said {
         case .nothing, .records: return nil
@@ -129,7 +131,7 @@ package final class Publisher: Sendable {
             return zip(groups.joined(), results).map { Answer.result($1, of: $0) }
         } catch {
             guard error.code == .refused else { throw error }
-            // The batch as a whole: which group it was, each by itself tells.
+            // The hub refused the batch as a whole; giving each group alone shows which group is at fault.
             if groups.count > 1 {
                 var answers: [JSONTree] = []
                 for group in groups { answers += try await results(of: [group], from: link) }
@@ -151,16 +153,16 @@ package final class Publisher: Sendable {
 // MARK: - With a spool
 
 extension Publisher {
-    /// How long the end of the stream waits for a hub that says nothing.
+    /// How long the publisher waits at the end of the stream without an answer of the hub.
     private static let patience = Duration.seconds(10)
 
-    /// Reads the stream into the spool, and prints what the hub says of its records.
+    /// Reads the stream into the spool, and prints the hub's answers to its records.
     private func keep(in spool: SpooledLines, for link: HubLink) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
                 try await read(into: spool, link)
                 spool.endInput()
-                // The rest is in the spool, where the next start of this command finds it.
+                // The remaining records stay in the spool, and the next start of this command finds them.
                 var seen = -1
                 while seen != account.answered {
                     seen = account.answered
@@ -183,7 +185,7 @@ extension Publisher {
         }
     }
 
-    /// Tells what the hub has refused and an earlier process could not tell any more.
+    /// Prints the refused records that an earlier process could not report.
     package func tellRefused() async throws {
         guard let spool else { return }
         var last: Int64 = 0
@@ -200,7 +202,7 @@ extension Publisher {
         try await spool.forgetRefused()
     }
 
-    /// Forgets what the hub has refused; the answers have told it.
+    /// Removes the refused records from the spool, because the answers have reported them.
     package func forgetRefused() async throws {
         if !account.hasLostReader { try await spool?.forgetRefused() }
     }

@@ -1,16 +1,16 @@
 package import HubWire
 import JSON
 
-/// A record on its way to the hub, as it was written.
+/// A record for the hub, with the bytes that the program wrote.
 package struct GivenRecord: Hashable, Sendable {
     package let bytes: [UInt8]
-    /// Where it came from: the line, and in a line that is a list the place from 1.
+    /// The number of the line; `item` is the place in the line, from 1, if the line is a list.
     package let line: Int
     package let item: Int?
     package let key: String?
     package let group: String?
 
-    /// The key of a record whose line is not known any more.
+    /// Reads the key of a record whose line is not known any more.
     package static func key(of bytes: [UInt8]) -> String? {
         bytes.withUnsafeBytes { bytes in
             guard let object = try? ScannedObject(bytes) else { return nil }
@@ -19,18 +19,18 @@ package struct GivenRecord: Hashable, Sendable {
     }
 }
 
-/// What a line of a program says (Docs/Clients.md, *Any language*).
+/// The parsed form of a line of a program (Docs/Clients.md, *Any language*).
 package enum SaidLine: Sendable {
-    /// White space: it ends a group of records.
+    /// White space only: it ends a group of records.
     case nothing
     case records([GivenRecord], isList: Bool)
     /// LIVE or EVENT.
     case passing(ClientMessage)
-    /// An answer or a question, by the member that names it.
+    /// An answer or a question, with the member that names it.
     case other(String, RawJSON)
     case fault(String)
 
-    /// The members that name a line which is not a record; in this order.
+    /// The members that name a line which is not a record, in the order of precedence.
     package static let verbs = ["live", "event", "delivery", "command", "query", "token", "tokenPut"]
 
     package init(_ line: LineReader.Line) {

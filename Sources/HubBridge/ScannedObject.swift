@@ -1,7 +1,7 @@
 import HubWire
 import JSON
 
-/// The members of an object, found where they lie.
+/// The members of an object, as places in its bytes.
 struct ScannedObject {
     private let bytes: UnsafeRawBufferPointer
     private let value: JSONValue

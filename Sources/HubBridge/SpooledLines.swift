@@ -3,15 +3,15 @@ import PluginKit
 import PluginState
 import Synchronization
 
-/// The spool of a stream: which line each record came from, and what the hub has said of it.
+/// The spool of a stream: the line of each record, and the hub's answers.
 final class SpooledLines: Sendable {
-    /// Answers that wait to be printed: beyond, no more lines are read.
+    /// Maximum number of answers that wait to be printed; above it, the reading of lines pauses.
     private static let mostAnswers = 10_000
 
     private struct State {
-        /// Of records of this process.
+        /// The lines of records that this process gave.
         var places: [Int64: (line: Int, item: Int?)] = [:]
-        /// Records in the spool, those of earlier processes among them.
+        /// Records in the spool, including those of earlier processes.
         var pending: Int64
         /// Answers that are not printed yet.
         var unprinted = 0
@@ -39,27 +39,27 @@ final class SpooledLines: Sendable {
         state.withLock { $0.pending += Int64(records.count) }
     }
 
-    /// The hub has said what became of a record.
+    /// Queues the hub's answer to a record for printing.
     func answered(_ record: SpooledRecord, _ result: RecordResult) {
         state.withLock { $0.unprinted += 1 }
         tell.yield((record, result))
     }
 
-    /// What the hub has refused, and no answer has told.
+    /// Records that the hub refused and that no answer has reported.
     func refused(after id: Int64) async throws(PluginStateError) -> [RefusedRecord] {
         try await spool.refused(after: id)
     }
 
-    /// Forgets what the hub has refused, once all of it is told.
+    /// Removes the refused records, once all answers are printed.
     func forgetRefused() async throws(PluginStateError) {
         guard state.withLock({ $0.unprinted == 0 }) else { return }
         _ = try await spool.clearRefused()
     }
 
-    /// An answer is with its reader.
+    /// Notes that an answer was written.
     func printed() { state.withLock { $0.unprinted -= 1 } }
 
-    /// Where a record came from; nil where an earlier process has given it.
+    /// Removes and returns the line of a record; nil if an earlier process gave it.
     func take(_ id: Int64) -> (line: Int, item: Int?)? {
         state.withLock { state in
             state.pending -= 1
@@ -67,7 +67,7 @@ final class SpooledLines: Sendable {
         }
     }
 
-    /// No more is given.
+    /// Notes that no more records are given.
     func endInput() {
         let isOver = state.withLock { state in
             state.inputIsOver = true
@@ -76,7 +76,7 @@ final class SpooledLines: Sendable {
         if isOver { tell.finish() }
     }
 
-    /// Whether all that was given is answered.
+    /// Whether the input has ended and all records are answered.
     var isOver: Bool { state.withLock { $0.inputIsOver && $0.pending <= 0 } }
 
     func untilFewAnswersWait() async {
