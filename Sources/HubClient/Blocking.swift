@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs what blocks on a thread of its own, away from the few that all tasks share.
+/// Runs a blocking call on a separate thread, so that it does not occupy a thread of the shared pool.
 package func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread { continuation.resume(with: Result(catching: body)) }.start()

@@ -2,26 +2,26 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program beside this one: told by lines on its stdin, heard by the lines that it writes.
+/// A helper process that reads commands as lines on its stdin and writes lines.
 ///
-/// It ends with this program, whatever becomes of it: it is told to end when its stdin does.
+/// It ends when its stdin is closed, so it ends with this program even if this program is killed.
 package final class CompanionProcess: Sendable {
-    /// The numbers of those that run.
+    /// The process ids of all running companions.
     private static let running = Mutex<Set<pid_t>>([])
 
     private let process = Mutex<Process?>(nil)
     private let input = Pipe()
-    /// Whether all that it has said is read.
+    /// Whether all of its output has been read.
     private let hasEnded = Watched(false)
 
-    /// Starts it.
+    /// Starts the process.
     ///
     /// - Parameters:
-    ///   - name: of the program, which is in the folder of this one.
-    ///   - zone: where it believes to be; as this program where it is `nil`.
-    ///   - hearsErrors: whether the lines of its stderr are heard, not those of its stdout, which are dropped then.
-    ///   - heard: gets each line, and `nil` at its end; on a thread of its own.
-    /// - Throws: ``HubExit/system`` when there is no such program.
+    /// - name: the name of the program, which is in the folder of this one.
+    /// - zone: the time zone that the process uses; `nil` for the zone of this program.
+    /// - hearsErrors: whether `heard` gets the lines of stderr instead of those of stdout; stdout is dropped then.
+    /// - heard: gets each line, and `nil` at the end; called on a separate thread.
+    /// - Throws: ``HubExit/system`` if there is no such program.
     package init(
         _ name: String, _ arguments: [String], zone: String? = nil, hearsErrors: Bool = false,
         heard: @escaping @Sendable (String?) -> Void
@@ -36,7 +36,7 @@ package final class CompanionProcess: Sendable {
         child.standardInput = input
         child.standardOutput = hearsErrors ? FileHandle.nullDevice : output
         if hearsErrors { child.standardError = output }
-        // Were a plugin to inherit this end, the program's stdin would not end with this one.
+        // If a plugin inherited this end of the pipe, the program's stdin would stay open after this program ends.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         do { try child.run() } catch {
             throw Failure(.system, "\(program): cannot be started: \(error.localizedDescription)")
@@ -65,10 +65,10 @@ package final class CompanionProcess: Sendable {
         }
     }
 
-    /// Types a line, as a person would; one that has ended hears nothing.
+    /// Writes a line to its stdin, as a person would type it; does nothing if the process has ended.
     package func type(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 
-    /// Ends it and waits until all it has said is read; kills it when that takes longer than `patience`.
+    /// Ends the process and waits until all of its output is read; kills it if that takes longer than `patience`.
     package func end(patience: Duration = .seconds(3)) async {
         guard let child = process.withLock({ $0.take() }) else { return }
         try? input.fileHandleForWriting.close()
@@ -78,13 +78,13 @@ package final class CompanionProcess: Sendable {
         Self.running.withLock { _ = $0.remove(child.processIdentifier) }
     }
 
-    /// Ends it as `kill -9` does.
+    /// Kills the process, as `kill -9` does.
     package func kill() async {
         process.withLock { if let child = $0 { _ = Glibc.kill(child.processIdentifier, SIGKILL) } }
         await end(patience: .seconds(1))
     }
 
-    /// Kills all that run, at once.
+    /// Kills all running companions at once.
     package static func killAll() {
         running.withLock { for process in $0 { _ = Glibc.kill(process, SIGKILL) } }
     }

@@ -2,12 +2,12 @@ import Files
 import Foundation
 import HubSettings
 
-/// `hub.conf` as a file: where it is, its text, and another text in its place.
+/// `hub.conf` as a file: its path, its text, and its replacement.
 package enum ConfigurationFile {
-    /// The path of the file that counts.
+    /// The path of the file that is in effect.
     ///
-    /// - Parameter named: what `--config` says.
-    /// - Throws: ``HubExit/noConfiguration``, with all places that were looked at.
+    /// - Parameter named: the value of `--config`.
+    /// - Throws: ``HubExit/noConfiguration``, with all places that were searched.
     package static func path(
         named: String?, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(Failure) -> String {
@@ -39,7 +39,7 @@ package enum ConfigurationFile {
         return ["hub.conf"] + folders.map { $0 + "/health-hub/hub.conf" } + ["/etc/health-hub/hub.conf"]
     }
 
-    /// Why there is nothing to read at `path`; nil if there is.
+    /// Why no file can be read at `path`; nil if one can.
     private static func fault(_ path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -62,9 +62,9 @@ package enum ConfigurationFile {
         return text
     }
 
-    /// Writes another text in place of the one that was read, whole or not at all; mode and owner stay.
+    /// Replaces the file with another text, whole or not at all; mode and owner stay.
     ///
-    /// - Throws: ``HubExit/tryAgain`` where the file has another text by now; ``HubExit/system``.
+    /// - Throws: ``HubExit/tryAgain`` if the file no longer has the text that was read; ``HubExit/system``.
     package static func replace(_ old: String, with text: String, in path: String) throws(Failure) {
         let isWritten: Bool
         do throws(FileError) { isWritten = try PrivateFile.replace(old.utf8, with: text.utf8, in: path) } catch {

@@ -1,14 +1,14 @@
 package import HubWire
 
-/// What the caller of a command does while it runs; asked about every tenth of a second.
+/// Callbacks of the caller while a command runs; they are called every tenth of a second.
 package struct CallWatch {
     /// Looks for an answer without waiting; `nil` while there is none.
     package typealias Answer = () throws -> RawJSON?
 
     package var progress: (CommandProgress) -> Void = { _ in }
-    /// Whether the person wants it stopped.
+    /// Whether the person wants to cancel the command.
     package var isCancelled: () -> Bool = { false }
-    /// Shows a question, and says how to look for its answer.
+    /// Shows a question, and returns a closure that looks for its answer.
     package var ask: (CommandQuestion) throws -> Answer = { question in
         throw Failure(.dialogue, "the command asks what cannot be answered here: \(question.prompt)")
     }
@@ -16,14 +16,14 @@ package struct CallWatch {
     package init() {}
 
     package static let pause = Duration.milliseconds(100)
-    /// How often to see whether the hub is still there.
+    /// How often to check whether the hub is still there.
     package static let look = Duration.milliseconds(500)
 }
 
 extension DoorClient {
-    /// Begins a command, of the hub or of a plugin, and leads it to its one outcome.
+    /// Begins a command of the hub or of a plugin, and waits for its outcome.
     ///
-    /// Never sends it twice: a caller that repeats it must know that the first has not happened.
+    /// Never sends the command twice: a caller that repeats it must make sure that the first one was not carried out.
     /// - Returns: `done`, `failed` or `cancelled`.
     package func call(_ request: CommandRequest, _ watch: CallWatch = CallWatch()) throws -> CommandOutcome.Content {
         let heartbeat = try open().heartbeat
@@ -49,7 +49,7 @@ extension DoorClient {
                     guard now - heard < .milliseconds(heartbeat.timeout) else {
                         throw SilentHub.failure(endpoint, .milliseconds(heartbeat.timeout))
                     }
-                    // libzmq would wait for another hub without a word.
+                    // libzmq would silently wait for another hub.
                     if now - looked > CallWatch.look {
                         looked = now
                         if UnixSocket.presence(endpoint) == .absent {
@@ -81,7 +81,7 @@ extension DoorClient {
         }
     }
 
-    /// One of the hub's own commands.
+    /// Runs one of the hub's own commands.
     /// - Returns: the result.
     package func command(
         _ name: String, arguments: RawJSON, isDryRun: Bool = false,
@@ -98,7 +98,7 @@ extension DoorClient {
         }
     }
 
-    /// What an OUTCOME `failed` means for a script.
+    /// The exit code and message for an OUTCOME `failed`.
     package static func failure(_ name: String, code: String, _ reason: String) -> Failure {
         let exit: HubExit =
             switch code {

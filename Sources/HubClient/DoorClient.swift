@@ -2,13 +2,13 @@ package import HubWire
 package import Samples
 import ZeroMQ
 
-/// The owner's conversation with the door: blocking, one question at a time.
+/// The owner's connection to the door: blocking, one question at a time.
 ///
-/// For one thread. Greets again by itself when the hub has forgotten the session (R4.2), or is another process; ends with BYE.
+/// Use it from one thread only. It greets again when the hub has forgotten the session (R4.2) or was restarted, and ends with BYE.
 package final class DoorClient {
-    /// Where the hub should be.
+    /// The address of the hub.
     package let endpoint: String
-    /// What the hub said last when it opened a session.
+    /// The latest WELCOME of the hub.
     package private(set) var welcome: Welcome?
     private let hello: Hello
     private let patience: Duration
@@ -19,13 +19,13 @@ package final class DoorClient {
     private var lastID: Int64 = 0
 
     /// - Parameters:
-    ///   - command: of `hub`; names the session `hub-<command>`.
-    ///   - source: who gives records, where this is about to; names session and source instead.
-    ///   - instance: names the session where that is another than the source.
-    ///   - declares: types of what it gives that no registry has.
-    ///   - patience: how long the hub may be silent while an answer is due.
-    ///   - greeting: how long it may take to greet, which costs a hub that is well no time; `patience` if not given.
-    /// - Throws: ``HubExit/noHub`` at once when no program listens.
+    /// - command: the command of `hub`; it names the session `hub-<command>`.
+    /// - source: the source of the records, if this client gives any; it then names both session and source.
+    /// - instance: the name of the session, if it differs from the source.
+    /// - declares: the types of its records that are in no registry.
+    /// - patience: how long the hub may be silent while an answer is due.
+    /// - greeting: how long the hub may take to greet, which a healthy hub does at once; `patience` if not given.
+    /// - Throws: ``HubExit/noHub`` at once if no program listens.
     package init(
         endpoint: String, command: String, source: String? = nil, instance: String? = nil,
         declares: [TypeDeclaration] = [],
@@ -45,7 +45,7 @@ package final class DoorClient {
         do {
             socket = try Socket(.dealer, in: try Context())
             monitor = try socket.monitor()
-            // BYE may take a moment to leave; an answer that is no longer wanted may not.
+            // BYE may take a moment to leave; unwanted requests must not delay the exit longer.
             try socket.set(.linger, to: .milliseconds(200))
             try socket.connect(endpoint)
         } catch {
@@ -63,7 +63,7 @@ package final class DoorClient {
 
     // MARK: - Questions
 
-    /// Opens the session, if it is not open.
+    /// Opens the session if it is not open.
     @discardableResult
     package func open() throws -> Welcome {
         if let welcome { return welcome }
@@ -73,7 +73,7 @@ package final class DoorClient {
             do {
                 if case .welcome(let welcome) = try receive(patience: greeting) { return welcome }
             } catch let lost as SessionLost {
-                // If not with the connection, it was that of what was sent before this HELLO.
+                // A loss without a lost connection concerns a message that was sent before this HELLO.
                 guard lost.isOfConnection else { continue }
                 if UnixSocket.presence(endpoint) == .absent { throw DoorClient.absent(endpoint) }
                 guard ContinuousClock.now < end else { throw SilentHub.failure(endpoint, greeting) }
@@ -82,7 +82,7 @@ package final class DoorClient {
         }
     }
 
-    /// One page of records, or one of the owner's answers.
+    /// Asks for one page of records, or for one of the owner's answers.
     package func ask(_ query: QueryRequest) throws -> QueryResult {
         var query = query
         query.id = nextID()
@@ -91,7 +91,7 @@ package final class DoorClient {
         }
     }
 
-    /// One of the owner's answers, as JSON.
+    /// Asks for one of the owner's answers, as JSON.
     package func ask(
         _ subject: QueryRequest.Subject, number: Int64? = nil, limit: Int64? = nil, next: String? = nil
     ) throws -> RawJSON {
@@ -103,7 +103,7 @@ package final class DoorClient {
         return value
     }
 
-    /// Asks page by page; `page` gets the records of each and the cursor, if the page has one.
+    /// Asks page by page; calls `page` with the records of each page, and with the cursor if the page has one.
     package func pages(_ query: QueryRequest, _ page: (RawRecords, Cursor?) throws -> Void) throws {
         var query = query
         while true {
@@ -116,10 +116,10 @@ package final class DoorClient {
         }
     }
 
-    /// Gives records of the past, as any script may, and returns what became of each.
+    /// Gives records of the past, as any script may, and returns the result of each.
     ///
-    /// They may be given again: what the hub has is a duplicate.
-    /// - Parameter records: as JSON; within the credit of one session.
+    /// They may be given again: records that the hub already has are duplicates.
+    /// - Parameter records: the records as JSON; within the credit of one session.
     package func give(_ records: RawRecords) throws -> [RecordResult] {
         let batch = nextID()
         let samples = SamplesEnvelope(batch: batch, isBackfill: true, records: records)
@@ -135,7 +135,7 @@ package final class DoorClient {
 
     // MARK: - Messages
 
-    /// Sends `message` and reads until `take` finds the answer; greets and sends again when the hub knows no session.
+    /// Sends `message` and reads until `take` finds the answer; greets and sends again if the hub knows no session.
     private func answer<Answer>(
         to message: ClientMessage, of id: Int64, _ take: (HubMessage) throws -> Answer?
     ) throws -> Answer {
@@ -151,16 +151,16 @@ package final class DoorClient {
         throw Failure(.tryAgain, "the hub at \(endpoint) forgets its sessions; is it restarting?")
     }
 
-    /// The hub knows no session, or its connection is not the one any more by which it was asked: no answer comes.
+    /// The hub knows no session, or the connection of the request has ended, so no answer will come.
     package struct SessionLost: Error {
         var isOfConnection = false
     }
 
     private static let look = Duration.milliseconds(100)
 
-    /// Whether a connection has ended since this was asked last.
+    /// Whether a connection has ended since the last call.
     ///
-    /// What was sent to a hub that had not shaken hands yet is sent to the next.
+    /// A connection without a completed handshake does not count: libzmq sends its messages to the next hub.
     private func hasLostConnection() throws(ZeroMQError) -> Bool {
         var isLost = false
         while let event = try monitor.receive() {
@@ -176,14 +176,14 @@ package final class DoorClient {
         return isLost
     }
 
-    /// The next message that is more than a sign of life.
+    /// Waits for the next message other than a PING.
     private func receive(ref: Int64? = nil, patience limit: Duration? = nil) throws -> HubMessage {
         let limit = limit ?? patience
         guard let message = try receive(ref: ref, within: limit) else { throw SilentHub.failure(endpoint, limit) }
         return message
     }
 
-    /// The same, if it comes in time.
+    /// The same; returns `nil` if no message comes in time.
     package func receive(ref: Int64?, within limit: Duration) throws -> HubMessage? {
         let end = ContinuousClock.now + limit
         while let message = try next(within: max(.zero, end - .now)) {
@@ -235,7 +235,7 @@ package final class DoorClient {
         frames.append(message.verb.bytes)
         frames.append(message.body)
         do {
-            // What was lost before concerns no question that is asked from now on.
+            // An earlier loss does not affect a question that is sent after it.
             _ = try hasLostConnection()
             guard try socket.sendMultipart(frames) == .sent else { throw DoorClient.absent(endpoint) }
         } catch let error as ZeroMQError {
@@ -243,7 +243,7 @@ package final class DoorClient {
         }
     }
 
-    /// What an ERROR means for a script.
+    /// The exit code and message for an ERROR.
     package static func failure(_ error: WireError) -> Failure {
         let exit: HubExit =
             switch error.code {
@@ -258,7 +258,7 @@ package final class DoorClient {
         return Failure(exit, "the hub says: \(words)\(code)", isForeignCursor: error.code == .epoch, member: member)
     }
 
-    /// A reason that begins with the member of a message that is wrong: for people it is the option that they gave.
+    /// Replaces the message member at the start of a reason with the option that the person gave.
     static func inWordsOfCommands(_ reason: String) -> (member: String?, words: String) {
         guard let match = reason.prefixMatch(of: #/(QUERY|COMMAND)\.([a-z]+): /#) else { return (nil, reason) }
         let rest = reason[match.range.upperBound...]

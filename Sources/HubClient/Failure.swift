@@ -1,4 +1,4 @@
-/// The exit codes of `hub`, after `sysexits.h` where it has one.
+/// The exit codes of `hub`; they follow `sysexits.h` if it has a matching code.
 package enum HubExit: Int32, CaseIterable, Sendable {
     case success = 0
     case notWell = 1
@@ -14,7 +14,7 @@ package enum HubExit: Int32, CaseIterable, Sendable {
     case forbidden = 77
     case interrupted = 130
 
-    /// For `hub --help`.
+    /// The text for `hub --help`.
     package var meaning: String {
         switch self {
         case .success: "done, and well"
@@ -41,10 +41,10 @@ package enum HubExit: Int32, CaseIterable, Sendable {
     }
 }
 
-/// Why a command ends without having done what was asked: a line for people and an exit code for scripts.
+/// The failure of a command: a line for people and an exit code for scripts.
 package struct Failure: Error, Hashable, CustomStringConvertible {
     package let exit: HubExit
-    /// What was being done, to what, why it failed, and what to do.
+    /// States the action, its object, the cause, and the remedy.
     package let message: String
     /// Whether the hub no longer knows the cursor that it was asked about.
     package let isForeignCursor: Bool
@@ -59,7 +59,7 @@ package struct Failure: Error, Hashable, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// The reader of stdout has closed it; nothing is wrong.
+/// The reader of stdout has closed it; this is not an error.
 package struct ReaderGone: Error {
     package init() {}
 }

@@ -3,21 +3,21 @@ package import HubWire
 package import Samples
 import ZeroMQ
 
-/// A subscription to the feed that says what it missed, or, with a cursor, misses nothing (Protocol §7.1).
+/// A subscription to the feed that reports gaps or, with a cursor, fills them (Protocol §7.1).
 ///
-/// For one thread. Reconnects by itself for ever.
+/// Use it from one thread only. It reconnects automatically and never gives up.
 package final class FeedFollower {
-    /// What happened.
+    /// An event of the feed or of its connection.
     package enum Event: Sendable {
-        /// A message; the sequence of its place is 0 for one that is not stored.
+        /// A message; the sequence of its place is 0 if the message is not stored.
         case message(topic: Topic, place: Place, body: [UInt8])
-        /// Between two messages of a topic there was at least one that did not arrive.
+        /// At least one message was lost between two messages of a topic.
         case gap(topic: Topic, after: Int64, before: Int64)
-        /// The hub is away: nothing is published.
+        /// The hub is away and publishes nothing.
         case away
-        /// The hub is there.
+        /// The hub is connected.
         case back
-        /// The hub's store is another than before: it is read from its beginning.
+        /// The hub has a different store than before; the follower reads it from its beginning.
         case restored(Cursor)
     }
 
@@ -27,7 +27,7 @@ package final class FeedFollower {
     private var events: [Event] = []
     private var isThere: Bool?
 
-    /// Opens a door when there is something to ask.
+    /// Opens a connection to the door when there is something to ask.
     private let door: (() throws -> DoorClient)?
     private var openDoor: DoorClient?
     private var lastAsked = ContinuousClock.now
@@ -36,27 +36,27 @@ package final class FeedFollower {
     /// Sequences handed out live since ``cursor``.
     private var handled: Set<Int64> = []
     private var mustCatchUp = false
-    /// The hub is another process than before, or the connection is another: it may have lost what was handed out live (R8.38).
+    /// The hub was restarted or the connection is new, so the hub may have lost records that were handed out live (R8.38).
     ///
-    /// Until it is known what it still has, what it publishes waits in the socket: a newer record would hide which one is to be asked for.
+    /// Until the hub proves that it still has them, newer messages wait in the socket: a newer record would hide the one to ask about.
     private var mustProve = false
-    /// So long the door is left alone when it did not answer.
+    /// How long the follower waits before it asks a door again that did not answer.
     private static let pause = Duration.milliseconds(100)
     /// The question whose pages are being read.
     private var question: QueryRequest?
     private var decoder = StoredRecordDecoder()
     /// The last sequence seen of each topic.
     private var last: [Topic: Int64] = [:]
-    /// In which those count.
+    /// The epoch of those sequences.
     private var lastEpoch = ""
 
-    /// What a follower remembers at most, of topics and of sequences; at the bound it asks the door, or begins again.
+    /// Maximum number of topics and of sequences that a follower remembers; at the limit it asks the door, or starts over.
     package static let memory = 100_000
     private static let idle = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - prefixes: each empty or ending in `/`.
-    ///   - since: where to begin; only with a `door`. Sequence 0 is the beginning.
+    ///   - prefixes: each is empty or ends in `/`.
+    ///   - since: the cursor to start after; only with a `door`. Sequence 0 is the beginning.
     package init(feed: String, prefixes: [String], since: Cursor? = nil, door: (() throws -> DoorClient)? = nil) throws
     {
         (self.prefixes, self.door, cursor) = (prefixes, door, since)
@@ -72,20 +72,20 @@ package final class FeedFollower {
         }
     }
 
-    /// The next event, or `nil` when nothing has happened for `patience`.
+    /// The next event, or `nil` if there is none within `patience`.
     package func next(upTo patience: Duration) throws -> Event? {
         if events.isEmpty { try gather(patience) }
         return events.isEmpty ? nil : events.removeFirst()
     }
 
     private func gather(_ patience: Duration) throws {
-        // While the hub is away there is none to ask; what the next one says is told after that it is back.
+        // While the hub is away there is no hub to ask; the follower catches up after the event `back`.
         if mustCatchUp, isThere != false {
             try catchUp()
             if !events.isEmpty { return }
         }
         do {
-            // The hub ends a session that is silent for 20 s; a polite client says BYE before.
+            // The hub ends a session that is silent for 20 s; a polite client says BYE before that.
             if openDoor != nil, lastAsked + FeedFollower.idle < .now { openDoor = nil }
             if mustProve {
                 Thread.sleep(forTimeInterval: min(patience, FeedFollower.pause) / .seconds(1))
@@ -95,7 +95,7 @@ package final class FeedFollower {
             while let event = try monitor.receive() { connection(event.kind) }
             guard isReadable, !mustProve else { return }
             var frames = Multipart()
-            // A turn's worth, so that the events stay few.
+            // Reads a limited number of messages at a time, so that few events are queued.
             for _ in 0..<256 {
                 guard case .complete = try socket.receiveMultipart(into: &frames, maxFrames: 3) else { break }
                 guard frames.count == 3 else { continue }
@@ -123,7 +123,7 @@ package final class FeedFollower {
 
     private func arrived(_ message: FeedMessage) {
         if let cursor, message.place.epoch != cursor.epoch {
-            // The store was restored, or this was sent before it was: the door knows which (R7.9).
+            // Either the store was restored, or the message is older than that; the door knows the current epoch (R7.9).
             mustCatchUp = true
             if message.place.sequence > 0 { return }
         } else if message.topic == .pulse {
@@ -166,9 +166,9 @@ package final class FeedFollower {
 
     // MARK: - Catching up
 
-    /// Hands out one page of what changed after the cursor and was not handed out live.
+    /// Hands out one page of the changes after the cursor that were not handed out live.
     ///
-    /// What arrives meanwhile waits in the socket. An absent hub is asked when it is back, or at its next pulse.
+    /// Messages that arrive meanwhile wait in the socket. If the hub is away, the follower asks it when it is back or sends its next pulse.
     private func catchUp() throws {
         guard let since = cursor, let door else { return }
         do {
@@ -177,7 +177,7 @@ package final class FeedFollower {
             let welcome = try client.open()
             if welcome.epoch != since.epoch { return restart(welcome.epoch) }
             if mustProve, question == nil, let newest = handled.max(), newest > since.sequence {
-                // The answer does not matter: the hub refuses a cursor of what it has lost.
+                // The answer does not matter: the hub refuses a cursor to records that it has lost.
                 var proof = QueryRequest(id: 0, since: Cursor(epoch: since.epoch, sequence: newest))
                 (proof.filter, proof.limit) = (filter, 1)
                 _ = try client.ask(proof)
@@ -192,12 +192,12 @@ package final class FeedFollower {
             question = next == nil ? nil : query
             guard next == nil else { return }
             if let end, end.sequence > cursor?.sequence ?? 0 { cursor = end }
-            // Live ones may have come between two pages, which end where the first was asked.
+            // Live messages may have arrived between two pages; the pages end at the state of the first question.
             let reached = cursor?.sequence ?? 0
             handled = handled.filter { $0 > reached }
             (mustCatchUp, mustProve) = (false, false)
         } catch let failure as Failure {
-            // The session was lost, and the hub that has begun the next one was restored; or it has lost what this cursor is about (R8.38).
+            // Either the session was lost and the next hub has a restored store, or the hub has lost the records of this cursor (R8.38).
             if let epoch = openDoor?.welcome?.epoch, epoch != since.epoch || failure.isForeignCursor {
                 return restart(epoch)
             }
@@ -207,7 +207,7 @@ package final class FeedFollower {
         }
     }
 
-    /// Moves the cursor past `record`: pages since a cursor are in the order of the sequence.
+    /// Hands out a record and moves the cursor past it: pages since a cursor are in the order of the sequence.
     private func handOut(_ record: [UInt8]) {
         guard let stored = try? record.withUnsafeBytes({ try decoder.record($0) }) else { return }
         cursor?.sequence = stored.sequence
@@ -215,16 +215,16 @@ package final class FeedFollower {
         guard !handled.contains(stored.sequence), prefixes.contains(where: { topic.matches(prefix: $0) }) else {
             return
         }
-        // The door does not say what came before on the topic.
+        // The door does not report the previous sequence of the topic.
         events.append(
             .message(
                 topic: topic, place: Place(sequence: stored.sequence, previous: 0, epoch: cursor?.epoch ?? ""),
                 body: record))
     }
 
-    /// All that the prefixes can receive of what is stored, and as little more as one question can leave out.
+    /// The narrowest filter of one question that covers all stored records that the prefixes can receive.
     ///
-    /// Where they name persons, or the inbox alone, it says whose: only so the hub tells of what left them (R6.24).
+    /// If the prefixes name persons, or the inbox alone, the filter names them too; only then does the hub report records that left them (R6.24).
     private var filter: QueryRequest.Filter {
         var (kinds, types, persons): (Set<RecordKind>, [String?], [String?]) = ([], [], [])
         var isOfInbox = true

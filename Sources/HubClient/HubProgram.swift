@@ -1,11 +1,11 @@
 import Foundation
 
-/// The program `hub`, and those beside it.
+/// The program `hub`, and the programs beside it.
 package enum HubProgram {
-    /// What `hub --version` and HELLO say.
+    /// The version in `hub --version` and HELLO.
     package static let version = "0.1.0"
 
-    /// The path of this process's program, in whose folder the others are.
+    /// The path of this process's program; the other programs are in the same folder.
     package static var path: String {
         if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
         return Bundle.main.executablePath ?? CommandLine.arguments[0]

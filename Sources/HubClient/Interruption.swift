@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Ctrl-C and its kin: the first asks for an orderly end, the second Ctrl-C ends the program at once.
+/// Handles Ctrl-C, SIGTERM and SIGHUP: the first signal asks for an orderly end, the second Ctrl-C ends the program at once.
 package final class Interruption: Sendable {
     private struct State {
         var count = 0
@@ -13,12 +13,13 @@ package final class Interruption: Sendable {
 
     /// Takes the signals over for the rest of the process's life.
     /// - Parameters:
-    ///   - hangup: what SIGHUP means, as long as the terminal is there that the program was started from, if it was; else the end.
-    ///   - last: what must still happen before the process ends at the second Ctrl-C.
+    /// - hangup: the action for SIGHUP, as long as the terminal exists that the program was started from, if any; otherwise SIGHUP is a request to
+    ///   end.
+    /// - last: the action to run before the process ends at the second Ctrl-C.
     package init(hangup: (@Sendable () -> Void)? = nil, last: @escaping @Sendable () -> Void = {}) {
         let hadTerminal = Interruption.hasTerminal
         SignalPipe.listen { [weak self] number in
-            // The kernel sends the same signal when a terminal is closed as an administrator who wants the settings read again.
+            // The kernel sends SIGHUP when a terminal is closed; an administrator sends it to have the settings read again.
             if number == SIGHUP, let hangup, !hadTerminal || Interruption.hasTerminal { return hangup() }
             self?.arrived(number, last)
         }
@@ -43,12 +44,12 @@ package final class Interruption: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Whether one has come, or the end was asked for otherwise.
+    /// Whether a signal has come, or the end was requested otherwise.
     package var isOver: Bool { state.withLock { $0.count > 0 || $0.isReleased } }
 
-    /// Returns when one has come; at once if it has already.
+    /// Returns when a signal has come; at once if one has come already.
     ///
-    /// Also at ``release()``.
+    /// It also returns at ``release()``.
     package func wait() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -60,7 +61,7 @@ package final class Interruption: Sendable {
         }
     }
 
-    /// Ends the program when one has come, after `body`; no more once the task is cancelled.
+    /// Runs `body` and ends the program when a signal has come; does nothing once the task is cancelled.
     package func exit(after body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task {
             await wait()
@@ -70,7 +71,7 @@ package final class Interruption: Sendable {
         }
     }
 
-    /// Lets those that wait go on, as if one had come; the next Ctrl-C is still the first.
+    /// Resumes the waiting tasks as if a signal had come; the next Ctrl-C still counts as the first.
     package func release() {
         let waiting = state.withLock { state in
             state.isReleased = true
@@ -80,9 +81,9 @@ package final class Interruption: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Takes ``release()`` back, for what comes next.
+    /// Reverts ``release()``, so that the next step can wait for signals.
     ///
-    /// - Returns: false when one has come: nothing comes next then.
+    /// - Returns: false if a signal has come; then no next step may begin.
     package func renew() -> Bool {
         state.withLock { state in
             state.isReleased = false
@@ -91,16 +92,16 @@ package final class Interruption: Sendable {
     }
 }
 
-/// Hands signals from their handler to those that wait for them.
+/// Passes signals from their handler to the listeners.
 ///
-/// A signal source of Dispatch is registered some time after it was made, and a signal that comes meanwhile is lost to
-/// it. A byte that a handler has written into a pipe stays there until it is read.
+/// A Dispatch signal source is registered some time after it was made, and loses a signal that comes in between.
+/// A byte that a handler has written into a pipe stays there until it is read.
 private enum SignalPipe {
     private static let ends: (read: Int32, write: Int32) = {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { fatalError("no pipe for signals: \(errno)") }
         for end in ends {
-            // A handler must never wait, and no child is to have the pipe.
+            // A handler must never block, and no child may inherit the pipe.
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         }

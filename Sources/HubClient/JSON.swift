@@ -1,13 +1,13 @@
 import Foundation
 package import HubWire
 
-/// JSON that is read and written whole.
+/// Reads and writes complete JSON values.
 package enum JSON {
     package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: some Sequence<UInt8>) throws -> Value {
         try JSONDecoder().decode(type, from: Data(bytes))
     }
 
-    /// Reads what the hub has answered.
+    /// Decodes an answer of the hub.
     package static func answer<Value: Decodable>(_ type: Value.Type, _ value: RawJSON) throws(Failure) -> Value {
         do {
             return try decode(type, from: value.bytes)

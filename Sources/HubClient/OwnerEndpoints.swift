@@ -19,7 +19,7 @@ package struct OwnerEndpoints: Hashable, Sendable {
         "export HUB_DOOR=\(OwnerEndpoints.quoted(door))\nexport HUB_FEED=\(OwnerEndpoints.quoted(feed))"
     }
 
-    /// A word of a POSIX shell.
+    /// Quotes a word for a POSIX shell.
     package static func quoted(_ word: String) -> String {
         let plain = word.utf8.allSatisfy {
             switch $0 {

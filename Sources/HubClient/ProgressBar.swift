@@ -1,27 +1,27 @@
 import Foundation
 package import HubWire
 
-/// A bar on stderr for work that takes a while, where a person looks on; else nothing.
+/// A bar on stderr for work that takes a while; it is shown only to a person.
 package final class ProgressBar {
     private let title: String
-    /// Whether a person looks on.
+    /// Whether a person is watching.
     package let isShown: Bool
     private let begun = ContinuousClock.now
     private var shown: ContinuousClock.Instant?
 
     private static let width = 30
-    /// Work that is done sooner needs no bar.
+    /// Work that ends sooner gets no bar.
     private static let patience = Duration.milliseconds(300)
     private static let interval = Duration.milliseconds(100)
 
-    /// - Parameter isShown: whether a person looks on; where stderr is a terminal if not given.
+    /// - Parameter isShown: whether a person is watching; if not given, whether stderr is a terminal.
     package init(_ title: String, isShown: Bool? = nil) {
         (self.title, self.isShown) = (title, isShown ?? (isatty(STDERR_FILENO) == 1))
     }
 
     deinit { end() }
 
-    /// Shows what a command tells of itself.
+    /// Shows the progress that a command reports.
     package func update(_ progress: CommandProgress) {
         let text = progress.text.map { PlainText.escaped(String($0.prefix(40))) }
         if let total = progress.total {
@@ -31,7 +31,7 @@ package final class ProgressBar {
         }
     }
 
-    /// Shows how far it has come, at most ten times a second.
+    /// Shows the progress, at most ten times a second.
     package func update(_ done: Int64, of total: Int64) { show { ProgressBar.text(self.title, done, total) } }
 
     private func show(_ text: () -> String) {
@@ -43,7 +43,7 @@ package final class ProgressBar {
         Terminal.progress(text())
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     package func end() {
         if shown != nil { Terminal.progress("") }
         shown = nil

@@ -7,7 +7,7 @@ package struct RecordReader: ~Copyable {
 
     package init() {}
 
-    /// - Throws: ``HubExit/dialogue`` when it is none.
+    /// - Throws: ``HubExit/dialogue`` if the bytes are not a record.
     package mutating func record(_ bytes: ArraySlice<UInt8>) throws(Failure) -> StoredRecord {
         let result = bytes.withUnsafeBytes { bytes in
             do throws(RecordRejection) {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The door says nothing: what that may be, and what to do.
+/// Explains why the door does not answer, with a remedy.
 package enum SilentHub {
     package static func failure(_ endpoint: String, _ time: Duration) -> Failure {
-        // It has ended while it was asked, and no other has come since.
+        // The hub ended while it was asked, and no other hub has started since.
         if UnixSocket.presence(endpoint) == .absent { return DoorClient.absent(endpoint) }
         let seconds = time.formatted(.units(allowed: [.seconds, .milliseconds], width: .wide))
         guard let pid = UnixSocket.listener(endpoint) else {
@@ -26,7 +26,7 @@ package enum SilentHub {
     private static let remedy =
         "hub doctor looks at its disk without it. If that finds nothing and it stays so, start it again: what it has confirmed is on the disk"
 
-    /// As `/proc` has it: that of a thread which waits for a disk (`D`), if there is one, or the process's; `nil` where there is none.
+    /// The state in `/proc`: `D` if a thread waits for a disk, otherwise the state of the process; `nil` if there is none.
     private static func state(of pid: pid_t) -> Character? {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
         let states = (["\(pid)"] + threads.map { "\(pid)/task/\($0)" }).compactMap { place -> Character? in

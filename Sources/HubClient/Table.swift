@@ -2,15 +2,15 @@ import HubWire
 
 /// Columns of text, aligned.
 package struct Table: Sendable {
-    /// How the cells of a column stand.
+    /// The alignment of the cells of a column.
     package enum Alignment: Sendable { case left, right }
 
     private let alignments: [Alignment]
-    /// Only grows, so that rows printed page by page stay aligned as far as one can know.
+    /// Widths only grow, so that rows printed page by page stay aligned as far as possible.
     private var widths: [Int]
     package private(set) var rows: [[String]] = []
 
-    /// - Parameter header: titles in capitals, each with how its column stands.
+    /// - Parameter header: titles in capitals, each with the alignment of its column.
     package init(_ header: [(title: String, alignment: Alignment)]) {
         alignments = header.map(\.alignment)
         widths = header.map(\.title.count)
@@ -19,7 +19,7 @@ package struct Table: Sendable {
 
     /// Adds a row; missing cells are empty.
     package mutating func add(_ cells: [String]) {
-        // Here already: what is written out takes room.
+        // Escaped before measuring, because escapes need more columns.
         let cells =
             cells.prefix(widths.count).map(PlainText.escaped)
             + Array(repeating: "", count: max(0, widths.count - cells.count))
@@ -40,7 +40,7 @@ package struct Table: Sendable {
         }
     }
 
-    /// Columns of a terminal that the characters take, colours left out: Chinese, Japanese and Korean ones, and emoji, take two.
+    /// The number of terminal columns of a text without its colours: Chinese, Japanese and Korean characters, and emoji, take two.
     package static func width(_ text: String) -> Int {
         var (count, isEscape) = (0, false)
         for character in text {
@@ -55,7 +55,7 @@ package struct Table: Sendable {
         return count
     }
 
-    /// Whether the character is wide or full-width by Unicode's Annex 11, roughly: by the blocks of such scripts.
+    /// Whether the character is wide or full-width by Unicode's Annex 11; approximated by the blocks of such scripts.
     private static func isWide(_ character: Character) -> Bool {
         guard let first = character.unicodeScalars.first?.value, first >= 0x1100 else { return false }
         switch first {

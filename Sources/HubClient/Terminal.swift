@@ -1,50 +1,50 @@
 import Foundation
 import HubWire
 
-/// The two streams of the program.
+/// The program's terminal: stdin, stdout and stderr.
 package enum Terminal {
-    /// Whether colours go to stdout: a terminal that knows them, where `NO_COLOR` is not set.
+    /// Whether stdout shows colours: it is a terminal with colours, and `NO_COLOR` is not set.
     package static let hasColours: Bool = {
         let environment = ProcessInfo.processInfo.environment
         return isatty(STDOUT_FILENO) == 1 && environment["NO_COLOR", default: ""].isEmpty
             && environment["TERM"] != "dumb"
     }()
 
-    /// Whether a person can be asked: stdin and stderr are a terminal.
+    /// Whether the program can ask a person: stdin and stderr are terminals.
     package static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
-    /// Whether a line has been typed, or the input has ended, so that reading it waits for nothing.
+    /// Whether reading a line does not block, because one was typed or the input has ended.
     package static var hasTyped: Bool {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         return poll(&input, 1, 0) > 0
     }
 
-    /// Whether stderr may show a line that changes in place, without getting in the way of results.
+    /// Whether stderr may show a line that changes in place without mixing with results.
     package static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0 }
 
-    /// A line on stderr.
+    /// Writes a line to stderr.
     package static func say(_ line: String) {
         try? write(Array((PlainText.line(line) + "\n").utf8)[...], to: STDERR_FILENO)
     }
 
-    /// A line on stderr that names the program.
+    /// Writes a line to stderr that names the program.
     package static func complain(_ line: String) { say("hub: \(line)") }
 
-    /// Several lines on stderr, of this program's own words.
+    /// Writes several lines of this program's own text to stderr.
     package static func explain(_ text: String) {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
     }
 
-    /// The beginning of what was typed, for a message that quotes it.
+    /// Shortens typed text for a message that quotes it.
     package static func cut(_ text: String) -> String { text.count > 60 ? "\(text.prefix(60))…" : text }
 
-    /// Shows `text` in place of the last progress; an empty text takes it away.
+    /// Shows `text` in place of the last progress; an empty text removes it.
     package static func progress(_ text: String) {
         try? write(Array("\r\u{1B}[K\(PlainText.line(text))".utf8)[...], to: STDERR_FILENO)
     }
 
     /// Writes all bytes.
-    /// - Throws: ``ReaderGone`` when the reader has gone; ``Failure`` when the system refuses.
+    /// - Throws: ``ReaderGone`` if the reader has gone; ``Failure`` if the system refuses.
     package static func write(_ bytes: ArraySlice<UInt8>, to file: Int32) throws {
         var rest = bytes
         while !rest.isEmpty {
@@ -59,11 +59,11 @@ package enum Terminal {
     }
 }
 
-/// Results on their way to stdout, in pieces of 64 KiB; ``flush()`` before anything waits.
+/// Buffers results for stdout, in pieces of 64 KiB; call ``flush()`` before the program waits.
 package struct Output: ~Copyable {
     private var waiting: [UInt8] = []
     private static let piece = 65_536
-    /// Whether stdout is a terminal, so that a person reads it.
+    /// Whether stdout is a terminal that a person reads.
     package static let isRead = isatty(STDOUT_FILENO) == 1
 
     package init() {}
@@ -71,9 +71,9 @@ package struct Output: ~Copyable {
     /// Adds a line for people.
     package mutating func line(_ text: String) throws { try add(PlainText.line(text).utf8) }
 
-    /// Adds a line of JSON in a spelling that steers no terminal, also into a pipe, which mostly leads to one.
+    /// Adds a line of JSON without terminal control characters, even into a pipe, because most pipes end at a terminal.
     package mutating func json(_ bytes: ArraySlice<UInt8>) throws {
-        // Such a character is DEL or begins with a byte above it; JSON itself escapes those below a space.
+        // Control characters are DEL or begin with a byte above it; JSON itself escapes those below a space.
         guard bytes.contains(where: { $0 >= 0x7F }) else { return try add(bytes) }
         try add(PlainText.json(String(decoding: bytes, as: UTF8.self)).utf8)
     }
@@ -84,7 +84,7 @@ package struct Output: ~Copyable {
         if waiting.count >= Output.piece { try flush() }
     }
 
-    /// Hands everything to the reader.
+    /// Writes all buffered bytes.
     package mutating func flush() throws {
         try Terminal.write(waiting[...], to: STDOUT_FILENO)
         waiting.removeAll(keepingCapacity: true)
@@ -95,7 +95,7 @@ package struct Output: ~Copyable {
         try Terminal.write(Array((PlainText.line(line) + "\n").utf8)[...], to: STDOUT_FILENO)
     }
 
-    /// Writes several lines of this program's own words.
+    /// Writes several lines of this program's own text.
     package static func lines(_ text: some StringProtocol) throws {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) { try print(String(line)) }
     }
@@ -108,16 +108,16 @@ package struct Output: ~Copyable {
     }
 }
 
-/// A word that means something good, doubtful or bad, for terminals with colours.
+/// The colour of a word that means something good, doubtful or bad, for terminals with colours.
 package enum Shade: String, Sendable {
     case good = "32"
     case doubtful = "33"
     case bad = "31"
     case faint = "2"
 
-    /// `text` in this colour, or as it is.
+    /// `text` in this colour, or unchanged without colours.
     ///
-    /// ``PlainText`` lets these colours pass, and no others.
+    /// ``PlainText`` allows these colours, and no others.
     package func paint(_ text: String, _ colours: Bool) -> String {
         colours ? "\(PlainText.colour)[\(rawValue)m\(text)\(PlainText.colour)[0m" : text
     }

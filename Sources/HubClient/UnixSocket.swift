@@ -1,21 +1,21 @@
 package import Foundation
 
-/// A look at an `ipc://` address before ZeroMQ waits for it without end and without a word.
+/// Checks an `ipc://` address before use, because ZeroMQ would silently wait for it for ever.
 package enum UnixSocket {
-    /// What stands at the address.
+    /// The state of the address.
     package enum Presence: Hashable, Sendable {
-        /// A program listens; also for an address that is not `ipc://`, of which nothing can be told.
+        /// A program listens; also used for an address that is not `ipc://`, which cannot be checked.
         case listening
-        /// No such file, or a file that a program has left behind.
+        /// There is no such file, or a program has left it behind.
         case absent
-        /// There is something that this user may not open; the system's words.
+        /// This user may not open the address; the text is the system's.
         case refused(String)
     }
 
-    /// Connects and hangs up at once.
+    /// Connects to the address and hangs up at once.
     package static func presence(_ endpoint: String) -> Presence { look(at: endpoint).presence }
 
-    /// The process that listens there; `nil` where that cannot be told.
+    /// The process that listens at the address; `nil` if it cannot be determined.
     package static func listener(_ endpoint: String) -> pid_t? { look(at: endpoint).listener }
 
     private static func look(at endpoint: String) -> (presence: Presence, listener: pid_t?) {
@@ -38,7 +38,7 @@ package enum UnixSocket {
         switch errno {
         case ENOENT, ECONNREFUSED, ENOTDIR: return (.absent, nil)
         case EACCES, EPERM: return (.refused(String(cString: strerror(errno))), nil)
-        // Also EAGAIN: the listener has not looked for so long that no more may wait.
+        // EAGAIN included: the listener has not accepted for a while and its queue is full.
         default: return (.listening, nil)
         }
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that changes, and tasks that wait for what becomes of it.
+/// A value that changes, with tasks that wait for a condition on it.
 package final class Watched<Value: Sendable>: Sendable {
     private struct State {
         var value: Value
@@ -13,7 +13,7 @@ package final class Watched<Value: Sendable>: Sendable {
 
     package var value: Value { state.withLock(\.value) }
 
-    /// Changes it, and has all that wait look again.
+    /// Changes the value, and makes all waiting tasks check it again.
     package func change(_ body: (inout Value) -> Void) {
         let waiting = state.withLock { state in
             body(&state.value)
@@ -23,9 +23,9 @@ package final class Watched<Value: Sendable>: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns when `isMet`, when the time is over or the task is cancelled.
+    /// Waits until `isMet` holds, the time is over or the task is cancelled.
     ///
-    /// - Returns: whether it is met.
+    /// - Returns: whether the condition holds.
     @discardableResult
     package func wait(upTo patience: Duration, until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
         await withTaskGroup(of: Void.self) { group in
