@@ -1,6 +1,6 @@
 import HubWire
 
-/// `apply`: the hub reads `hub.conf` again and follows it.
+/// `apply`: the hub reads `hub.conf` again and applies it.
 struct ApplyConfiguration: OwnCommand {
     static let declaration = CommandDeclaration(
         "apply", help: "Reads hub.conf again and follows it; a file with errors changes nothing.", canDryRun: true)

@@ -3,7 +3,7 @@ import HubStore
 import HubWire
 import Samples
 
-/// `assign`: a person says whose samples are, or has the rules say it for all of the inbox.
+/// `assign`: a person assigns samples to a person, or applies the rules to the whole inbox.
 struct Assign: OwnCommand {
     static let declaration = CommandDeclaration(
         "assign", help: "Says whose samples are; no source can undo it.",
@@ -75,15 +75,15 @@ struct Assign: OwnCommand {
     }
 }
 
-/// Asks the rules about everything in the inbox, page by page.
+/// Applies the rules to everything in the inbox, page by page.
 struct RuleRun {
     let isDryRun: Bool
 
     private struct Report: Encodable {
         var dryRun: Bool
-        /// Records that the rules give to a person, by that person.
+        /// The number of records that the rules assign to a person, by that person.
         var assigned: [String: Int64] = [:]
-        /// Records that stay, by reason.
+        /// The number of records that stay in the inbox, by reason.
         var left: [String: Int64] = [:]
     }
 
@@ -118,20 +118,20 @@ struct RuleRun {
     }
 
     private static func why(_ record: StoredRecord, _ rule: ManualChange.RuledRecord) -> String {
-        // With the owner of a slot the record's own reason says more: a person put it there, or its weight speaks against them.
+        // If the slot has an owner, the record's own reason is more specific: a person put it there, or its weight excludes the owner.
         if let household = rule.household, household.owner == nil, !household.members.isEmpty {
             return "neither their source nor their weight tells well enough"
         }
         return switch (rule.assignment, record.assignment) {
         case (.nobody(let reason), _): reason
-        case (.person, .nobody(let reason)): reason  // A person put it there: the rules have no say.
+        case (.person, .nobody(let reason)): reason  // A person put it there: rules do not override that.
         case (.person, .person): "it has a person by now"
         }
     }
 }
 
 extension HubFacts {
-    /// What would be known of a stored record's person if it came in now; where several instances of its plugin disagree, nothing.
+    /// The result of the rules for a stored record if it came in now; unknown if several instances of its plugin disagree.
     func finding(of stored: StoredRecord) -> PersonRules.Finding {
         let unknown = PersonRules.Finding(assignment: stored.assignment)
         guard case .sample(let sample) = stored.record else { return unknown }

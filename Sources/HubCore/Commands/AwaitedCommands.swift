@@ -2,27 +2,26 @@ import HubSessions
 import HubWire
 import ZeroMQ
 
-/// A command to a program that rests and is started for it (R13.70), or that has not greeted the hub yet (R8.18): it is given the command when
-/// it has.
+/// A command for a program that is started for it (R13.70) or has not greeted the hub yet (R8.18); it waits until the program has greeted.
 struct AwaitedCommand {
     let key: CommandKey
     let command: String
     /// Checked, with defaults filled in.
     let arguments: RawJSON
     let isDryRun: Bool
-    /// When the asker is told that it took too long, by the door's `now`, and the milliseconds it had.
+    /// When the asker's command fails with `deadline`, by the door's `now`, and the milliseconds that it had.
     let deadline: (at: Int64, allowed: Int64)?
-    /// Gives it up.
+    /// Gives the command up when it fires.
     let timer: PollLoop.Timer
 }
 
 extension Commands {
-    /// How long a program may take to greet the hub, and the process before it to end.
+    /// How long a program may take to greet the hub, including the end of the process before it.
     private static let startPatience: Int64 = 60_000
 
-    /// Keeps a command for an instance without a session that will have one; where it runs now and then, has it started.
+    /// Keeps a command for an instance that will get a session; starts the instance if it runs on a schedule.
     ///
-    /// - Throws: where as many wait as it may have open.
+    /// - Throws: `busy` if the instance has as many waiting commands as it may have open.
     func keep(
         _ command: String, for instance: String, _ arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
         _ key: CommandKey
@@ -54,7 +53,7 @@ extension Commands {
         }
     }
 
-    /// An instance has greeted the hub: it is given what waits for it.
+    /// Hands the waiting commands to an instance that has greeted the hub.
     func began(_ instance: String) {
         guard let waiting = awaited[instance], let plugin = outlet.runner(of: instance),
             outlet.goesOn(plugin)
@@ -70,15 +69,15 @@ extension Commands {
         }
     }
 
-    /// It will not greet the hub for now.
+    /// Fails the waiting commands of an instance that will not greet the hub for now.
     func cannotStart(_ instance: String) {
         guard let waiting = awaited[instance] else { return }
         giveUp(Set(waiting.map(\.key)), of: instance) { CommandFailure(doesNotRun: instance) }
     }
 
-    /// Its asker wants it stopped.
+    /// Cancels a waiting command for its asker.
     ///
-    /// - Returns: whether it was one of these.
+    /// - Returns: whether it was a waiting command.
     func cancelAwaited(_ key: CommandKey) -> Bool {
         for (instance, waiting) in awaited where waiting.contains(where: { $0.key == key }) {
             forget([key], of: instance)
@@ -88,7 +87,7 @@ extension Commands {
         return false
     }
 
-    /// A session is over: what it has asked for has no reader.
+    /// Drops the waiting commands of a session that is over.
     func forgetAwaited(of session: SessionReference) {
         for (instance, waiting) in awaited {
             forget(Set(waiting.map(\.key).filter { $0.session == session }), of: instance)

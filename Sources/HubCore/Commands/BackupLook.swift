@@ -3,17 +3,17 @@ import Foundation
 import HubStore
 import Synchronization
 
-/// Looks for backups on threads of its own, because a call on a disk that does not answer does not return.
+/// Looks for backups on separate threads, because a call to an unresponsive disk does not return.
 enum BackupLook {
     struct Found: Sendable, Equatable {
         var backups: [String] = []
-        /// Those of them whose disk did not answer in time: whether they are still there is not known.
+        /// Backups on a disk that did not answer in time; they may or may not still be there.
         var unseen: [String] = []
     }
 
-    /// How many threads look at the folders.
+    /// Maximum number of threads that search the folders of one look-up.
     private static let width = 4
-    /// So many that were held by their disks, and no further look is begun until one is released.
+    /// Maximum number of blocked threads; above it, no new look-up starts until a thread is released.
     private static let mostHeld = 16
     private static let held = Atomic(0)
 
@@ -23,12 +23,12 @@ enum BackupLook {
         var found: [String: [String]] = [:]
     }
 
-    /// - Parameter limit: what has not answered then is named as not seen.
+    /// - Parameter limit: backups in folders that have not answered by then are returned as `unseen`.
     static func found(
         _ search: KnownBackup.Search, of store: String, within limit: Duration
     ) async throws(StoreError) -> Found {
         let known = try KnownBackup.all(of: store)
-        // Also a folder of which none is suspected may have others beside them.
+        // A folder without any suspected backup is searched too, because it may contain other backups.
         let folders = Dictionary(grouping: known) { Folder.parent(of: $0.path) }
         let names = folders.keys.sorted()
         let state = Shared(State(waiting: names.reversed(), open: Set(names)))
@@ -51,7 +51,7 @@ enum BackupLook {
         }
         await isDone.wait(upTo: limit)
         let ended = state.value.withLock { state in
-            // What is not begun by now is not looked at any more.
+            // Folders that no thread has begun are not searched any more.
             state.waiting = []
             return state
         }

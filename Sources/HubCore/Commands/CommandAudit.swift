@@ -2,18 +2,18 @@ import HubSessions
 import HubWire
 import Logging
 
-/// What a plugin has the hub do, for the hub's log and `hub/plugin/` (R12.15).
+/// A command that a plugin gives to the hub, for the hub's log and `hub/plugin/` (R12.15).
 struct CommandAudit: Sendable {
     let plugin: String
-    /// Whom it commands: `hub`, or an instance.
+    /// The target of the command: `hub`, or an instance.
     let instance: String
     let command: String
     let isDryRun: Bool
 
-    /// At once, and in a second: what is beyond is counted.
+    /// Maximum number of log entries at once, and in a second; the rest is counted.
     static let (burst, rate) = (200, 20)
 
-    /// `restart of exist`; without the arguments, which may hold health values.
+    /// `restart of exist`; without the arguments, because they may contain health values.
     var deed: String {
         "\(command)\(instance == "hub" ? "" : " of \(instance)")\(isDryRun ? " (dry run)" : "")"
     }
@@ -27,7 +27,7 @@ struct CommandAudit: Sendable {
 }
 
 extension Commands {
-    /// A session commands something: where it is a plugin's, that is noted.
+    /// Logs a command of a session if the session is a plugin's.
     func audit(_ request: CommandRequest, _ session: ClientSession, _ key: CommandKey) {
         guard !session.isOwners, case .run(let instance, let command, _, let isDryRun, _) = request.content else {
             return
@@ -39,7 +39,7 @@ extension Commands {
         note(audit, "a plugin has the hub do something")
     }
 
-    /// A command has its outcome.
+    /// Logs the outcome of a command.
     func audit(_ content: CommandOutcome.Content, _ key: CommandKey) {
         let word: String
         switch content {
@@ -51,7 +51,7 @@ extension Commands {
         end(key, word)
     }
 
-    /// A session is over: what became of its commands it is not told.
+    /// Ends the audits of a session that is over and gets no outcome.
     func endAudits(of session: SessionReference) {
         for key in audits.keys where key.session == session { end(key, "its session ended first") }
     }
@@ -66,7 +66,7 @@ extension Commands {
                 isNotice: false))
     }
 
-    /// Records that a plugin has changed by hand's commands.
+    /// Logs the records that a plugin has changed with the commands for changes by hand.
     func auditRecords(_ numbers: [Int64], _ plugin: String) {
         guard !numbers.isEmpty, auditBucket.take(at: outlet.now) else { return }
         let shown = numbers.prefix(20).map(String.init).joined(separator: ", ")

@@ -3,9 +3,9 @@ import HubStore
 import HubWire
 import Samples
 
-/// What a plugin may see and change by commands that are the owner's (R12.14); the owner has no such bounds.
+/// The bounds of a plugin that uses the owner's commands (R12.14); the owner has no such bounds.
 struct CommandScope: Sendable {
-    /// Who asks.
+    /// The instance that asks.
     let instance: String
     private let reading: ReadGrant
     private let writing: Grants.Scope
@@ -18,15 +18,15 @@ struct CommandScope: Sendable {
         (instance, writing) = (session.instance, session.policy.grants.write)
     }
 
-    /// Whether it may read and write whatever there is.
+    /// Whether it may read and write everything.
     var isAll: Bool {
         reading.isAll && writing.types.contains("*") && writing.denied.isEmpty && writing.persons.contains("*")
     }
 
-    /// The persons by name that it may write for; `nil` for all.
+    /// The names of the persons that it may write for; `nil` for all.
     var persons: [String]? { writing.persons.contains("*") ? nil : writing.persons }
 
-    /// The same for the store, which compares when the turn of a command comes.
+    /// The same bounds for the store, which checks them when the command is carried out.
     var writeScope: WriteScope {
         var scope = WriteScope(
             types: writing.types.contains("*") ? nil : Set(writing.types), exceptTypes: Set(writing.denied),
@@ -37,14 +37,14 @@ struct CommandScope: Sendable {
 
     func mayRead(_ record: StoredRecord) -> Bool { reading.allows(record, by: clock) }
 
-    /// Whether a record, or what takes its place, is within what it may write.
+    /// Whether a record, or its replacement, is within the bounds for writing.
     func mayWrite(_ record: StoredRecord) -> Bool { mayWrite(record.type, of: record.assignment.person) }
 
     func mayWrite(_ type: TypeID, of person: Person?) -> Bool {
         writing.allows(type: type.rawValue) && person.map { writing.allows(person: $0.name) } ?? (persons == nil)
     }
 
-    /// - Throws: `forbidden` where it may not read and write everything, as what `command` does concerns everything.
+    /// - Throws: `forbidden` unless the plugin may read and write everything, because `command` affects everything.
     func demandAll(for command: String) throws(CommandFailure) {
         guard !isAll else { return }
         throw CommandFailure(
@@ -53,7 +53,7 @@ struct CommandScope: Sendable {
         )
     }
 
-    /// That a record may be read and not changed.
+    /// The rejection of a record that may be read but not changed.
     var refusal: Rejection {
         Rejection(
             code: "forbidden",
@@ -62,7 +62,7 @@ struct CommandScope: Sendable {
 }
 
 extension Commands {
-    /// Those of some records that the asker may read, by number.
+    /// The records among these that the asker may read, by number.
     func records(_ numbers: [Int64], _ scope: CommandScope?) async throws -> [Int64: StoredRecord] {
         var found: [Int64: StoredRecord] = [:]
         for chunk in numbers.chunks(of: RecordQuery.maximumPage) {
@@ -73,11 +73,11 @@ extension Commands {
         return found
     }
 
-    /// Does what a plugin asked for to the records that it may change, and to none else.
+    /// Carries out a plugin's change on those records that the plugin may change.
     func carryOut(_ action: ManualChange, within scope: CommandScope, isDryRun: Bool) async throws -> [ManualResult] {
         if let records = action.logged { try scope.judge(records) }
         guard !scope.isAll else { return try await carryOut(action, isDryRun: isDryRun) }
-        // Records may change until the turn of the command comes: the store compares in its transaction.
+        // Records may change before the command is carried out, so the store checks again in its transaction.
         let (bound, numbers) = (action.bound(to: scope.writeScope), action.named)
         guard !numbers.isEmpty else { return try await carryOut(bound, isDryRun: isDryRun) }
         var refused = try await refusals(of: action, numbers, scope)
@@ -96,7 +96,7 @@ extension Commands {
         return results
     }
 
-    /// Which of the named records cannot be changed by this asker, for themselves or for what would be changed with them.
+    /// The named records that this asker cannot change, because of themselves or of other records that would change with them.
     private func refusals(
         of action: ManualChange, _ numbers: [Int64], _ scope: CommandScope
     ) async throws -> [Int64: Rejection] {
@@ -111,7 +111,7 @@ extension Commands {
         }
         let left = numbers.filter { refused[$0] == nil }
         guard !left.isEmpty else { return refused }
-        // Without its condition: what does not hold now, and takes no group along, may hold when its turn comes.
+        // Without its condition, because a condition that fails now may hold when the command is carried out.
         let rehearsed = try await store.rehearse(
             action.unconditional.narrowed(to: left), recordedAt: facts.clock.now())
         let others = Set(rehearsed.map(\.number)).subtracting(left)
@@ -124,7 +124,7 @@ extension Commands {
         return refused
     }
 
-    /// The results of each named record, with those of its group after it.
+    /// The results of each named record, followed by those of its group.
     private static func parts(of results: [ManualResult], _ named: [Int64]) -> [Int64: [ManualResult]] {
         let named = Set(named)
         var (parts, current): ([Int64: [ManualResult]], Int64?) = ([:], nil)
@@ -137,7 +137,7 @@ extension Commands {
 }
 
 extension CommandScope {
-    /// - Throws: `forbidden` for a record that it may not give.
+    /// - Throws: `forbidden` for a record that the plugin may not give.
     fileprivate func judge(_ records: [IntakeRecord]) throws(CommandFailure) {
         for record in records {
             guard case .sample(let sample) = record.record, !mayWrite(sample.type, of: record.assignment.person) else {

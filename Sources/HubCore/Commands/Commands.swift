@@ -7,9 +7,9 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// Leads commands: the hub's own, which it checks, begins, cancels and answers once each (R8.11), and those to plugins.
+/// Carries out commands: checks, runs, cancels and answers the hub's own exactly once (R8.11), and relays those to plugins.
 ///
-/// A part of the poll loop, as ``Deliveries`` is.
+/// It runs on the poll loop, as ``Deliveries`` does.
 actor Commands {
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -24,18 +24,18 @@ actor Commands {
     let logger: Logger
     /// Ends the hub in order.
     var stopHub: (@Sendable () -> Void)?
-    /// Who carries out what a person asks about plugins; not there until they are started.
+    /// Carries out commands about plugins; nil until plugins are started.
     private(set) weak var supervisor: Supervisor?
-    /// Who follows `hub.conf`; as above.
+    /// Applies changes of `hub.conf`; nil until then too.
     private(set) weak var keeper: ConfigurationKeeper?
 
     private var running: [CommandKey: RunningCommand] = [:]
     var relay = CommandRelay()
     var relayTimer: PollLoop.Timer?
-    /// Of the commands of plugins, until they have their outcome.
+    /// The audits of plugins' commands, until each has its outcome.
     var audits: [CommandKey: CommandAudit] = [:]
     var auditBucket = TokenBucket(size: CommandAudit.burst, rate: CommandAudit.rate, now: 0)
-    /// What waits until a program has started, by instance.
+    /// Commands that wait until a program has started, by instance.
     var awaited: [String: [AwaitedCommand]] = [:]
 
     init(
@@ -51,17 +51,17 @@ actor Commands {
     var facts: HubFacts { outlet.facts }
     /// The standard types and those that programs have declared since the start.
     var knownTypes: TypeRegistry { outlet.knownTypes }
-    /// Of the persons of `hub.conf`, by name.
+    /// The time zones of the persons in `hub.conf`, by name.
     var zones: [String: String] {
         Dictionary(facts.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// From now on a person can ask for something about plugins.
+    /// Enables the commands about plugins and `hub.conf`.
     func serve(_ supervisor: Supervisor, _ keeper: ConfigurationKeeper) {
         (self.supervisor, self.keeper) = (supervisor, keeper)
     }
 
-    /// A COMMAND that its session has admitted.
+    /// Carries out a COMMAND that its session has admitted.
     func carryOut(_ request: CommandRequest, for session: ClientSession) {
         let key = CommandKey(session: session.reference, id: request.id)
         audit(request, session, key)
@@ -90,7 +90,7 @@ actor Commands {
         }
     }
 
-    /// A session is over: what it began has no reader, and what it was at is lost.
+    /// Ends the commands of a session that is over; those that it was working on are lost.
     func end(of session: SessionReference) {
         for key in running.keys where key.session == session { running.removeValue(forKey: key)?.cancel() }
         forgetAwaited(of: session)
@@ -158,14 +158,14 @@ actor Commands {
         finish(.failed(code: "deadline", reason: reason), key)
     }
 
-    /// What still runs of it is cancelled: its answer has been given.
+    /// Answers a command and cancels the rest of its work.
     private func finish(_ content: CommandOutcome.Content, _ key: CommandKey) {
         running.removeValue(forKey: key)?.cancel()
         audit(content, key)
         outlet.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session)
     }
 
-    /// Sends the latest that a command has told of itself, at most ten times a second.
+    /// Sends the latest progress of a command, at most ten times a second.
     private func tell(_ teller: ProgressRelay, _ key: CommandKey) {
         guard let toldAt = running[key]?.toldAt else { return }
         let wait = toldAt + 100 - outlet.now
@@ -185,11 +185,11 @@ struct CommandKey: Hashable {
     let id: Int64
 }
 
-/// One of the hub's own commands at work.
+/// One of the hub's own commands that is running.
 struct RunningCommand {
     let work: Task<Void, Never>
     let deadline: PollLoop.Timer?
-    /// When the asker was last told of its progress, by the door's `now`.
+    /// When the asker last got a PROGRESS, by the door's `now`.
     var toldAt: Int64 = -100
 
     func cancel() {

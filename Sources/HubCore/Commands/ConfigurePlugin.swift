@@ -1,7 +1,7 @@
 import HubSettings
 import HubWire
 
-/// `configure`: settings of an instance and whether it is enabled, of a person or of `[hub]` are written into `hub.conf`, and the hub follows.
+/// `configure`: writes settings of an instance, a person or `[hub]`, and whether an instance is enabled, into `hub.conf`, and applies the file.
 struct ConfigurePlugin: OwnCommand {
     static let declaration = CommandDeclaration(
         "configure", help: "Writes settings of an instance, a person or [hub] into hub.conf, and follows it.",

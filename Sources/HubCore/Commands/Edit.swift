@@ -54,7 +54,7 @@ struct Edit: OwnCommand {
         if undo {
             action = .undoEdit(numbers: [number])
         } else {
-            // The reason of a refusal would describe another person's record.
+            // Otherwise the reason of a refusal would describe another person's record.
             guard let stored = try await hub.records([number], call.scope)[number],
                 of.map({ stored.assignment.person?.name == $0 }) ?? true
             else {
@@ -73,7 +73,7 @@ struct Edit: OwnCommand {
         return try await hub.report(results, call)
     }
 
-    /// The versions that are meant: of the record and, where they are said, of its members.
+    /// The expected versions: of the record and, if given, of its members.
     private func sequences(_ call: CommandCall, _ hub: isolated Commands) async throws -> [Int64: Int64]? {
         let own = seq.map { [number: $0] }
         guard let seqs else { return own }
@@ -86,7 +86,7 @@ struct Edit: OwnCommand {
         return try ManualChange.sequences(seqs, of: others, "its members")?.merging(own ?? [number: 0]) { $1 }
     }
 
-    /// The edit, and those of the members that go with it: all that have the times of their correlation or workout.
+    /// The edit, and the edits of those members that have the same times as their correlation or workout.
     private func change(of stored: StoredRecord, _ hub: isolated Commands) async throws -> ManualChange {
         let registry = hub.outlet.knownTypes
         guard case .sample(let whole) = stored.record, whole.value.kind == .correlation || whole.value.kind == .workout
@@ -118,7 +118,7 @@ struct Edit: OwnCommand {
         return .editTogether(edits)
     }
 
-    /// What came in one group with a sample, from plugins of its kind.
+    /// The records that came in one group with a sample, from plugins of its kind.
     private func members(of whole: Sample, _ store: Store) async throws -> [StoredRecord] {
         guard let group = whole.group else { return [] }
         var query = RecordQuery()
@@ -136,7 +136,7 @@ struct Edit: OwnCommand {
     private func edit(of stored: StoredRecord, _ registry: TypeRegistry) throws -> SampleEdit {
         var edit = SampleEdit(type: stored.type)
         edit.reason = reason
-        // The store refuses what is not a sample now, and says so.
+        // If the record is not a sample now, the store rejects the edit with a reason.
         guard case .sample(let sample) = stored.record else { return edit }
         if value != nil || name != nil || unit != nil {
             var record = ManualRecord(

@@ -4,7 +4,7 @@ import HubStore
 import HubWire
 import Samples
 
-/// `erase`: records leave the hub for good, with all their versions (R8.43).
+/// `erase`: removes records from the hub for good, with all their versions (R8.43).
 struct Erase: OwnCommand {
     static let declaration = CommandDeclaration(
         "erase", help: "Takes records out of every file of the hub, for good.",
@@ -44,7 +44,7 @@ struct Erase: OwnCommand {
     private struct Result: Encodable {
         struct Sink: Encodable {
             var sink: String
-            /// Records that it has or may have: it is told that they are gone.
+            /// Records that the sink has or may have; the hub notifies it that they are gone.
             var records: Int64
         }
         struct Left: Encodable {
@@ -53,20 +53,20 @@ struct Erase: OwnCommand {
         var dryRun: Bool
         var records, versions, bytes: Int64
         var sinks: [Sink]
-        /// Older copies of the store beside it: those that go or, once it is done, are gone, unless they are to stay.
+        /// Older copies of the store in its folder: those to be removed, or those that were removed; with `keep`, those that stay.
         var copies: [String]
         /// Older copies that could not be removed.
         var left: [Left]?
-        /// Backups that may have the records, and keep them.
+        /// Backups that may contain the records, and keep them.
         var backups: [String]
-        /// Those of them whose disk did not answer in time: whether they are still there is not known.
+        /// Backups on a disk that did not answer in time; they may or may not still be there.
         var unseen: [String]?
-        /// Numbers of no record.
+        /// Numbers that belong to no record.
         var unknown: [Int64]
-        /// How many records could not be erased so far, and why the first of them.
+        /// How many records could not be erased so far, with the reasons of the first ones.
         var failed: Int64?
         var faults: [HubStatus.Erasure.Fault]?
-        /// Of how many records the identity stays until these sinks have been told.
+        /// The number of records whose identity stays until the sinks in `waitingFor` have been notified.
         var named: Int64?
         var waitingFor: [String]?
     }
@@ -90,7 +90,7 @@ struct Erase: OwnCommand {
             selection, forgetting: forget.flatMap { hub.facts.knownName($0) }, removingCopies: !keep
         ) { call.progress($0, of: $1, "erasing") }
         if plan.records > 0 || forget != nil { lookAtCopies(of: path, &result) } else { result.copies = [] }
-        // Also those that were begun before the records were gone.
+        // Again, to include backups that were begun before the records were gone.
         try await lookForBackups(plan, hub, &result)
         let faults = try await hub.store.erasureFaults()
         if faults.count > 0 {
@@ -101,19 +101,19 @@ struct Erase: OwnCommand {
         return RawJSON(encoding: result)
     }
 
-    /// Says which backups may have what the plan is about.
+    /// Finds the backups that may contain records of the plan.
     private func lookForBackups(_ plan: ErasurePlan, _ hub: isolated Commands, _ result: inout Result) async throws {
         guard plan.records > 0 || forget != nil else { return }
-        // Each that was made since the person was named in hub.conf has the name.
+        // Every backup made since hub.conf named the person contains the name.
         let search = KnownBackup.Search(
             recordsFrom: forget == nil ? plan.first : 0, epoch: hub.store.epoch, hub: hub.store.hubID)
         let found = try await BackupLook.found(search, of: hub.facts.storePath, within: .seconds(10))
         (result.backups, result.unseen) = (found.backups, found.unseen.isEmpty ? nil : found.unseen)
     }
 
-    /// Says which copies beside the store are still there.
+    /// Reports the copies beside the store that are still there.
     ///
-    /// The erasure has removed the older ones, unless they are to stay; one that is there all the same is tried once more, which says why.
+    /// The erasure has already removed the older copies unless `keep` is set; removing a remaining copy again gives the reason for the failure.
     private func lookAtCopies(of path: String, _ result: inout Result) {
         var left = StoreCopies.underWay(beside: path).map {
             Result.Left(path: $0, reason: "another program is making it; it goes when that ends")
@@ -133,7 +133,7 @@ struct Erase: OwnCommand {
         return ManualReport(try await hub.store.allowAgain(numbers), others: [:], isDryRun: false).json
     }
 
-    // MARK: - What is chosen
+    // MARK: - Selection
 
     private func selection(_ hub: isolated Commands) throws -> ErasureSelection {
         let hasFilter = types ?? persons ?? sources != nil || from ?? to != nil
@@ -179,7 +179,7 @@ struct Erase: OwnCommand {
 }
 
 extension RecordQuery {
-    /// Types as a person names them in a command's arguments.
+    /// Parses the type names in a command's arguments.
     static func types(_ names: [String], _ registry: TypeRegistry = .standard) throws -> Set<TypeID> {
         Set(
             try names.map { name in
@@ -192,7 +192,7 @@ extension RecordQuery {
             })
     }
 
-    /// A time of a command's arguments.
+    /// Parses a time in a command's arguments.
     static func time(_ text: String, _ argument: String) throws -> Timestamp {
         guard let time = try? Timestamp(parsing: text) else {
             throw CommandFailure(problems: [

@@ -69,7 +69,7 @@ struct Log: OwnCommand {
         return ManualReport(results, others: [:], last: last, isDryRun: call.isDryRun).json
     }
 
-    /// - Parameter allowed: of whom the asker may enter something; `nil` for all.
+    /// - Parameter allowed: the persons that the asker may enter records for; `nil` for all.
     private func person(_ facts: HubFacts, _ allowed: [String]?) throws(CommandFailure) -> Person {
         let names = facts.persons.map(\.name).filter { allowed?.contains($0) ?? true }
         guard let name = person ?? (names.count == 1 ? names[0] : nil) else {
@@ -86,7 +86,7 @@ struct Log: OwnCommand {
         _ registry: TypeRegistry, now: Int64
     ) throws -> [(sample: Sample, canonical: StoredRecord.CanonicalValue?)] {
         let start = start ?? Timestamp(microseconds: now).text
-        // The instant comes first, so that keys sort as time does; what follows tells entries of one instant apart.
+        // The instant comes first, so that keys sort by time; the number after it distinguishes entries of one instant.
         let instant = (try? Timestamp(parsing: start)).map { Timestamp(microseconds: $0.microseconds).text } ?? start
         let key = key ?? "\(instant) \(UInt64.random(in: .min ... .max) % 1_000_000_000)"
         guard key.utf8.count <= 56 else { throw CommandFailure(problems: ["key: at most 56 bytes"]) }
@@ -113,7 +113,7 @@ struct Log: OwnCommand {
         return records
     }
 
-    /// The most members that an entry may have.
+    /// Maximum number of members of an entry.
     private static let mostMembers = 100
 
     private struct Part {
@@ -122,7 +122,7 @@ struct Log: OwnCommand {
         var unit: String?
     }
 
-    /// The members of a correlation whose type says which they are, or those of a food or a workout as they are named.
+    /// The members that the type of a correlation requires, or the named members of a food or a workout.
     private func parts(_ registry: TypeRegistry) throws(CommandFailure) -> [Part] {
         let known = registry.resolve(type)
         let required = known?.requiredMembers ?? []

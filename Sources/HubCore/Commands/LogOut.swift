@@ -17,7 +17,7 @@ struct LogOut: OwnCommand {
 
     private struct Result: Encodable {
         var instance: String
-        /// Whose tokens were there, and are, or would be, removed.
+        /// The accounts whose tokens were removed, or would be.
         var accounts: [String]
         var dryRun: Bool
     }
@@ -39,7 +39,7 @@ struct LogOut: OwnCommand {
             return RawJSON(encoding: Result(instance: instance, accounts: known.map(\.account.name), dryRun: true))
         }
         let removed = try await secrets.remove(instance: instance, account: account)
-        // A new session asks for its tokens again.
+        // In its new session, the plugin asks for its tokens again.
         if !removed.isEmpty {
             hub.outlet.dismiss(instance, because: "the log-in has been taken back")
         }

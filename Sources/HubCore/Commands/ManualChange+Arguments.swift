@@ -13,7 +13,7 @@ extension ManualChange {
         }
     }
 
-    /// The same of some of its records.
+    /// The same change for some of its records.
     func narrowed(to numbers: [Int64]) -> ManualChange {
         switch self {
         case .undoEdit: .undoEdit(numbers: numbers)
@@ -28,7 +28,7 @@ extension ManualChange {
         }
     }
 
-    /// The same within a scope; one that it has already is narrowed by it.
+    /// The same change within a scope; narrows the scope that it already has.
     func bound(to scope: WriteScope) -> ManualChange {
         if case .within(let own, let change) = self { return .within(own.narrowed(to: scope), change) }
         return .within(scope, self)
@@ -43,7 +43,7 @@ extension ManualChange {
         }
     }
 
-    // MARK: - What it expects (R8.186)
+    // MARK: - Expected versions (R8.186)
 
     static let sequenceArgument = SettingDeclaration(
         "seq", .integer(Bounds(1)), help: "The version to change: at another the record stays as it is (changed).")
@@ -55,9 +55,9 @@ extension ManualChange {
             help: "The versions to change, \(which) (0: any): at another a record stays as it is (changed).")
     }
 
-    /// What `seqs` says of each of `numbers`.
+    /// The expected version of each of `numbers`, from `seqs`.
     ///
-    /// - Parameter what: how these are called in the answer where there are not as many.
+    /// - Parameter what: the name of `numbers` in the failure if the counts differ.
     static func sequences(
         _ given: [Int64]?, of numbers: [Int64], _ what: String = "numbers"
     ) throws -> [Int64: Int64]? {
@@ -74,7 +74,7 @@ extension ManualChange {
         }
     }
 
-    /// The same, whatever its records have become.
+    /// The same change without expected versions.
     var unconditional: ManualChange {
         switch self {
         case .unlessChanged(_, let change): change
@@ -83,12 +83,12 @@ extension ManualChange {
         }
     }
 
-    /// The same, where its records still have these sequences.
+    /// The same change, on condition that its records still have these sequences.
     func expecting(_ sequences: [Int64: Int64]?) -> ManualChange {
         sequences.map { .unlessChanged($0, self) } ?? self
     }
 
-    // MARK: - Whose they must be (R8.187)
+    // MARK: - Expected owner (R8.187)
 
     static let ownerArgument = SettingDeclaration(
         "of", .string(),
@@ -96,7 +96,7 @@ extension ManualChange {
             "The person whose the records must be when the turn of the command comes: others stay as they are (unknown)."
     )
 
-    /// The same for the records of one person alone, as they are when its turn comes.
+    /// The same change, limited to records that belong to one person when it is carried out.
     ///
     /// - Throws: `person` for a name that `hub.conf` does not have.
     func concerning(_ person: String?, _ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> ManualChange

@@ -4,9 +4,9 @@ import HubStore
 import HubWire
 import Samples
 
-/// A record as a person gives it in a command's arguments, checked by the codec that checks what sources send.
+/// A record from the arguments of a person's command, checked by the codec that also checks records of sources.
 struct ManualRecord {
-    /// The arguments that say a value, as `log` and `edit` declare them.
+    /// The arguments for a value, as `log` and `edit` declare them.
     static let valueArguments = [
         SettingDeclaration("value", .number(), help: "A quantity, in unit."),
         SettingDeclaration("unit", .string(), help: "Any unit of the type's dimension."),
@@ -47,7 +47,7 @@ struct ManualRecord {
         members = Members(kind: kind?.rawValue, type: type, start: start, end: end, zone: zone, key: key)
     }
 
-    /// Takes a value; at most one of number and name.
+    /// Takes a value; at most one of number and name may be given.
     mutating func take(value: Double?, unit: String?, name: String?) throws {
         guard value == nil || name == nil else {
             throw CommandFailure(problems: ["name: give value or name, not both"])
@@ -58,13 +58,13 @@ struct ManualRecord {
 
     mutating func join(group: String) { members.group = group }
 
-    /// Says how many seconds of a workout's interval were no pause.
+    /// Sets the seconds of a workout without its pauses.
     mutating func last(seconds: Double) { members.workout = Members.Workout(duration: seconds) }
 
-    /// The record, with its value in the type's own unit beside it.
+    /// The record, with its value converted to the type's own unit.
     ///
-    /// - Parameter isPart: whether it stands for a change of a record whose metadata was judged when it came.
-    /// - Throws: a command's failure under the code of the rejection (Protocol §9.2).
+    /// - Parameter isPart: whether it is a change of a stored record, whose metadata was checked when it came.
+    /// - Throws: a command's failure with the code of the rejection (Protocol §9.2).
     func checked(
         _ registry: TypeRegistry, isPart: Bool = false
     ) throws -> (sample: Sample, canonical: StoredRecord.CanonicalValue?) {
@@ -86,9 +86,9 @@ struct ManualRecord {
 }
 
 extension JSONObject {
-    /// Metadata with a person's note, beside what else it says.
+    /// Adds a person's note to metadata.
     ///
-    /// - Throws: `metadata` when that is more than a record may have.
+    /// - Throws: `metadata` if the result is larger than a record may have.
     static func noted(_ note: String, in metadata: JSONObject?, more: [(name: String, value: RawJSON)] = []) throws
         -> JSONObject
     {

@@ -2,25 +2,25 @@ import HubStore
 import HubWire
 import Samples
 
-/// What a command of a person's own hand did to each record, or would do (Protocol §8.3).
+/// The effect of a manual command on each record, or the effect that it would have (Protocol §8.3).
 struct ManualReport {
     private struct Entry: Encodable {
         /// 0 for a new record that was rejected.
         var number: Int64
         var type: String?
         var person: String?
-        /// `stored`, `duplicate` (it is so already), or the code of a rejection, such as `unknown`.
+        /// `stored`, `duplicate` (the record is already in that state), or the code of a rejection, such as `unknown`.
         var outcome: String
         var seq: Int64?
-        /// Of a rejection: why.
+        /// The reason of a rejection.
         var reason: String?
     }
 
     let json: RawJSON
 
     /// - Parameters:
-    ///   - others: records that stay as they are, as far as they are known.
-    ///   - last: by the place of a new record, the newest of its type and person until now.
+    /// - others: records that stay unchanged, if they are known.
+    /// - last: the newest earlier record of the same type and person, by the place of a new record.
     init(_ results: [ManualResult], others: [Int64: StoredRecord], last: [Int: StoredRecord] = [:], isDryRun: Bool) {
         var bytes = Array("{\"dryRun\":\(isDryRun),\"records\":[".utf8)
         for (place, result) in results.enumerated() {
@@ -35,7 +35,7 @@ struct ManualReport {
             case .duplicate: break
             case .rejected(let rejection):
                 (entry.outcome, entry.reason) = (rejection.code, rejection.reason)
-                // One that is another's is none for who asked (R8.187).
+                // The asker must not learn of a record of another person (R8.187).
                 if rejection.code == "unknown" { record = nil }
             }
             (entry.type, entry.person) = (record?.type.rawValue, record?.assignment.person?.name)
@@ -55,9 +55,9 @@ struct ManualReport {
 }
 
 extension Commands {
-    /// Does what a person or, within its bounds, a plugin asked for, in the line of the commits, or says what that would do.
+    /// Carries out the change of a person, or of a plugin within its bounds, in the order of commits; a dry run only returns the results.
     ///
-    /// - Throws: `stopping` when no more commits come.
+    /// - Throws: `stopping` if the hub commits nothing more.
     func carryOut(_ action: ManualChange, _ call: CommandCall) async throws -> [ManualResult] {
         guard let scope = call.scope else { return try await carryOut(action, isDryRun: call.isDryRun) }
         let results = try await carryOut(action, within: scope, isDryRun: call.isDryRun)
@@ -70,7 +70,7 @@ extension Commands {
         return results
     }
 
-    /// - Throws: `stopping` when no more commits come.
+    /// - Throws: `stopping` if the hub commits nothing more.
     func carryOut(_ action: ManualChange, isDryRun: Bool) async throws -> [ManualResult] {
         if isDryRun { return try await store.rehearse(action, recordedAt: facts.clock.now()) }
         guard let results = try await committer.carryOut(action) else {
@@ -79,7 +79,7 @@ extension Commands {
         return results
     }
 
-    /// The report on what was done to records that are there.
+    /// The report on a change of existing records.
     func report(_ results: [ManualResult], _ call: CommandCall) async throws -> RawJSON {
         let unchanged = results.filter { if case .stored = $0.result { false } else { $0.number > 0 } }.map(\.number)
         let others = try await records(unchanged, call.scope)

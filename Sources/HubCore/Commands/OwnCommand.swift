@@ -2,35 +2,35 @@ import HubWire
 
 /// A command of the hub itself (Protocol §8.2): a small file in this folder, and a line in ``OwnCommands``.
 ///
-/// A value of the type is its checked arguments, decoded: members are named as the declaration names them.
+/// A value of the type holds the checked arguments, decoded; its members have the names of the declaration.
 protocol OwnCommand: Decodable, Sendable {
-    /// Name, help, arguments, and whether it can say what it would do.
+    /// Name, help, arguments, and whether it supports a dry run.
     static var declaration: CommandDeclaration { get }
 
-    /// Carries it out, on the poll loop between its `await`s: what takes long belongs behind one.
+    /// Carries the command out, on the poll loop between its `await`s; long work must be behind an `await`.
     ///
-    /// Cancelled when the asker cancels or is gone, and at the deadline: throw `CancellationError` then, or finish what must not be left
-    /// half done. A dry run comes only to commands that declare it.
+    /// The task is cancelled if the asker cancels or is gone, and at the deadline: throw `CancellationError` then, or finish work that must
+    /// not be left half done. Only commands that declare it get a dry run.
     /// - Returns: the result, any JSON value.
-    /// - Throws: ``CommandFailure`` for what the asker should read; a `StoreError` reads as `store`.
+    /// - Throws: ``CommandFailure`` with a reason for the asker; a `StoreError` is sent as `store`.
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON
 }
 
-/// What a running command knows of its call.
+/// The call of a running command.
 struct CommandCall: Sendable {
-    /// Change nothing and say what would be done (R8.9).
+    /// Whether to change nothing and return the expected effects (R8.9).
     let isDryRun: Bool
-    /// Tells the asker how far it has come; from any thread, as often as convenient.
+    /// Reports progress to the asker; may be called from any thread, as often as convenient.
     let progress: ProgressRelay
-    /// What the asker may see and change; `nil` for the owner, who may everything.
+    /// The records that the asker may see and change; `nil` for the owner, who has no bounds.
     let scope: CommandScope?
 }
 
-/// Why a command failed, as its OUTCOME says it.
+/// The failure of a command, as in its OUTCOME.
 struct CommandFailure: Error {
     /// A word for scripts: `command` for wrong arguments, `store`, `stopping`, or the command's own.
     var code: String
-    /// A sentence for people: what, where, why, and what to do.
+    /// A sentence for people: what failed, where, why, and the remedy.
     var reason: String
 
     init(_ code: String, _ reason: String) { (self.code, self.reason) = (code, reason) }

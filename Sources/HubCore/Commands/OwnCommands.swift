@@ -9,7 +9,7 @@ enum OwnCommands {
         Retract.self, StopHub.self,
     ]
 
-    /// - Throws: ``CommandFailure`` with the name that was probably meant.
+    /// - Throws: ``CommandFailure``, which suggests the nearest name.
     static func named(_ name: String) throws(CommandFailure) -> any OwnCommand.Type {
         if let command = all.first(where: { $0.declaration.name == name }) { return command }
         throw CommandFailure(unknown: name, of: "the hub", known: all.map { $0.declaration.name })
@@ -25,12 +25,12 @@ extension CommandFailure {
         self.init("command", "COMMAND.command: \(whom) has no command \"\(name.prefix(64))\"; \(hint)")
     }
 
-    /// Arguments that do not fit their declarations, all problems in one sentence.
+    /// Arguments that do not fit their declarations; all problems in one sentence.
     init(problems: [String]) {
         self.init("command", "COMMAND.args: \(problems.joined(separator: "; "))")
     }
 
-    /// A dry run of what cannot be tried.
+    /// A dry run of a command that does not support it.
     init(noDryRunOf name: String) {
         self.init(
             "command",

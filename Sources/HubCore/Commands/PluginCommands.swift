@@ -3,9 +3,9 @@ import HubSettings
 import HubWire
 import ZeroMQ
 
-/// Commands to plugins: checked against the manifest, and led by ``CommandRelay``.
+/// Commands to plugins: checked against the manifest, and relayed by ``CommandRelay``.
 extension Commands {
-    /// Begins a command of an instance, or answers why not.
+    /// Begins a command of an instance, or answers with the reason why it cannot begin.
     func relay(
         _ command: String, to instance: String, _ arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
         _ key: CommandKey
@@ -16,7 +16,7 @@ extension Commands {
             guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
             guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: command) }
             let arguments = RawJSON(encoding: named(check.values, of: instance).mapValues { $0.revealed() })
-            // One that was told to end may be at its end before it is at the command.
+            // A program that was asked to stop may end before it begins the command.
             guard let plugin = outlet.runner(of: instance), outlet.goesOn(plugin) else {
                 return try keep(command, for: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
             }
@@ -31,9 +31,9 @@ extension Commands {
         }
     }
 
-    /// The arguments with the names of persons as `hub.conf` has them, however they were typed [R8.63].
+    /// The arguments with names of persons spelt as in `hub.conf`, however they were typed (R8.63).
     ///
-    /// A name of none of the instance's persons stays: it may be a user of the plugin's own.
+    /// A name that is none of the instance's persons stays: it may be a user that only the plugin knows.
     private func named(_ arguments: [String: SettingValue], of instance: String) -> [String: SettingValue] {
         let allowed = facts.instances[instance]?.persons
         let persons = facts.persons.filter { allowed?.contains($0.name) ?? true }
@@ -46,7 +46,7 @@ extension Commands {
         return arguments
     }
 
-    /// Whether an instance is at a command, or is to be given one.
+    /// Whether an instance is working on a command, or one waits for it.
     func isAt(_ instance: String) -> Bool {
         awaited[instance] != nil || outlet.runner(of: instance).map { relay.count(of: $0) > 0 } ?? false
     }
@@ -73,7 +73,7 @@ extension Commands {
         return declaration
     }
 
-    /// A plugin tells how far it has come.
+    /// Relays a plugin's progress.
     func relay(_ progress: CommandProgress, from session: ClientSession) {
         do throws(WireError) {
             perform(try relay.receive(progress, from: session.reference, at: outlet.now))
@@ -82,7 +82,7 @@ extension Commands {
         }
     }
 
-    /// A plugin has done what it was asked for, or not.
+    /// Relays a plugin's outcome.
     func relay(_ outcome: CommandOutcome, from session: ClientSession) {
         do throws(WireError) {
             perform(try relay.receive(outcome, from: session.reference))

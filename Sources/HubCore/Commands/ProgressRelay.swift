@@ -1,7 +1,7 @@
 import HubWire
 import Synchronization
 
-/// Takes what a command tells of its progress, from any thread, and passes on the latest: telling often costs little, and floods no client.
+/// Takes the progress of a command from any thread and passes on the latest, so that frequent reports cost little and flood no client.
 final class ProgressRelay: Sendable {
     private struct State {
         var latest: CommandProgress?
@@ -13,15 +13,15 @@ final class ProgressRelay: Sendable {
 
     /// - Parameters:
     ///   - id: the asker's number of the command.
-    ///   - handOver: called when there is something to `take`, once until it is taken.
+    /// - handOver: called when there is progress to `take`; it is not called again until the progress is taken.
     init(id: Int64, handOver: @escaping @Sendable (ProgressRelay) -> Void) {
         (self.id, self.handOver) = (id, handOver)
     }
 
     /// - Parameters:
-    ///   - done: how much has been done, in whatever the command counts.
-    ///   - total: of how much, where that is known.
-    ///   - text: what is being done, for people.
+    /// - done: how much has been done, in any unit that the command counts.
+    /// - total: the total in the same unit, if it is known.
+    /// - text: the current step, for people.
     func callAsFunction(_ done: Int64, of total: Int64? = nil, _ text: String? = nil) {
         let isFirst = state.withLock { state in
             state.latest = CommandProgress(id: id, done: done, total: total, text: text)

@@ -1,7 +1,7 @@
 import HubSettings
 import HubWire
 
-/// `release`: a person has an instance started again that waits, above all one that is quarantined.
+/// `release`: a person starts an instance that waits, usually one in quarantine.
 struct ReleasePlugin: OwnCommand {
     static let declaration = CommandDeclaration(
         "release", help: "Starts an instance that is quarantined, failed, finished or waiting.",
@@ -12,9 +12,9 @@ struct ReleasePlugin: OwnCommand {
 
     private struct Result: Encodable {
         var instance: String
-        /// The state it was in.
+        /// The state before the command.
         var state: PluginState
-        /// Whether it was started, or would be.
+        /// Whether the instance was started, or would be.
         var released: Bool
     }
 
@@ -28,7 +28,7 @@ struct ReleasePlugin: OwnCommand {
 }
 
 extension CommandFailure {
-    /// The hub has no process of that instance to start: why, and what to do.
+    /// The reason why the hub cannot start this instance, with a remedy.
     init(cannotStart instance: String, _ plugins: [PluginStatus]) {
         if plugins.contains(where: { $0.name == instance && !$0.enabled }) {
             self.init(disabled: instance, "plugin")

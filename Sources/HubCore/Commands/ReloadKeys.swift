@@ -1,6 +1,6 @@
 import HubWire
 
-/// `reload-keys`: the keys of plugins on other machines have changed on disk; what was revoked ends at once.
+/// `reload-keys`: reads the changed keys of plugins on other machines from the disk, and ends sessions with a revoked key at once.
 struct ReloadKeys: OwnCommand {
     static let declaration = CommandDeclaration(
         "reload-keys", help: "Reads the keys of plugins on other machines again, and ends what was revoked.")

@@ -3,7 +3,7 @@ import HubStore
 import HubWire
 import Samples
 
-/// `replay`: what a sink wants is delivered to it again.
+/// `replay`: delivers records that a sink wants to it again.
 struct ReplayToSink: OwnCommand {
     static let declaration = CommandDeclaration(
         "replay", help: "Delivers records to a sink once more, in their current version.",
@@ -65,7 +65,7 @@ struct ReplayToSink: OwnCommand {
     }
 }
 
-/// `forget-sink`: a subscription whose plugin is gone is kept no longer.
+/// `forget-sink`: removes a subscription whose plugin is gone.
 struct ForgetSink: OwnCommand {
     static let declaration = CommandDeclaration(
         "forget-sink", help: "Drops a subscription and what is known of its deliveries; opened again, it is new.",
@@ -101,8 +101,8 @@ struct ForgetSink: OwnCommand {
 }
 
 extension Commands {
-    /// The subscriptions that a person means: one by `instance/want`, or all of an instance.
-    /// - Throws: ``CommandFailure`` that names what there is.
+    /// The subscriptions that match a name: one by `instance/want`, or all of an instance.
+    /// - Throws: ``CommandFailure``, which lists the existing sinks.
     func sinks(named name: String) async throws -> [SinkID] {
         let known = try await store.sinkNames()
         let found = known.filter { "\($0)" == name || $0.instance == name }

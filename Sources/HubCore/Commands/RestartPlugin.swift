@@ -1,7 +1,7 @@
 import HubSettings
 import HubWire
 
-/// `restart`: a person has an instance's process ended and started again.
+/// `restart`: a person ends and restarts an instance's process.
 struct RestartPlugin: OwnCommand {
     static let declaration = CommandDeclaration(
         "restart",
@@ -13,9 +13,9 @@ struct RestartPlugin: OwnCommand {
 
     private struct Result: Encodable {
         var instance: String
-        /// The state it was in.
+        /// The state before the command.
         var state: PluginState
-        /// Whether a process was there to be ended first, or would be.
+        /// Whether a process was ended first, or would be.
         var ended: Bool
     }
 

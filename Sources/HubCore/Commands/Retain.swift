@@ -2,7 +2,7 @@ import HubSettings
 import HubStore
 import HubWire
 
-/// `retention`: does at once what `hub.conf` says how long records are kept, or says what that would be (R8.44).
+/// `retention`: applies the retention rules of `hub.conf` at once, or reports what they would do (R8.44).
 struct Retain: OwnCommand {
     static let declaration = CommandDeclaration(
         "retention", help: "Thins and removes what the rules of hub.conf keep no longer.",
@@ -46,15 +46,15 @@ struct Retain: OwnCommand {
     }
 }
 
-/// What a rule did, or would do.
+/// The effect of a rule, or the effect that it would have.
 public struct RetentionReport: Codable, Hashable, Sendable {
     public var rule: String
-    /// Samples of which a value a day stays; records of which nothing stays.
+    /// Samples thinned to one value a day; records removed completely.
     public var thinned, removed: Int64
-    /// Samples that could not be thinned, and why not.
+    /// Samples that could not be thinned, with the reason.
     public var left: Int64
     public var reason: String?
-    /// Records that wait for these sinks.
+    /// Records that stay until the sinks in `waitingFor` have them.
     public var waiting: Int64
     public var waitingFor: [String]
 

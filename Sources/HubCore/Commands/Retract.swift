@@ -2,7 +2,7 @@ import HubSettings
 import HubStore
 import HubWire
 
-/// `retract`: a person takes records back, or takes that back; no source can undo either (R6.4).
+/// `retract`: a person retracts records, or undoes that; no source can undo either (R6.4).
 struct Retract: OwnCommand {
     static let declaration = CommandDeclaration(
         "retract", help: "Takes records back, or takes that back; no source can undo it.",
