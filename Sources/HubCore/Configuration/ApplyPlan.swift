@@ -1,24 +1,24 @@
 import HubSessions
 import HubSettings
 
-/// The way from the configuration that the hub follows to that of a file.
+/// The changes that lead from the current configuration to that of a file.
 struct ApplyPlan {
-    /// Keys of `[hub]` that only a new start of the hub can follow.
+    /// Keys of `[hub]` that take effect only when the hub is restarted.
     static let hubKeysOfStart: Set<String> = [
         "data", "run", "clock", "log_level", "live_per_second", "tcp", "insecure",
     ]
 
-    /// What the file says, but for ``needsRestart``.
+    /// The configuration of the file, except for ``needsRestart``.
     let configuration: HubConfiguration
     let needsRestart: [String]
     let persons: [String]
     let retention: [String]
     let changesPriorities: Bool
     let steps: [ApplyReport.Step]
-    /// Those of ``steps`` whose process is not ours.
+    /// Instances in ``steps`` whose process the hub does not start.
     private let elsewhere: Set<String>
 
-    /// - Parameter replaced: instances whose program on the disk is not the one that was started.
+    /// - Parameter replaced: instances whose program file on the disk differs from the one that was started.
     init(
         from running: CheckedConfiguration, _ current: HubConfiguration, to wanted: CheckedConfiguration,
         _ next: HubConfiguration, replaced: Set<String>
@@ -71,12 +71,13 @@ struct ApplyPlan {
         Set(steps.filter { $0.action == action }.map(\.instance)).subtracting(elsewhere)
     }
 
-    /// The problems for which a file is not followed at all.
+    /// The problems for which the hub does not apply a file at all.
     ///
-    /// - Parameter lacking: instances of the file that is followed whose programs could not be asked.
+    /// - Parameter lacking: instances of the current configuration whose programs could not be asked.
     ///
-    /// Not among them: that the program of an instance which the file had before, and which does not run now, cannot be asked. That is not
-    /// the file's fault, and must not keep every other change out. The program of a new section is there, or the name is mistyped.
+    /// They do not include an unanswered question to the program of an instance that the current configuration has too, and that does not run
+    /// now. That is not the file's fault, and must not block all other changes. For a new section the program must answer: otherwise its name is
+    /// probably mistyped.
     static func blocking(
         _ checked: CheckedConfiguration, running: HubConfiguration, lacking: Set<String>
     ) -> [SettingsProblem] {

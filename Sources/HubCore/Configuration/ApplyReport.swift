@@ -1,36 +1,36 @@
 public import HubSettings
 
-/// What `hub apply` did, or would do: the result of the hub's command `apply`.
+/// The effect of `hub apply`, or the effect that it would have: the result of the hub's command `apply`.
 public struct ApplyReport: Codable, Hashable, Sendable {
-    /// What happens to one instance.
+    /// The change of one instance.
     public struct Step: Codable, Hashable, Sendable {
         public var instance: String
         public var action: ConfigurationPlan.Action
-        /// In words; absent where nothing happens.
+        /// The reason in words; absent if nothing happens.
         public var why: String?
     }
 
     /// The file that was read.
     public var file: String
-    /// Whether the hub follows the file now, or would.
+    /// Whether the hub has applied the file, or would.
     public var applied: Bool
     public var dryRun: Bool
-    /// Everything that is wrong with the file.
+    /// All problems of the file.
     public var problems: [SettingsProblem]
-    /// By instance: why its program cannot be asked.
+    /// Why an instance's program cannot be asked, by instance.
     public var faults: [String: String]
-    /// Keys of `[hub]` that changed and hold only when the hub is started again.
+    /// Changed keys of `[hub]` that take effect only when the hub is restarted.
     public var needsRestart: [String]
-    /// Persons that are new, gone or described differently.
+    /// Persons that were added, removed or changed.
     public var persons: [String]
-    /// What retention rules that are new or other than before would do at once; the hub does it within the hour.
+    /// The immediate effect of new or changed retention rules; the hub carries it out within the hour.
     public var retention: [RetentionReport]
-    /// Whether sources count in another order from now on; absent where they do not.
+    /// Whether the priorities of sources change; absent if they do not.
     public var priorities: Bool?
-    /// By name.
+    /// Sorted by name.
     public var instances: [Step]
 
-    /// How many instances have this fate.
+    /// The number of instances with this action.
     public func count(_ action: ConfigurationPlan.Action) -> Int { instances.count { $0.action == action } }
 
     /// The plan in a line: `restart 1, start 1, leave 4`.

@@ -2,22 +2,22 @@ import FoundationEssentials
 import HubSettings
 import HubWire
 
-/// What is to be written into one section, and what of it may be: of an instance settings that its manifest declares, and `enabled`.
+/// A change of one section: for an instance, settings that its manifest declares, and `enabled`.
 struct ConfigurationEdit: Sendable {
     let section: ConfiguredSection
     let enabled: Bool?
     private let written: [(name: String, value: SettingValue)]
     private let removed: [String]
-    /// The plugin that asks; `nil`: the owner.
+    /// The plugin that asks; `nil` for the owner.
     let asker: String?
 
-    /// Settings of one command.
+    /// Maximum number of settings in one command.
     private static let most = 200
 
     /// - Parameters:
-    ///   - set: each `NAME=VALUE`, VALUE in JSON.
-    ///   - unset: names.
-    /// - Throws: `command`, with all that is wrong; what was given for a value is not repeated, for it may be a secret.
+    /// - set: each is `NAME=VALUE`, VALUE in JSON.
+    /// - unset: the names of the settings.
+    /// - Throws: `command`, with all problems; it does not repeat given values, because they may be secrets.
     init(_ section: ConfiguredSection, enabled: Bool?, set: [String], unset: [String], asker: String?)
         throws(CommandFailure)
     {
@@ -57,12 +57,12 @@ struct ConfigurationEdit: Sendable {
 
     private var names: [String] { written.map(\.name) + removed }
 
-    /// What is refused whatever the file says.
+    /// Refuses changes that are not allowed with any content of the file.
     ///
     /// - Parameters:
-    ///   - declarations: of the section, or its program's manifest; `nil` where it is not known.
-    ///   - isConfined: whether its program is kept to what it needs.
-    /// - Throws: `command` for what is not a setting of it; `forbidden` for what a plugin may not change.
+    /// - declarations: the settings of the section, or of its program's manifest; `nil` if they are not known.
+    /// - isConfined: whether its program is confined.
+    /// - Throws: `command` for a setting that the section does not have; `forbidden` for a setting that a plugin may not change.
     func judge(_ declarations: [SettingDeclaration]?, isConfined: Bool) throws(CommandFailure) {
         if let asker, let instance = section.plugin {
             guard asker != instance else {
@@ -87,7 +87,7 @@ struct ConfigurationEdit: Sendable {
         let known = declarations.map(\.name)
         var problems: [String] = []
         guard let instance = section.plugin else {
-            // A position decides whose records are, so the owner alone gives it.
+            // A slot decides which person records are assigned to, so only the owner may set it.
             let slots = section.person != nil && asker == nil
             let others = names.filter {
                 !known.contains($0) && !(slots && HubConfiguration.configuredSlot($0) != nil)
@@ -111,9 +111,10 @@ struct ConfigurationEdit: Sendable {
         guard problems.isEmpty else { throw CommandFailure(problems: Array(problems.prefix(20))) }
     }
 
-    /// Writes it into the text of `hub.conf`.
+    /// Writes the change into the text of `hub.conf`.
     ///
-    /// - Throws: `command` without such an instance, and for a name that no person can have; `file` for what must be done by hand; `forbidden` for what a plugin may not change.
+    /// - Throws: `command` if there is no such instance, or no person can have the name; `file` if the change must be made by hand; `forbidden` if
+    ///   a plugin may not make it.
     func apply(
         to text: String, _ declarations: [SettingDeclaration], known instances: [String]
     ) throws(CommandFailure) -> (text: String, changes: [ConfigureReport.Change]) {
@@ -168,7 +169,7 @@ struct ConfigurationEdit: Sendable {
         }
     }
 
-    /// - Throws: `forbidden` for what would let a program reach another place, or name what stands elsewhere.
+    /// - Throws: `forbidden` for a value that would let a program reach another place, or that refers to a value outside the file.
     private func mayChange(
         _ declaration: SettingDeclaration, from editor: SettingEditor, to value: SettingValue?
     ) throws(CommandFailure) {

@@ -7,13 +7,13 @@ import Logging
 
 /// Changes of `hub.conf` that the hub itself writes.
 extension ConfigurationKeeper {
-    /// What ``SettingsEnvironment`` reads of a file.
+    /// Maximum bytes that ``SettingsEnvironment`` reads of a file.
     private static let mostBytes = 65_536
 
-    /// Writes an edit into `hub.conf` and follows it; a file that the hub would not follow is not written.
+    /// Writes an edit into `hub.conf` and applies it; does not write a file that the hub would not apply.
     ///
-    /// - Parameter revision: of the file that the asker knows; another is not changed.
-    /// - Throws: `CommandFailure`: `changed` where the file has another text than the asker or the hub knows, `file` where it cannot be
+    /// - Parameter revision: the revision of the file that the asker knows; a file with another revision is not changed.
+    /// - Throws: `CommandFailure`: `changed` if the file has another text than the asker or the hub knows, `file` if it cannot be
     ///   written, and those of ``apply(isDryRun:)`` and ``ConfigurationEdit``; `CancellationError` before anything is written.
     func configure(_ edit: ConfigurationEdit, at revision: String?, isDryRun: Bool) async throws -> ConfigureReport {
         guard let reload else { throw CommandFailure("unsupported", "this hub was started without a hub.conf") }
@@ -35,7 +35,7 @@ extension ConfigurationKeeper {
             throw CommandFailure(
                 "file", "hub.conf would have more than \(Self.mostBytes) bytes, which is all that is read of it")
         }
-        // To ask what stands there of a person asks no program.
+        // An edit that changes nothing of a person or `[hub]` needs no answer of a program.
         let wanted = changed == text && instance == nil ? checked : await reload(changed)
         try Task.checkCancellation()
         if let instance, wanted.manifests[instance]?.settings != declarations {
@@ -73,7 +73,7 @@ extension ConfigurationKeeper {
         return report
     }
 
-    /// - Returns: why the hub does not follow, and that the file still has the change where it cannot be written back.
+    /// - Returns: why the hub did not apply the file, and whether the file still contains the change because it could not be written back.
     private func takeBack(_ changed: String, to text: String, after failure: CommandFailure) -> CommandFailure {
         do throws(CommandFailure) { try replace(changed, with: text) } catch {
             parts.logger.error(
@@ -86,7 +86,7 @@ extension ConfigurationKeeper {
         return failure
     }
 
-    /// The text of the file, which is the one that the hub follows and the asker knows.
+    /// The text of the file; it must be the text that the hub has applied and the asker knows.
     private func current(_ revision: String?) throws(CommandFailure) -> String {
         let bytes: [UInt8]?
         do throws(FileError) { bytes = try PrivateFile.read(checked.file, upTo: Self.mostBytes) } catch {
@@ -102,7 +102,7 @@ extension ConfigurationKeeper {
         return followed
     }
 
-    /// By which a text is known again, and nothing of it guessed.
+    /// A mark that identifies a text and reveals nothing about it.
     private func mark(_ text: String) -> String {
         String(Digests.sha256(revisionKey + Array(text.utf8)).hexadecimal.prefix(32))
     }

@@ -2,9 +2,9 @@ import HubSettings
 import HubWire
 import Logging
 
-/// What takes long: whether a file turns out good, and whether a missing program comes back.
+/// Long-running tasks: to find out whether a file is good, and whether a missing program has come back.
 extension ConfigurationKeeper {
-    /// Looks after it until `leaving`.
+    /// Runs these tasks until `leaving`.
     func run(until leaving: Flag) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await relapse in self.relapses { await self.judge(relapse.instance, relapse.fault) } }
@@ -22,7 +22,7 @@ extension ConfigurationKeeper {
         }
     }
 
-    /// A hub that was started with another file than the last good one watches its plugins as after `hub apply`.
+    /// Watches the plugins as after `hub apply` if the hub was started with another file than the last good one.
     private func watchStart() async {
         guard let reload, let text = good.read(), text != checked.text else { return }
         await enter()
@@ -37,7 +37,7 @@ extension ConfigurationKeeper {
         }
     }
 
-    /// When all have been well for the whole watch, the file is the last good one.
+    /// Saves the file as the last good one, once all plugins have been well for the whole watch.
     private func settle() async {
         guard let due = settledAt, now >= due else { return }
         watches = watches.filter { $0.value.until > now }
@@ -53,7 +53,7 @@ extension ConfigurationKeeper {
         }
     }
 
-    /// A program that was missing or did not answer may be there now: the text that is followed is checked again, ever more slowly.
+    /// Checks the current text again at growing intervals, because a program that was missing or did not answer may be there now.
     private func lookAgain() async {
         let isLacking = checked.faults.keys.contains { name in
             checked.loaded.refusedInstances.contains(name) || section(name) != nil

@@ -3,12 +3,12 @@ import HubStore
 import HubWire
 import Logging
 
-/// Knows which configuration the hub follows, and changes it while the hub runs.
+/// Holds the current configuration of the hub, and changes it while the hub runs.
 ///
-/// A file with errors changes nothing. A plugin that was well and turns sick within a while after its section changed gets its former
-/// section back, it alone; the file with which all were last well is kept for the next start of the hub.
+/// A file with errors changes nothing. If a plugin was well before its section changed and fails within a while after it, the keeper
+/// restores the former section of this plugin alone. The file with which all plugins were last well is kept for the next start of the hub.
 actor ConfigurationKeeper {
-    /// What an instance ran with when it was well.
+    /// The configuration of an instance when it was well.
     struct Predecessor {
         let section: PluginInstance
         let manifest: Manifest?
@@ -28,23 +28,23 @@ actor ConfigurationKeeper {
     let policy: LifePolicy
     let good: LastGoodFile
 
-    /// What is followed now; differs from the file where an instance had to go back.
+    /// The current configuration; it differs from the file if an instance has gone back to its former section.
     var checked: CheckedConfiguration
     var configuration: HubConfiguration
     var watches: [String: Watch] = [:]
-    /// Why instances run with what they had before.
+    /// Why instances run with their former sections.
     var fallbacks: [String: String] = [:]
-    /// When the file counts as good, if all are well; `nil` when that is settled.
+    /// When the file counts as good if all plugins are well; `nil` if that is decided.
     var settledAt: Int64?
     var lookAgainAt: Int64
     var lookPause: Int64
     private var isBusy = false
-    /// Whether a change that was asked for is under way, or waits for one that the hub makes by itself.
+    /// Whether a requested change is under way, or waits for one that the hub makes itself.
     private var isAsked = false
-    /// Makes of a text of `hub.conf` what it is known by.
+    /// The secret key for the revisions of texts of `hub.conf`.
     let revisionKey = (0..<32).map { _ in UInt8.random(in: 0...255) }
     private var waiting: [CheckedContinuation<Void, Never>] = []
-    /// What went wrong with instances, in order: judged one after the other, while the supervisor goes on.
+    /// Faults of instances, in order; the keeper handles them one after the other while the supervisor goes on.
     nonisolated let relapses: AsyncStream<(instance: String, fault: Fault)>
     private nonisolated let relapse: AsyncStream<(instance: String, fault: Fault)>.Continuation
 
@@ -63,7 +63,7 @@ actor ConfigurationKeeper {
 
     var now: Int64 { ContinuousClock.now.millisecondsSinceStart(parts.began) }
 
-    /// Waits until no other change is under way, and keeps others out until ``leave()``.
+    /// Waits until no other change is under way, and blocks others until ``leave()``.
     func enter() async {
         guard isBusy else {
             isBusy = true
@@ -72,7 +72,7 @@ actor ConfigurationKeeper {
         await withCheckedContinuation { waiting.append($0) }
     }
 
-    /// The same for a change that is asked for: one at a time.
+    /// The same for a requested change; only one may be open.
     ///
     /// - Throws: `busy`.
     func enterAsked() async throws(CommandFailure) {
@@ -92,7 +92,7 @@ actor ConfigurationKeeper {
         if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
     }
 
-    /// Door and supervisor follow these from now on.
+    /// Makes door and supervisor use a new configuration.
     func adopt(
         _ wanted: CheckedConfiguration, _ next: HubConfiguration, restarting: Set<String>
     ) async throws(HubError) {
@@ -111,9 +111,9 @@ actor ConfigurationKeeper {
 // MARK: - Applying
 
 extension ConfigurationKeeper {
-    /// Reads the file and follows it, unless it has errors.
+    /// Reads the file and applies it, unless it has errors.
     ///
-    /// - Throws: `unsupported` without a file, `busy` while another change that was asked for is under way, `store` when a new person cannot be stored.
+    /// - Throws: `unsupported` without a file, `busy` while another requested change is under way, `store` if a new person cannot be stored.
     func apply(isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
         guard let reload else { throw CommandFailure("unsupported", "this hub was started without a hub.conf") }
         try await enterAsked()
@@ -121,7 +121,7 @@ extension ConfigurationKeeper {
         return try await follow(await reload(nil), isDryRun: isDryRun)
     }
 
-    /// What rules that are new or changed would do.
+    /// The effect that new or changed rules would have.
     private func retention(_ plan: ApplyPlan) async throws(CommandFailure) -> [RetentionReport] {
         let configuration = plan.configuration
         do throws(StoreError) {
@@ -174,7 +174,7 @@ extension ConfigurationKeeper {
         return report
     }
 
-    /// What those of `instances` run with that are well.
+    /// The current configuration of those `instances` that are well.
     private func wellOnes(_ instances: Set<String>) async -> [String: Predecessor] {
         let well = await supervisor.running
         var former: [String: Predecessor] = [:]
@@ -190,7 +190,7 @@ extension ConfigurationKeeper {
 // MARK: - Going back
 
 extension ConfigurationKeeper {
-    /// Hears what becomes of the instances; from any thread, at once.
+    /// Receives news of the instances; may be called from any thread, and returns at once.
     nonisolated func heard(_ news: InstanceLife.News, of instance: String) {
         switch news {
         case .restarting(_, let fault), .failed(_, let fault), .quarantined(_, let fault):
@@ -199,7 +199,7 @@ extension ConfigurationKeeper {
         }
     }
 
-    /// An instance under watch has turned sick: it gets its former section back.
+    /// Restores the former section of a watched instance that has failed.
     func judge(_ instance: String, _ fault: Fault) async {
         await enter()
         defer { leave() }

@@ -6,46 +6,46 @@ import Synchronization
 /// `hub.conf`, checked against the manifests of the plugins it names.
 public struct CheckedConfiguration: Sendable {
     public var loaded: LoadedConfiguration
-    /// By instance; those whose program answered `--describe`.
+    /// The manifests of the programs that answered `--describe`, by instance.
     public var manifests: [String: Manifest]
-    /// By instance: the absolute path of its program, where there is one.
+    /// The absolute path of an instance's program, if it was found.
     public var executables: [String: String]
-    /// By instance: why its program could not be asked, in words for `hub status`.
+    /// Why an instance's program could not be asked, in words for `hub status`.
     public var faults: [String: String]
-    /// Instances whose program was found nowhere.
+    /// Instances whose program was not found.
     package var missing: Set<String> = []
-    /// By instance: how reliable its program was found, where that is known of the file that is there.
+    /// The tested reliability of an instance's program, if it is known for its present file.
     package var tiers: [String: PluginTier] = [:]
-    /// How the programs are kept to what they need; `nil`: no one has looked.
+    /// How the programs are confined; `nil` if that was not determined.
     public var isolation: Isolation?
-    /// The file that was read, or was to be.
+    /// The path of the file.
     public var file = "hub.conf"
-    /// Its text; `nil` when it could not be read.
+    /// The text of the file; `nil` if it could not be read.
     public var text: String?
 }
 
-/// Reads the configuration again: the file, or a text that it once had.
+/// Reads the configuration again: from the file, or from an earlier text of it.
 public typealias ConfigurationReload = @Sendable (_ text: String?) async -> CheckedConfiguration
 
-/// Reads `hub.conf` and asks every plugin's program what settings it takes.
+/// Reads `hub.conf` and asks the program of each plugin for its settings.
 public struct ConfigurationLoader: Sendable {
     private let path: String
     private let environment: SettingsEnvironment
     private let finder: ExecutableFinder
     private let patience: Duration
-    /// Where `hub-confine` is looked for.
+    /// Where to look for `hub-confine`.
     private let launcherFinder: ExecutableFinder
 
     /// - Parameters:
-    ///   - path: of `hub.conf`.
-    ///   - programPath: of the running hub: plugins are looked for beside it first.
+    /// - path: the path of `hub.conf`.
+    /// - programPath: the path of the running hub; plugins are searched in its folder first.
     public init(path: String, environment: SettingsEnvironment = .process(), programPath: String) {
         self.init(path: path, environment: environment, programPath: programPath, patience: .seconds(10))
     }
 
     /// - Parameters:
-    ///   - patience: how long a plugin has to say what it is.
-    ///   - launcherFolder: where `hub-confine` is; beside the hub if not given.
+    /// - patience: how long a plugin may take to answer.
+    /// - launcherFolder: the folder of `hub-confine`; the hub's folder if not given.
     init(
         path: String, environment: SettingsEnvironment, programPath: String, patience: Duration,
         launcherFolder: String? = nil
@@ -56,13 +56,13 @@ public struct ConfigurationLoader: Sendable {
         launcherFinder = launcherFolder.map { ExecutableFinder(programPath: "\($0)/hub", searchPath: "") } ?? finder
     }
 
-    /// All problems at once.
+    /// Loads the file and returns all of its problems at once.
     ///
-    /// Starts each plugin's program once, with `--describe`, and with `--check-settings` for each instance; none of them writes anything.
+    /// Starts each plugin's program once with `--describe`, and once for each instance with `--check-settings`; none of these writes anything.
     /// - Parameters:
-    ///   - former: what once stood in the file, to be checked in its place.
-    ///   - asksPlugins: whether the programs are asked about their own settings too. A hub that starts does without: it shall be ready
-    ///     at once, and a plugin that cannot start says so itself.
+    ///   - former: an earlier text of the file, to be checked instead of the file.
+    ///   - asksPlugins: whether to ask the programs about their settings too. A starting hub does not, because it should be ready at once;
+    ///     a plugin that cannot start reports that itself.
     public func load(_ former: String? = nil, asksPlugins: Bool = true) async -> CheckedConfiguration {
         let text: String
         do {
@@ -77,7 +77,7 @@ public struct ConfigurationLoader: Sendable {
             UInt16(truncatingIfNeeded: $0)
         }
 
-        // The first reading only learns which programs there are; the second checks against what they say.
+        // The first pass only finds the programs; the second checks the file against their answers.
         let asked = Mutex<[String: String]>([:])
         let first = HubConfiguration.load(text: text, file: path, fileMode: mode, environment: environment) {
             instance, executable in
@@ -106,7 +106,7 @@ public struct ConfigurationLoader: Sendable {
             let objections = Self.objections(said, loaded).merging(missing, uniquingKeysWith: +).filter { !$1.isEmpty }
             if !objections.isEmpty { loaded = reading(objections) }
         }
-        // A program that runs elsewhere, or shall not run, need not be here.
+        // A program that runs elsewhere, or is disabled, need not be installed here.
         let needless = loaded.remoteInstances.union(
             loaded.configuration?.plugins.filter { !$0.enabled }.map(\.name) ?? [])
         return CheckedConfiguration(
@@ -116,7 +116,9 @@ public struct ConfigurationLoader: Sendable {
             tiers: Self.tiers(answers), isolation: isolation, file: path, text: text)
     }
 
-    /// Those of an instance with other mistakes only if they are about a setting that is right: its program has heard the default of the rest.
+    /// The programs' objections.
+    ///
+    /// If an instance has other errors, its program was asked with defaults for the wrong settings. Then only objections to correct settings count.
     private static func objections(
         _ said: [String: SettingsInquiry.Answer], _ loaded: LoadedConfiguration
     ) -> [String: [SettingObjection]] {
@@ -129,7 +131,7 @@ public struct ConfigurationLoader: Sendable {
             })
     }
 
-    /// By instance: how reliable its program was found.
+    /// The tested reliability of each instance's program, by instance.
     private static func tiers(_ answers: Answers) -> [String: PluginTier] {
         let versions = answers.executables.keys.compactMap { instance in
             answers.manifests[instance].map { (answers.executables[instance] ?? "", $0.version) }
@@ -157,7 +159,7 @@ public struct ConfigurationLoader: Sendable {
             if case .found(let path) = finding { answers.executables[instance] = path }
             answers.faults[instance] = finding.fault(of: program)
             if answers.faults[instance] != nil { answers.missing.insert(instance) }
-            // Never started without what is to confine it.
+            // A program that must be confined never starts without the launcher.
             if let fault = isolation.fault, reaches[instance] != .unconfined, answers.executables[instance] != nil {
                 answers.executables[instance] = nil
                 answers.faults[instance] = fault
@@ -183,7 +185,7 @@ public struct ConfigurationLoader: Sendable {
         return answers
     }
 
-    /// A program, once for all instances that start it in the same way.
+    /// A program that is asked once for all instances that start it in the same way.
     private struct Asked: Hashable {
         let path: String
         let reach: ProgramReach

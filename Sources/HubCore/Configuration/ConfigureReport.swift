@@ -1,20 +1,20 @@
 public import HubSettings
 
-/// What the hub's command `configure` did, or would do.
+/// The effect of the hub's command `configure`, or the effect that it would have.
 public struct ConfigureReport: Codable, Hashable, Sendable {
-    /// One setting, as it was written and is now.
+    /// One setting, with its former and its new value.
     public struct Change: Codable, Hashable, Sendable {
-        /// `enabled`, or a setting of the plugin's.
+        /// `enabled`, or a setting of the plugin.
         public var name: String
-        /// To be set again for another change back; of `enabled` what held, written or not.
+        /// The former value, for reverting the change; for `enabled` the value in effect, even if the file did not have it.
         ///
-        /// Absent where it was not written, and where it cannot be given back (a secret, a table).
+        /// Absent if the file did not have the setting, or if the value cannot be given (a secret, a table).
         public var before: SettingValue?
-        /// Absent where it is not written any more, and for a secret.
+        /// The new value; absent if the setting was removed, and for a secret.
         public var after: SettingValue?
-        /// Whether it is one, whose values are not told; absent: no.
+        /// Whether the setting is a secret, whose values are not given; absent if it is not.
         public var secret: Bool?
-        /// Whether something was written before, of a secret; absent for others.
+        /// Whether a secret was set before; absent for other settings.
         public var wasSet: Bool?
 
         init(_ name: String, from before: SettingValue?, to after: SettingValue?) {
@@ -24,20 +24,22 @@ public struct ConfigureReport: Codable, Hashable, Sendable {
         init(secret name: String, wasSet: Bool) { (self.name, secret, self.wasSet) = (name, true, wasSet) }
     }
 
-    /// Whose section it is: one of these.
+    /// The section: exactly one of `instance`, `person` and `hub` is set.
     public var instance, person: String?
     public var hub: Bool?
-    /// Whether the section was not there before, and this command takes none out again; absent: it was.
+    /// Whether the section was added; absent if it was there before.
+    ///
+    /// This command never removes a section.
     public var added: Bool?
     public var dryRun: Bool
-    /// Whether it is written and followed, or would be; where not, `plan.problems` says why, and nothing was changed.
+    /// Whether the change was written and applied, or would be; if not, `plan.problems` has the reasons, and nothing was changed.
     public var applied: Bool
-    /// Empty where all is so already, but for a section that is `added`.
+    /// Empty if the file already had these values, unless a section was `added`.
     public var changes: [Change]
-    /// Of `hub.conf` as it is after this answer; as long as this hub runs.
+    /// The revision of `hub.conf` after this change; valid until the hub ends.
     public var revision: String
-    /// What `apply` says of the changed file.
+    /// The report of `apply` on the changed file.
     public var plan: ApplyReport
-    /// Of a person and `[hub]`: what then stands in `hub.conf` of what this command writes there.
+    /// For a person and `[hub]`: the values in `hub.conf` after this change, of the settings that this command can write.
     public var settings: [String: SettingValue]?
 }

@@ -6,7 +6,7 @@ import HubWire
 import Logging
 import Samples
 
-/// Makes of a checked `hub.conf` what door and supervisor work with.
+/// Converts a checked `hub.conf` into the facts for the door and the programs for the supervisor.
 struct ConfiguredParts: Sendable {
     let store: Store
     let clock: HubClock
@@ -14,12 +14,12 @@ struct ConfiguredParts: Sendable {
     let directories: HubDirectories
     let endpoints: HubEndpoints
     let policy: SessionPolicy
-    /// Where all monotonic milliseconds of this hub begin.
+    /// The origin of all monotonic milliseconds of this hub.
     let began: ContinuousClock.Instant
     let logger: Logger
 
-    /// - Parameter checked: what the programs of `configuration` say of themselves.
-    /// - Throws: `store` when a new person cannot be stored.
+    /// - Parameter checked: the answers of the programs in `configuration`.
+    /// - Throws: `store` if a new person cannot be stored.
     func facts(_ checked: CheckedConfiguration, _ configuration: HubConfiguration) async throws(HubError) -> HubFacts {
         let (persons, known): ([Person], [Person])
         do throws(StoreError) {
@@ -53,7 +53,7 @@ struct ConfiguredParts: Sendable {
             memoryLimit: configuration.hub.memoryLimit.map { Int($0.bytes) })
     }
 
-    /// What can be started; what cannot stops nothing else.
+    /// The programs that can be started; one that cannot start does not stop the others.
     func programs(_ checked: CheckedConfiguration, _ configuration: HubConfiguration) -> [Supervisor.Program] {
         configuration.plugins.filter(\.startsHere).compactMap { instance in
             do throws(HubError) {
@@ -97,10 +97,10 @@ extension RetentionRule {
 }
 
 extension HubConfiguration {
-    /// Of persons without their own.
+    /// The default time zone of persons.
     var usualZone: String { hub.zone ?? TimeZone.current.identifier }
 
-    /// Of persons, by name.
+    /// The time zones of persons, by name.
     var zones: [String: String] {
         Dictionary(persons.map { ($0.name, $0.zone ?? usualZone) }, uniquingKeysWith: { first, _ in first })
     }

@@ -5,7 +5,7 @@ import HubWire
 enum ConfiguredSection: Sendable, Hashable {
     case plugin(String), person(String), hub
 
-    /// - Throws: `command` unless one of them is named.
+    /// - Throws: `command` unless exactly one of them is named.
     init(plugin: String?, person: String?, isHub: Bool) throws(CommandFailure) {
         switch (plugin, person, isHub) {
         case (let name?, nil, false): self = .plugin(name)
@@ -26,7 +26,7 @@ enum ConfiguredSection: Sendable, Hashable {
     var plugin: String? { if case .plugin(let name) = self { name } else { nil } }
     var person: String? { if case .person(let name) = self { name } else { nil } }
 
-    /// What can be written there; `nil` for a plugin, whose manifest says so.
+    /// The settings that can be written; `nil` for a plugin, whose manifest declares them.
     var declarations: [SettingDeclaration]? {
         switch self {
         case .plugin: nil
@@ -35,7 +35,7 @@ enum ConfiguredSection: Sendable, Hashable {
         }
     }
 
-    /// What the owner types to change it.
+    /// The command for the owner to change the section.
     var command: String {
         switch self {
         case .plugin(let name): "hub configure \(name)"
@@ -46,9 +46,9 @@ enum ConfiguredSection: Sendable, Hashable {
 
     func isThere(in text: String) -> Bool { (try? SettingEditor(text, of: table))?.hasTable ?? false }
 
-    /// Adds the section where there is none; one of a plugin stays absent.
+    /// Adds the section if there is none; never adds one of a plugin.
     ///
-    /// - Throws: `command` for a name that no person can have; what the editor refuses.
+    /// - Throws: `command` for a name that no person can have; errors of the editor.
     func added(to text: String) throws -> String {
         guard plugin == nil, !isThere(in: text) else { return text }
         var editor = try SettingEditor(text, of: table)
@@ -62,7 +62,7 @@ enum ConfiguredSection: Sendable, Hashable {
         return editor.text
     }
 
-    /// What stands there of what can be written; `nil` for a plugin, of which the answer to `plugins` says it.
+    /// The values of the settings that can be written; `nil` for a plugin, because the answer to `plugins` has them.
     func settings(in text: String) -> [String: SettingValue]? {
         guard let declarations, let editor = try? SettingEditor(text, of: table) else { return nil }
         let written = declarations.compactMap { one in editor.value(one.name).map { (one.name, $0) } }

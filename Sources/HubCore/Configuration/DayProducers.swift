@@ -1,12 +1,12 @@
 import HubSettings
 import HubWire
 
-/// Which day values are waited for, and who makes them: what no instance makes never comes, and nothing looks wrong.
+/// Finds day values that an instance waits for and no instance makes: they would never come, without any visible error.
 ///
-/// Samples are another matter: whatever a plugin does not write, people may enter by hand.
+/// Samples need no such check: people may enter by hand those that no plugin writes.
 struct DayProducers {
     private let configuration: HubConfiguration
-    /// By instance, of those that run.
+    /// The use of day values of the instances that run, by instance.
     private let uses: [String: DayUse]
 
     /// The program of this project that makes day values.
@@ -16,10 +16,10 @@ struct DayProducers {
         (self.configuration, self.uses) = (configuration, uses)
     }
 
-    /// By instance: the day values that it waits for and no enabled instance makes, with the line that adds them.
+    /// The day values that an instance waits for and no enabled instance makes, with the remedy, by instance.
     var warnings: [String: [SettingObjection]] {
         let made = Set(uses.values.flatMap { $0.makes ?? [] })
-        // A program on another machine cannot be asked what it makes.
+        // A program on another machine cannot be asked for the values that it makes.
         guard !configuration.plugins.contains(where: { $0.enabled && !$0.startsHere && $0.kind == Self.usualKind })
         else {
             return [:]
@@ -46,9 +46,9 @@ struct DayProducers {
     /// The line of `hub.conf` that adds day values.
     ///
     /// - Parameters:
-    ///   - types: all that are to be made.
-    ///   - maker: an instance that runs and makes day values.
-    ///   - disabled: one that would, and is switched off.
+    /// - types: all types to be made.
+    /// - maker: an instance that runs and makes day values.
+    /// - disabled: an instance that would make them, but is disabled.
     static func remedy(_ types: Set<String>, maker: String?, disabled: String?) -> String {
         let line = "types = [\(types.sorted().map { "\"\($0)\"" }.joined(separator: ", "))]"
         if let maker { return "write \(line) into [plugin.\(maker)]" }

@@ -1,9 +1,9 @@
 import Files
 import FoundationEssentials
 
-/// The text of the `hub.conf` with which all plugins were last well: `hub.conf.good` in the data directory, mode 0600.
+/// The text of the last `hub.conf` with which all plugins were well: `hub.conf.good` in the data directory, mode 0600.
 ///
-/// A copy: secrets that the file takes from elsewhere stay references.
+/// It is a literal copy: secrets that the file refers to stay references.
 struct LastGoodFile: Sendable {
     let path: String
 
@@ -11,7 +11,7 @@ struct LastGoodFile: Sendable {
 
     func read() -> String? { FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } }
 
-    /// All or nothing: a power cut leaves the old text or the new.
+    /// Writes atomically: a power cut leaves either the old text or the new.
     func write(_ text: String) throws(HubError) {
         do throws(FileError) { try PrivateFile.write(Array(text.utf8), to: path) } catch {
             throw HubError(.store, error.description)

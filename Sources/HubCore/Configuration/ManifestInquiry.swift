@@ -1,20 +1,20 @@
 import HubSettings
 package import HubWire
 
-/// Asks a program what it is, confined as the hub does it, where no `hub.conf` names it yet: for those who pack and install plugins.
+/// Asks a program for its manifest before any `hub.conf` names it, confined as by the hub: for packing and installing plugins.
 package struct ManifestInquiry: Sendable {
     private let isolation: Isolation
     private let hidden: [String]
 
     /// - Parameters:
-    ///   - programPath: of this process, beside which `hub-confine` is.
-    ///   - hidden: what of the hub's own it does not see; of its data folder it sees what is installed there alone.
+    /// - programPath: the path of this process's program; `hub-confine` is in the same folder.
+    /// - hidden: folders of the hub that the program does not see; of its data folder the program sees only the installed programs.
     package init(programPath: String, hidden: [String]) async {
         isolation = await Isolation.look(programPath: programPath)
         self.hidden = hidden
     }
 
-    /// - Throws: why there is no answer, as it follows the program and a colon.
+    /// - Throws: the reason for the missing answer, as it follows the program and a colon.
     package func manifest(of path: String) async throws(HubError) -> Manifest {
         if let fault = isolation.fault { throw HubError(.configuration, fault) }
         let reach = ProgramReach(.init(), nil, nil, isolation, hidden: hidden)

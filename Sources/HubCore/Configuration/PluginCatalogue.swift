@@ -1,7 +1,7 @@
 import HubSettings
 import HubWire
 
-/// What the configuration says of the plugins: for `hub plugins` and `hub status`.
+/// The configuration of the plugins, for `hub plugins` and `hub status`.
 enum PluginCatalogue {
     private struct Entry: Encodable {
         var name, kind: String
@@ -9,30 +9,30 @@ enum PluginCatalogue {
         var executable: String?
         var summary, version: String?
         var remote: Bool?
-        /// What its manifest asks for.
+        /// The types that its manifest asks for.
         var reads, writes: [String]?
-        /// What `hub.conf` leaves of it; absent where it says nothing.
+        /// The restrictions in `hub.conf`; absent if there are none.
         var granted: Granted?
-        /// What it may: types and persons.
+        /// The types and persons that it may read and write.
         var grants: Grants
-        /// What is decided about each type that it asks for.
+        /// The decision about each type that it asks for.
         var permissions: [Permission]
-        /// How far back it may read; absent where that is not limited.
+        /// How far back it may read; absent if that is not limited.
         var history: String?
         var persons: [String]?
-        /// Whether it is told what `hub.conf` says of their bodies.
+        /// Whether it gets the descriptions of its persons' bodies in `hub.conf`.
         var profiles: Bool?
         /// Secrets print as `<secret>`.
         var settings: [String: SettingValue]
         var declarations: [SettingDeclaration]?
         var commands: [CommandDeclaration]?
-        /// What its program reaches beyond its own files.
+        /// The places that its program reaches beyond its own files.
         var reaches: [String]?
-        /// What of the owner's its manifest asks for; absent where that is nothing.
+        /// The owner's words that its manifest asks for; absent if there are none.
         var owner: [String]?
-        /// How its program is kept to what it needs; absent where the hub does not start it, or `hub.conf` says not to.
+        /// How its program is confined; absent if the hub does not start it, or `hub.conf` turns confinement off.
         var isolation: Isolation?
-        /// How reliable its program was found.
+        /// The tested reliability of its program.
         var tier: PluginTier?
         var fault: String?
 
@@ -41,11 +41,11 @@ enum PluginCatalogue {
         }
         struct Grants: Encodable {
             var read, write: Scope
-            /// What of the owner's it may; absent where that is nothing.
+            /// The owner's words that it is granted; absent if there are none.
             var owner: [String]?
             struct Scope: Encodable {
                 var types: [String]
-                /// Left out of `types`; absent where nothing is.
+                /// Excluded from `types`; absent if nothing is.
                 var denied: [String]?
                 var persons: [String]
 
@@ -95,7 +95,7 @@ enum PluginCatalogue {
                 })
     }
 
-    /// The instances that run, those that cannot, and those whose settings are wrong.
+    /// The instances that run, those that cannot, and those with wrong settings.
     static func statuses(_ configuration: HubConfiguration, _ checked: CheckedConfiguration) -> [PluginStatus] {
         let known = configuration.plugins.map { plugin in
             var status = PluginStatus(

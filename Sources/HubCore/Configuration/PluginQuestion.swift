@@ -7,25 +7,27 @@ struct PluginQuestion: Sendable {
     let path: String
     let arguments: [String]
     let reach: ProgramReach
-    /// What it may write, and that it may reach the network; `nil`: it is only asked.
+    /// The folders that it may write; `nil` if it is only asked.
+    ///
+    /// If set, it may also reach the network.
     var own: ProgramReach.Own?
-    /// What it reads from stdin.
+    /// The text for its stdin.
     var input = ""
-    /// The zone that it takes for the machine's; `nil`: the machine's own.
+    /// The time zone that the program uses; `nil` for the machine's own.
     var zone: String?
     let patience: Duration
 
-    /// Why there is no answer, as it follows the program, its arguments and a colon.
+    /// The reason for the missing answer, as it follows the program, its arguments and a colon.
     struct Failure: Error {
         let reason: String
-        /// Whether it ended by itself, with an exit code other than 0.
+        /// Whether the program ended on its own with an exit code other than 0.
         var hasEnded = false
     }
 
-    /// What it may print.
+    /// Maximum bytes that the program may print.
     private static let longest = 1 << 20
 
-    /// What a program says of itself.
+    /// Asks a program for its manifest.
     static func manifest(of path: String, _ reach: ProgramReach, patience: Duration) async -> Result<Manifest, Failure>
     {
         let question = PluginQuestion(path: path, arguments: ["--describe"], reach: reach, patience: patience)
@@ -40,9 +42,9 @@ struct PluginQuestion: Sendable {
         }
     }
 
-    /// A plugin has a MiB to say what it is, and is ended with all it has started when it takes too long.
+    /// Starts the program and reads its answer, at most one MiB; if it takes too long, kills it with all processes that it has started.
     ///
-    /// - Parameter read: makes the answer of what was printed.
+    /// - Parameter read: parses the printed answer.
     func ask<Answer: Sendable>(
         _ read: @escaping @Sendable ([UInt8]) -> Result<Answer, Failure>
     ) async -> Result<Answer, Failure> {
@@ -65,8 +67,9 @@ struct PluginQuestion: Sendable {
                         environment: .custom(Dictionary(variables, uniquingKeysWith: { $1 })), platformOptions: options,
                         input: .inputWriter, output: .bytes(limit: Self.longest), error: .bytes(limit: Self.longest)
                     ) { execution in
-                        // A program that ends before it has read this breaks the pipe; how it ended tells the story. (An input that the
-                        // library writes by itself is not closed then, for which the library ends this process.)
+                        // A program that ends before it has read this breaks the pipe; its exit status is reported instead. (If the library itself
+                        // wrote
+                        // the input, it would not close it in this case, and would end this process for that.)
                         if !input.isEmpty { _ = try? await execution.standardInputWriter.write(input) }
                     }
                     guard result.terminationStatus.isSuccess else {
@@ -96,7 +99,7 @@ struct PluginQuestion: Sendable {
         }
     }
 
-    /// The first line is `hub-confine`'s.
+    /// Removes the first line, which `hub-confine` wrote.
     private func withoutLauncher(_ bytes: [UInt8]) -> [UInt8] {
         guard reach.launcher != nil, bytes.starts(with: "\(Isolation.program): process ".utf8),
             let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
@@ -110,7 +113,7 @@ struct PluginQuestion: Sendable {
             case .exited(let code): "it ended with exit code \(code) where 0 is expected"
             case .signaled(let signal): "it was ended by signal \(signal)"
             }
-        // Who was told settings may repeat secrets.
+        // A program that was given settings may repeat secrets.
         guard let words, input.isEmpty else { return ending }
         return "\(ending), saying \"\(words)\""
     }

@@ -2,11 +2,12 @@ import FoundationEssentials
 import HubSettings
 import HubWire
 
-/// Asks the programs of plugins about settings that obey their manifests: what several settings mean together, and what a rule in a manifest
-/// cannot say.
+/// Asks the programs of plugins about settings that obey their manifests.
+///
+/// Programs check the combined meaning of several settings, and rules that a manifest cannot express.
 struct SettingsInquiry: Sendable {
     let patience: Duration
-    /// How an instance's program is started to be asked.
+    /// How an instance's program is started for the question.
     let reach: @Sendable (PluginInstance, Manifest?) -> ProgramReach
 
     /// The answer of a program about the settings of an instance.
@@ -15,7 +16,7 @@ struct SettingsInquiry: Sendable {
         var days: DayUse?
     }
 
-    /// By instance; those that cannot judge are not in it.
+    /// The answers by instance; programs that cannot check settings are left out.
     func answers(
         on plugins: [PluginInstance], _ manifests: [String: Manifest], _ executables: [String: String]
     ) async -> [String: Answer] {
