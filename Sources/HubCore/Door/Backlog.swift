@@ -2,12 +2,12 @@ import HubSessions
 import HubWire
 import ZeroMQ
 
-/// Messages that have come in and wait for their turn: large batches of sessions, and what such a session has sent after one.
+/// Messages that have come in and wait for their turn: large batches, and later messages of the same sessions.
 ///
-/// To read a batch of a thousand records takes milliseconds, and sixteen importers send one after the other: what others send in between
-/// should not wait for all of them. In order within a session; a message of each session in turns.
+/// Reading a batch of a thousand records takes milliseconds, and sixteen importers may send one after the other; messages of other
+/// sessions should not wait for all of them. The order within a session is kept; the sessions take turns, one message each.
 struct Backlog {
-    /// A message as it came; a class, for collections do not hold what cannot be copied.
+    /// A message as it came; a class, because collections cannot hold a noncopyable value.
     final class Waiting {
         var message = Multipart()
     }
@@ -19,30 +19,30 @@ struct Backlog {
     }
 
     private var lines: [RoutingID: Line] = [:]
-    /// Each peer of `lines` once, and some that have gone from it.
+    /// Each peer of `lines` once, and some peers that are no longer in it.
     private var turns = FIFO<RoutingID>()
-    /// Of all messages that wait.
+    /// Bytes of all waiting messages.
     private(set) var bytes = 0
 
     var isEmpty: Bool { lines.isEmpty }
 
-    /// The peer of whom most waits.
+    /// The peer with the most waiting bytes.
     var largest: RoutingID? { lines.max { $0.value.bytes < $1.value.bytes }?.key }
 
     func bytes(of peer: RoutingID) -> Int { lines[peer]?.bytes ?? 0 }
 
-    /// Whether a message of this peer has to wait: behind what waits of it already, or because reading it takes long.
+    /// Whether a message of this peer has to wait: behind other waiting messages of the peer, or because reading it takes long.
     ///
-    /// LIVE does not come here, and PING is answered at once, unless it may be about a session that a waiting HELLO is to begin.
+    /// LIVE never waits. PING is answered at once, unless it may belong to a session that a waiting HELLO will begin.
     func holds(_ verb: Verb?, of peer: RoutingID, bytes: Int) -> Bool {
         guard let line = lines[peer] else { return verb == .samples && bytes > Self.large }
         return verb != .ping || line.hasHello
     }
 
-    /// So many bytes are read at once: about a hundred records.
+    /// Maximum bytes of a batch that is read at once: about a hundred records.
     private static let large = 16_384
 
-    /// Takes the message out of `message`, which is empty then.
+    /// Moves the contents out of `message`, which is empty afterwards.
     mutating func append(_ message: inout Multipart, of verb: Verb?, from peer: RoutingID) {
         let waiting = Waiting()
         swap(&waiting.message, &message)
@@ -58,7 +58,7 @@ struct Backlog {
     /// The next message of the session whose turn it is.
     mutating func popFirst() -> (peer: RoutingID, message: Waiting)? {
         while let peer = turns.popFirst() {
-            // All of it may have been read out of turn.
+            // All messages of this peer may have been read out of turn.
             guard let message = popFirst(of: peer) else { continue }
             if lines[peer] != nil { turns.append(peer) }
             return (peer, message)

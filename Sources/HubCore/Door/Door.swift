@@ -5,16 +5,16 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// Where clients come in: the sockets, and all sessions, on one thread.
+/// The entrance for clients: the sockets, and all sessions, on one thread.
 ///
-/// Everything here runs on the poll loop; sockets are made, used and closed on it. The door is always read: a client is slowed by its
-/// credit alone, and what it may not do is answered, not left lying. What sessions ask for is done by the ``parts``.
+/// Everything here runs on the poll loop; sockets are made, used and closed on it. The door is always read: only credit slows a client
+/// down, and a forbidden message gets an answer at once. The ``parts`` carry out the requests of sessions.
 actor Door {
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private(set) var facts: HubFacts { didSet { watchers = facts.watchers } }
-    /// What the instances that run now and then may read.
+    /// The grants of instances that run on a schedule.
     private(set) var watchers: [ReadGrant]
     let store: Store
     let committer: Committer
@@ -22,17 +22,17 @@ actor Door {
 
     var socket: Socket?
     let gate: Gate
-    /// What a turn works with; empty but in a turn.
+    /// The working memory of a turn; empty outside a turn.
     var turn = DoorTurn()
-    /// What is sent, one message at a time; its memory is used again.
+    /// The message that is being sent; its memory is reused.
     var outgoing = Multipart()
 
-    /// What has come in and waits for its turn.
+    /// Messages that wait for their turn.
     var backlog = Backlog()
     var isBacklogScheduled = false
 
     var sessions: SessionTable
-    /// Of each session what the hub keeps beside its state.
+    /// The data of each session that is not part of its state.
     var clients: [RoutingID: Client] = [:]
     var greetings = Greetings()
     var log = SessionLog()
@@ -60,10 +60,10 @@ actor Door {
     /// Monotonic milliseconds, as sessions count them.
     var now: Int64 { ContinuousClock.now.millisecondsSinceStart(facts.started) }
 
-    /// Follows a changed `hub.conf`: new sessions are judged by it at once, records of open ones too, for whose they are.
+    /// Applies a changed `hub.conf`: to new sessions at once, and to the assignment of records in open sessions.
     ///
-    /// A session to whom WELCOME would say something else now ends, to greet again and hear it.
-    /// - Parameter ending: instances whose processes are told to stop anyway; only sessions of programs started by hand end here.
+    /// A session whose WELCOME would have other contents now ends, and greets again to get them.
+    /// - Parameter ending: instances whose processes will be stopped anyway; only their sessions at the owner's endpoint end here.
     func adopt(_ facts: HubFacts, ending: Set<String>) {
         let before = self.facts
         self.facts = facts
@@ -82,14 +82,14 @@ actor Door {
             else { continue }
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
         }
-        // What is the owner's is taken at once, from sessions of every mode.
+        // The owner's words are withdrawn at once, from sessions of every mode.
         for (peer, client) in clients where client.hello.mode != .run && client.endpoint != .owner {
             let rights = facts.instances[client.hello.instance]?.grants.owner ?? []
             guard client.policy.grants.owner != rights else { continue }
             perform(sessions.dismiss(peer, because: "the hub's configuration has changed"))
         }
         followRemoteInstances()
-        // Over the network grants are a promise: no session goes on with what it was granted before, whatever its mode.
+        // A network session of any mode must not keep grants that `hub.conf` has withdrawn.
         let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))
         for instance in remote where !before.saysTheSame(as: facts, to: instance) {
             parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }
@@ -99,7 +99,7 @@ actor Door {
 }
 
 extension Door {
-    /// Tells the owner's listeners of whom `hub.conf` says something else now (R8.61).
+    /// Notifies the owner's listeners of persons that were added, removed or changed in `hub.conf` (R8.61).
     private func announcePersons(since before: HubFacts) {
         func byName(_ persons: [HubPerson]) -> [String: HubPerson] {
             Dictionary(persons.map { ($0.name, $0) }) { first, _ in first }
@@ -113,9 +113,9 @@ extension Door {
     }
 }
 
-/// What works beside the door on its loop, each part an actor of its own.
+/// The actors that work beside the door on its loop.
 ///
-/// The door calls them by `assumeIsolated`, without waiting; they speak to sessions through the ``Outlet``.
+/// The door calls them by `assumeIsolated`, without waiting; they send to sessions through the ``Outlet``.
 final class DoorParts: Sendable {
     let deliveries: Deliveries
     let commands: Commands
@@ -149,15 +149,15 @@ extension Door {
         let socket = try Socket(.router, in: context)
         try socket.set(.routerMandatory, to: true)
         try socket.set(.maxMessageSize, to: Int64(facts.policy.limits.frameBytes))
-        // libzmq holds so many messages of each peer before we see them, and one may be a MiB; with fewer, it and we wake each other for
-        // every few small ones.
+        // Maximum number of messages of each peer that libzmq holds before the hub reads them; one may have a MiB. With fewer, libzmq and the hub
+        // would wake each other for every few small messages.
         try socket.set(.receiveHighWaterMark, to: 200)
-        // Answers are small and bounded by what a peer may ask for; bytes are bounded by the proof of reading.
+        // Answers are small, and a peer's limits bound their number; the proof of reading bounds their bytes.
         try socket.set(.sendHighWaterMark, to: 20_000)
         try socket.set(.linger, to: .milliseconds(500))
-        // The owner's endpoint first, without log-in, though not for what the hub has started; then the plugins', which ask the gate. What makes an endpoint ask is its domain
-        // alone: the option that would refuse everyone where none is named (ZMQ_ZAP_ENFORCE_DOMAIN) is a draft, and not in the libzmq
-        // that systems have.
+        // First the owner's endpoint, without log-in, but closed to processes that the hub has started; then the plugins' endpoint, which asks the
+        // gate. Only the domain makes an endpoint ask the gate: the option that would refuse all peers of an endpoint without a domain
+        // (ZMQ_ZAP_ENFORCE_DOMAIN) is a draft, and not in the libzmq of common systems.
         try socket.set(.zapDomain, to: LaunchTokens.ownerDomain)
         try socket.bind(facts.endpoints.door)
         try socket.set(.zapDomain, to: LaunchTokens.doorDomain)
@@ -171,7 +171,7 @@ extension Door {
         beat()
     }
 
-    /// Asks every plugin to finish; batches that come from now on are refused and stay with their senders.
+    /// Asks every plugin to finish; batches that come later are refused and stay with their senders.
     func beginStopping(deadline: Duration) {
         let stop = Stop(reason: "the hub is stopping", deadline: Int64(deadline / .milliseconds(1)))
         perform(sessions.stop(stop))
@@ -179,7 +179,7 @@ extension Door {
 
     /// Asks one instance to finish.
     ///
-    /// - Parameter onlyIfIdle: not where it has something to do: nothing can come between that look and STOP.
+    /// - Parameter onlyIfIdle: whether to ask it only if it has nothing to do; no message can come between the check and STOP.
     /// - Returns: whether it was asked.
     @discardableResult
     func beginStopping(
@@ -191,12 +191,12 @@ extension Door {
         return true
     }
 
-    /// Whether an instance has asked for deliveries, there is nothing to give it now, and it is at no command.
+    /// Whether an instance has asked for deliveries, none can be made now, and it has no open command.
     func isIdle(_ instance: String) -> Bool {
         parts.deliveries.assumeIsolated { $0.isIdle(instance) } && !parts.commands.assumeIsolated { $0.isAt(instance) }
     }
 
-    /// Once a second: ends sessions that have been silent too long.
+    /// Runs once a second: ends sessions that have been silent too long.
     private func beat() {
         perform(sessions.tick(at: now))
         parts.deliveries.assumeIsolated { $0.beat() }
@@ -206,7 +206,7 @@ extension Door {
         loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.beat() } }
     }
 
-    /// Closes the sockets; what was sent gets half a second to leave.
+    /// Closes the sockets; messages that were sent get half a second to leave.
     func close() {
         parts.questions.assumeIsolated { $0.cancelAll() }
         parts.commands.assumeIsolated { $0.cancelAll() }

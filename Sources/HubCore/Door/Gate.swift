@@ -4,13 +4,13 @@ import HubWire
 import Logging
 import ZeroMQ
 
-/// Who may come in: libzmq asks it at the door and at the feeds (ZAP 1.0), before anything of a connection is read.
+/// Admits connections: libzmq asks it at the door and at the feeds (ZAP 1.0), before it reads anything from a connection.
 ///
-/// A part of the door: used on its thread only, and called without waiting.
+/// A part of the door: used only on its thread, and called without waiting.
 final class Gate {
-    /// Of the processes that run now.
+    /// The launch tokens of the running processes.
     var tokens = LaunchTokens()
-    /// Of the instances on other machines, their keys among it.
+    /// The instances on other machines, with their keys.
     var network: Network
     private let context: Context
     private let logger: Logger
@@ -20,7 +20,7 @@ final class Gate {
         (self.context, self.network, self.logger) = (context, network, logger)
     }
 
-    /// - Parameter judge: answers libzmq.
+    /// - Parameter judge: the verdict on a request of libzmq.
     func open(on loop: PollLoop, _ judge: @escaping (ZAPRequest) -> ZAPRequest.Verdict) throws(ZeroMQError) {
         let socket = try Socket(.rep, in: context)
         try socket.bind(ZAPRequest.endpoint)
@@ -34,7 +34,7 @@ final class Gate {
         do throws(ZeroMQError) {
             var question = Multipart()
             while case .complete? = try socket?.receiveMultipart(into: &question) {
-                // Only libzmq itself asks here; a REP that does not answer would hear no further question.
+                // Only libzmq itself asks here; a REP socket that does not answer would get no further question.
                 guard let request = ZAPRequest(question) else {
                     logger.error("the gate was asked something other than ZAP 1.0")
                     _ = try socket?.send(Message())
@@ -58,10 +58,12 @@ final class Gate {
         }
     }
 
-    /// The owner's endpoints are open to all processes of the owner but those that the hub has started: on a kernel that gives a plugin no
-    /// root of its own, its files do not keep it from them.
+    /// The verdict on a connection to the owner's endpoints.
+    ///
+    /// They are open to all processes of the owner except those that the hub has started. On a kernel without a separate root for plugins,
+    /// file permissions do not keep plugins away from these endpoints.
     private func ownerVerdict(on request: ZAPRequest) -> ZAPRequest.Verdict {
-        // libzmq gives `localhost:UID:GID:PID` of a Unix socket's peer; 0 is one of another container, and none of ours.
+        // libzmq gives `localhost:UID:GID:PID` of a Unix socket's peer; 0 means a process of another container, which is not a plugin.
         guard let peer = request.address.split(separator: ":").last.flatMap({ pid_t($0) }), peer > 0,
             peer != getpid(), ProcessTree.parent(of: getpid()) != nil
         else { return .allow(userID: "") }
@@ -71,7 +73,7 @@ final class Gate {
         return ProcessTree.isBelow(peer, getpid()) ? .refuse("a plugin at the owner's endpoint") : .allow(userID: "")
     }
 
-    /// Judges a log-in on the network, which has proved that it has its key.
+    /// The verdict on a network log-in, which has proved that it holds its key.
     private func verdict(onKey key: CurveKey, domain: String, _ facts: HubFacts) -> ZAPRequest.Verdict {
         guard let instance = network.instances[key.z85] else { return .refuse("no such key") }
         guard facts.instances[instance]?.remote != nil else { return .refuse("hub.conf does not expect this instance") }
@@ -83,7 +85,7 @@ final class Gate {
 
     // MARK: - Log-ins
 
-    /// Where a message comes from; `nil` when its log-in is not valid any more.
+    /// The endpoint of a message; `nil` if its log-in is no longer valid.
     func endpoint(of logIn: String?, _ facts: HubFacts) -> Endpoint? {
         guard let logIn, !logIn.isEmpty else { return .owner }
         if logIn == LogIn.anyone { return .remote(user: nil) }
@@ -92,7 +94,7 @@ final class Gate {
         return .remote(user: instance)
     }
 
-    /// As whom libzmq names those who come in there.
+    /// The name that libzmq gives to log-ins at this endpoint.
     func logIn(of endpoint: Endpoint) -> String? {
         switch endpoint {
         case .owner: nil
@@ -113,7 +115,7 @@ extension Door {
         if case .plain(let name, _) = request.credentials, let instance = String(validating: name, as: UTF8.self),
             gate.tokens.isAdmitted(instance)
         {
-            // Who writes a plugin would else read, half a minute later, that it did not greet.
+            // Otherwise a plugin's author would only read, half a minute later, that the plugin did not greet.
             plugins.counters.logInRefused(
                 instance,
                 "its log-in at HUB_DOOR was refused (\(reason)): the password is the launch token, the first line of its stdin without the line's end"

@@ -4,13 +4,13 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// What comes in at the door: LIVE by its short way, batches to the committer, all else to the sessions.
+/// Handles incoming messages: LIVE on its short path, batches for the committer, and all others for the sessions.
 extension Door {
     func doorIsReady() {
         let end = ContinuousClock.now + Self.longestTurn
         let (mostFrames, mostBytes) = (3 + facts.policy.limits.batchRecords, facts.largestMessage)
         var (time, bytes) = (now, 0)
-        // Out of the actor for the turn: each look at it there is checked at run time, and a message is looked at a dozen times.
+        // Taken out of the actor for the turn: each access inside it is checked at run time, and there are a dozen for each message.
         var turn = DoorTurn()
         swap(&turn, &self.turn)
         defer {
@@ -38,7 +38,7 @@ extension Door {
                 logger.error("the door broke", metadata: ["error": "\(error)"])
                 return
             }
-            // The clock is asked every few messages, or after a large one: asking costs a tenth of a small one.
+            // The clock is read every few messages, or after a large one: reading it costs a tenth of a small message.
             guard count.isMultiple(of: 16) || bytes > 16_384 else { continue }
             (time, bytes) = (now, 0)
             turn.burst.look += 1
@@ -46,8 +46,9 @@ extension Door {
         }
     }
 
-    /// After so long a turn ends, however many messages wait: one of a megabyte costs as much as thousands of small ones, and answers
-    /// and the feed wait for the turn.
+    /// Maximum time of a turn, however many messages wait.
+    ///
+    /// A message of a megabyte costs as much as thousands of small ones, and answers and the feed wait for the end of the turn.
     private static let longestTurn = Duration.milliseconds(5)
 
     /// Reads a message now, or keeps it until it has its turn (``Backlog``).
@@ -55,17 +56,17 @@ extension Door {
         let peer = message.lend(0) { RoutingID($0) }
         let verb = message.lend(1) { Verb($0) }
         guard backlog.holds(verb, of: peer, bytes: message.byteCount) else { return receive(message, at: now) }
-        // It is there, if it waits or not.
+        // The peer is alive, whether its message waits or not.
         sessions.heard(peer, at: now)
         backlog.append(&message, of: verb, from: peer)
-        // More than it may send: then it hears at once what is wrong with that.
+        // The peer has sent more than it may; its messages are read now, so that it gets the error at once.
         while backlog.bytes(of: peer) > facts.policy.credit.bytes, let waiting = backlog.popFirst(of: peer) {
             receive(waiting.message, at: now)
         }
         scheduleBacklog()
     }
 
-    /// Goes on with what waits, in the next turn of the loop.
+    /// Schedules the waiting messages for the next turn of the loop.
     func scheduleBacklog() {
         guard !isBacklogScheduled, !backlog.isEmpty, committer.waitingRecords < Self.mostWaitingRecords else { return }
         isBacklogScheduled = true
@@ -78,7 +79,7 @@ extension Door {
         }
     }
 
-    /// What is read waits for the store, and takes more memory there than here.
+    /// Maximum number of records that wait for the store; a record takes more memory there than in the backlog.
     private static let mostWaitingRecords = 20_000
 
     private func readBacklog() {
@@ -89,13 +90,13 @@ extension Door {
         }
     }
 
-    /// Who sends little waits for so long, and for the rest of one batch.
+    /// Maximum delay for sessions that send little, plus the rest of one batch.
     private static let longestBacklogTurn = Duration.milliseconds(1)
 
     /// - Parameter now: monotonic milliseconds, of this turn.
     private func receive(_ message: borrowing Multipart, at now: Int64) {
         let peer = message.lend(0) { RoutingID($0) }
-        // A known client is asked first whether it comes over the endpoint that it is known from.
+        // For a known client, the common case is checked first: the endpoint that it is known from.
         if let client = clients[peer], message.property("User-Id", is: client.logIn) {
             return receive(message, from: peer, over: client.endpoint, at: now)
         }
@@ -106,7 +107,7 @@ extension Door {
                     from: peer))
         }
         if let session = sessions[peer], session.endpoint != endpoint {
-            // A routing id that came back over another endpoint: a stranger, whatever it knows.
+            // A routing id that came back over another endpoint belongs to a stranger, whatever it sends.
             perform(sessions.gone(peer))
         }
         receive(message, from: peer, over: endpoint, at: now)
@@ -124,7 +125,7 @@ extension Door {
         switch arrival {
         case .full(let probes):
             perform(probes)
-            // Within a second there is no other probe: it is taken or refused now.
+            // There is no second probe within a second, so the message is accepted or refused now.
             receive(message, from: peer, over: endpoint, at: now)
         case .hello(let hello): welcome(hello, peer, endpoint)
         case .samples(let session): take(message, session)
@@ -174,14 +175,14 @@ extension Door {
     }
 }
 
-/// What a turn of the door works with; its memory is used again in the next.
+/// The working memory of a turn of the door; it is reused in the next turn.
 struct DoorTurn: ~Copyable {
     var message = Multipart()
     var burst = LiveBurst()
 }
 
 extension Multipart {
-    /// Lends a frame; no bytes for one that is not there.
+    /// Lends a frame; no bytes if there is no such frame.
     func lend<Value>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         body(index < count ? unsafeBytes(of: index) : UnsafeRawBufferPointer(start: nil, count: 0))
     }

@@ -4,19 +4,19 @@ import HubWire
 import Logging
 import ZeroMQ
 
-/// What the hub has not taken of instances, for the owner's listeners (R17.1): a program reads it in its answers, and its author here.
+/// Refused messages of instances, for the owner's listeners (R17.1): a program gets the reason in its answers, and its author here.
 struct RefusalNews {
-    /// A program that does nothing right is told each time, listeners now and then.
+    /// Limits the news about a program that does nothing right; the program itself gets every answer.
     private var bucket = TokenBucket(size: 20, rate: 5, now: 0)
 
-    /// What is to be told now; `nil`: not now, it is counted.
+    /// The text to publish now; `nil` if the news is only counted.
     mutating func text(_ text: String, at now: Int64) -> String? {
         guard bucket.take(at: now) else { return nil }
         let omitted = bucket.takeRefused()
         return omitted > 0 ? "\(text) (and \(omitted) such answers before it)" : text
     }
 
-    /// The rejected records of a batch in words; `nil` where there are none.
+    /// The rejected records of a batch in words; `nil` if there are none.
     static func words(_ results: [StoreResult]) -> String? {
         var (count, first) = (0, [String]())
         for (place, result) in results.enumerated() {
@@ -29,7 +29,7 @@ struct RefusalNews {
         return "\(count) of \(results.count) records were rejected: \((first + more).joined(separator: "; "))"
     }
 
-    /// An ERROR in words; `nil` for one that says nothing of the program.
+    /// An ERROR in words; `nil` if the program did not cause it.
     static func words(_ error: WireError) -> String? {
         switch error.code {
         case .helloFirst, .replaced, .store, .stopping, .busy, .internal: nil
@@ -37,18 +37,18 @@ struct RefusalNews {
         }
     }
 
-    /// How many records of a batch are named.
+    /// Maximum number of records of a batch that are named.
     private static let most = 3
     private static func cut(_ text: String) -> String { text.count > 300 ? "\(text.prefix(300))…" : text }
 }
 
 extension Door {
-    /// Tells what was rejected of a batch, if anything was.
+    /// Publishes the rejected records of a batch, if there are any.
     func tellRejected(_ results: [StoreResult], of instance: String) {
         if let words = RefusalNews.words(results) { tell(refused: words, of: instance) }
     }
 
-    /// Tells of an ERROR that goes to a session.
+    /// Publishes an ERROR that is sent to a session.
     func tell(_ error: WireError, to peer: RoutingID) {
         guard let client = clients[peer], let words = RefusalNews.words(error) else { return }
         tell(refused: words, of: client.hello.instance)

@@ -3,7 +3,7 @@ import HubWire
 import Logging
 import ZeroMQ
 
-/// What sessions want done, and sending to them.
+/// Carries out the actions of sessions, and sends messages to them.
 extension Door {
     func perform(_ actions: [PeerAction]) {
         for action in actions {
@@ -42,16 +42,16 @@ extension Door {
         parts.deliveries.assumeIsolated { $0.end(of: session) }
         parts.commands.assumeIsolated { $0.end(of: session) }
         parts.tokens.assumeIsolated { $0.end(of: session) }
-        // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
+        // Otherwise a peer that repeats HELLO could make the hub hold a window of credit each time.
         committer.drop { $0 == session }
         plugins.sessionEnded(client.hello, wasLast: sessions.runner(of: client.hello.instance) == nil)
-        // Of a replaced session its successor tells.
+        // The end of a replaced session is only logged for debugging, because its successor is logged.
         logOfSessions(
             reason == .replaced ? .debug : .info, "session ended",
             ["instance": "\(client.hello.instance)", "reason": "\(reason)"])
     }
 
-    /// Peers cause these lines: beyond an allowance they are counted only.
+    /// Logs a line that peers cause; lines beyond an allowance are only counted.
     func logOfSessions(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) {
         guard logger.logLevel <= level, log.take(at: now) else { return }
         logger.log(level: level, message, metadata: facts)
