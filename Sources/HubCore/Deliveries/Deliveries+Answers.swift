@@ -5,12 +5,12 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// What sinks answer (Protocol §10.2).
+/// The answers of sinks (Protocol §10.2).
 ///
-/// Answers of all sinks that wait are counted in one transaction; while it is flushed to disk, the next collect. The loop never
-/// waits for it. The queue is bounded: a subscription with 10,000 answers that are not in the store is sent nothing more.
+/// The waiting answers of all sinks are stored in one transaction; while it is flushed to disk, the next ones collect. The loop never
+/// waits for it. The queue is bounded: a subscription with 10,000 answers that are not in the store gets no more deliveries.
 extension Deliveries {
-    /// A DONE that its session has admitted.
+    /// Handles a DONE that its session has admitted.
     func take(_ report: DeliveryReport, from peer: ClientSession) {
         let id = SinkID(instance: peer.hello.instance, want: report.want)
         guard let pump = pumps[id], pump.session == peer.reference, let open = pump.open[report.delivery] else {
@@ -49,7 +49,7 @@ extension Deliveries {
 
     // MARK: - To the store
 
-    /// Counts in what waits, if nothing is being counted in.
+    /// Stores the waiting answers, unless the store is writing some already.
     func settle() {
         guard !isSettling, !unsettled.isEmpty else { return }
         isSettling = true
@@ -81,11 +81,11 @@ extension Deliveries {
         settleWaiters = []
         for waiter in waiters { waiter.resume() }
         settle()
-        // A newer version of what was on its way may have waited for this.
+        // A newer version of a delivered record may have waited for its answer.
         for settlement in settlements { wake(settlement.sink) }
     }
 
-    /// Nothing is lost: the answers wait, and what is on its way stays there.
+    /// Keeps everything after a failure: the answers wait, and the records stay in flight.
     private func notSettled(_ due: [SinkID: Answers], _ error: StoreError) {
         if settlingFault == nil {
             logger.error("answers of sinks cannot be stored", metadata: ["error": "\(error)"])
@@ -115,7 +115,7 @@ extension Deliveries {
         }
     }
 
-    /// Returns when all answers are in the store, or cannot be: what is not is delivered again.
+    /// Returns when all answers are in the store, or cannot be stored; records without a stored answer are delivered again.
     func settleAll() async {
         for session in Set(pumps.values.map(\.session)) { end(of: session) }
         while !unsettled.isEmpty || !settling.isEmpty, settlingFault == nil {
@@ -124,7 +124,9 @@ extension Deliveries {
         }
     }
 
-    /// Where nothing is wanted no answer moves a cursor: this does, now and then, so that a restart need not look again.
+    /// Saves the cursors of sinks that want none of the new records, so that a restart need not check these records again.
+    ///
+    /// The answers move the cursor of all other sinks.
     func tidy() {
         for (id, pump) in pumps where pump.reached > pump.settledReached && isSettled(id) {
             unsettled[id] = Answers()
@@ -134,7 +136,7 @@ extension Deliveries {
 }
 
 extension SinkResult {
-    /// - Parameter time: of the answer, by ``WaitClock``.
+    /// - Parameter time: the time of the answer, by ``WaitClock``.
     fileprivate init(_ result: DeliveryResult, at time: Int64) {
         self =
             switch result {
@@ -148,7 +150,7 @@ extension SinkResult {
             }
     }
 
-    /// At most so many bytes, whole characters (R10.15).
+    /// Cuts a text to the maximum number of bytes, between whole characters (R10.15).
     private static func cut(_ text: String) -> String {
         guard text.utf8.count > DeliveryResult.textBytes else { return text }
         var bytes = 0

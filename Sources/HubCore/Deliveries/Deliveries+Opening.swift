@@ -4,9 +4,9 @@ import HubWire
 import Logging
 import Samples
 
-/// Opening subscriptions and ending their turns (Protocol §10.1).
+/// Opens subscriptions and ends their turns (Protocol §10.1).
 extension Deliveries {
-    /// A WANT that its session has admitted.
+    /// Handles a WANT that its session has admitted.
     func open(_ request: WantRequest, _ names: FilterNames, for peer: ClientSession) {
         let id = SinkID(instance: peer.hello.instance, want: request.want)
         let terms: SinkTerms
@@ -20,15 +20,15 @@ extension Deliveries {
         if let older, older != peer.reference { tellReplaced(id, older) }
         end(id)
         if let older { pumpAll(of: older) }
-        // Its own session asks once more: something has changed there, and what it wanted to be tried later may be taken now (R10.16).
+        // The same session asks again: something has changed there, and the sink may take records now that it answered with `retry` (R10.16).
         let isAgain = older == peer.reference
         let turn = nextTurn()
         opening[id] = turn
         let task = Task {
             do {
-                // What was answered before must be counted first: else it would be delivered again.
+                // Earlier answers must be in the store first; otherwise their records would be delivered again.
                 await settled(id)
-                // Counted in later, they would count under the new terms, and move the cursor over what the old ones left out.
+                // Stored later, they would count under the new terms, and move the cursor past records that the old terms left out.
                 if let fault = settlingFault, !isSettled(id) {
                     throw WireError(
                         .store, "WANT: the last answers about \(id.want) are not in the store yet: \(fault.message)",
@@ -90,7 +90,7 @@ extension Deliveries {
 
     private func failed(_ id: SinkID, _ error: StoreError, _ turn: UInt64, _ peer: ClientSession) {
         var answer = WireError(error)
-        // All that it judges by itself is how many there are.
+        // The store's only judgement in this call is the number of subscriptions.
         if error.code == .query { answer = WireError(.limit, error.message, closed: false) }
         if answer.code == .epoch { answer.epoch = store.epoch }
         if answer.code == .store { answer.after = Self.retryAfter }

@@ -6,23 +6,23 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// What open subscriptions are sent (Protocol §10.2).
+/// The deliveries to open subscriptions (Protocol §10.2).
 ///
-/// Each reads a page when it may send one, two subscriptions at a time and in turn; a page is in memory until it is written to the
-/// socket. What a sink may have on its way is bounded by its credit, so that a slow one waits alone.
+/// Each subscription reads a page when it may send one, two subscriptions at a time and in turn; a page is in memory until it is written
+/// to the socket. The credit of a sink bounds its records in flight, so that a slow sink delays no other.
 extension Deliveries {
-    /// There may be something to deliver: commits, answers, retries that are due.
+    /// Notes that there may be something to deliver, after commits, answers or retries that are due.
     func wake(_ id: SinkID) {
         pumps[id]?.mayHaveMore = true
         pump(id)
     }
 
-    /// The head has moved.
+    /// Wakes all subscriptions, because the head has moved.
     func wakeAll() {
         for id in pumps.keys { wake(id) }
     }
 
-    /// Waits in line for a page if one may be sent now; else comes back when one may.
+    /// Puts the subscription in line for a page if it may send one now; otherwise schedules it for the time when it may.
     func pump(_ id: SinkID) {
         guard let pump = pumps[id] else { return }
         if limits(of: pump) != nil {
@@ -34,7 +34,7 @@ extension Deliveries {
         }
     }
 
-    /// There is room in a session again, which any of its subscriptions may have waited for.
+    /// Tries all subscriptions of a session, because there is room in it again and any of them may have waited for it.
     func pumpAll(of session: SessionReference) {
         for (id, pump) in pumps where pump.session == session { self.pump(id) }
     }
@@ -54,7 +54,7 @@ extension Deliveries {
             guard let pump = pumps[id], let limits = limits(of: pump) else { continue }
             readingBegan()
             pumps[id]?.isReading = true
-            // What is stored while the page is read is looked at after it.
+            // Records that are stored while the page is read are read after it.
             pumps[id]?.mayHaveMore = false
             let turn = pump.turn
             Task {
@@ -78,10 +78,10 @@ extension Deliveries {
         let isWoken = pump.mayHaveMore
         pump.isReading = false
         pump.read(page, head: store.head)
-        // A page that was read before an answer was counted knows nothing of it: it ends no pause.
+        // A page that was read before an answer was stored does not contain it, so it ends no pause.
         if page.paused != nil { pump.isUnauthorized = true }
         var records = RawRecords()
-        // Those that fit the credit and one frame.
+        // The records that fit both the credit and one frame.
         let room = min(pump.credit.bytes, outlet.facts.policy.limits.frameBytes) - SinkPump.envelope
         var count = 0
         if outlet.goesOn(pump.session) {
@@ -98,7 +98,7 @@ extension Deliveries {
             _ = pump.sent(page, count: count, cost: delivery.cost, at: outlet.now)
             if isWoken { pump.mayHaveMore = true }
             pumps[id] = pump
-            // It may end the session, and with it the pump.
+            // Sending may end the session, and with it the pump.
             outlet.send(.deliver(delivery), to: pump.session)
         } else {
             pump.looked(at: page, sent: 0)
@@ -114,7 +114,7 @@ extension Deliveries {
         guard pumps[id]?.turn == turn else { return }
         pumps[id]?.isReading = false
         logger.error("deliveries cannot be read", metadata: ["sink": "\(id)", "error": "\(error)"])
-        // A subscription that a person had the hub forget begins again when its sink asks for it.
+        // A subscription that a person had the hub forget starts over when its sink asks for it.
         if error.code == .query { return drop(id, WireError(.store, error.message, after: Self.retryAfter)) }
         wakeLater(id)
     }
@@ -123,7 +123,7 @@ extension Deliveries {
         loop.schedule(after: .milliseconds(Self.retryAfter)) { [weak self] in self?.assumeIsolated { $0.wake(id) } }
     }
 
-    /// Ends a turn from the hub's side, and tells the sink why.
+    /// Ends a turn from the hub's side, and sends the sink the reason.
     func drop(_ id: SinkID, _ error: WireError) {
         guard let session = pumps[id]?.session else { return }
         end(id)
@@ -135,7 +135,7 @@ extension Deliveries {
 
     // MARK: - Later
 
-    /// Comes back when a retry is due, a rest is over or the next delivery of the hour may leave.
+    /// Schedules the next attempt: when a retry is due, a rest is over or the hourly rate allows another delivery.
     private func schedule(_ id: SinkID) {
         timers.removeValue(forKey: id)?.cancel()
         guard let pump = pumps[id] else { return }
@@ -148,12 +148,12 @@ extension Deliveries {
             delay = max(delay ?? .zero, .milliseconds(pump.notBefore - outlet.now))
         }
         guard let delay else { return }
-        // A machine that sleeps, and very long waits: it is looked at again at least once an hour.
+        // At least once an hour, because the machine may sleep and waits may be very long.
         let wait = min(max(delay, .milliseconds(1)), .seconds(3_600))
         timers[id] = loop.schedule(after: wait) { [weak self] in self?.assumeIsolated { $0.pump(id) } }
     }
 
-    /// A pass of mode `once` ends when nothing is left (R10.21).
+    /// Reports the end of a pass of mode `once` when nothing is left (R10.21).
     private func tellCaughtUp(_ id: SinkID) {
         guard let pump = pumps[id], pump.tellsWhenCaughtUp, !pump.hasToldCaughtUp, isSettled(id),
             pump.isCaughtUp(waitTime: outlet.facts.waits.now())

@@ -3,15 +3,15 @@ import HubStore
 import HubWire
 import Logging
 
-/// Sinks whose programs run now and then.
+/// Sinks whose programs run on a schedule.
 extension Deliveries {
-    /// What the sinks of an instance are still to be given.
+    /// When the sinks of an instance have something to deliver.
     enum Delay: Sendable, Hashable {
         case nothing, now
         case after(Duration)
     }
 
-    /// When an instance could be given something; `nil` where it has no sink.
+    /// When the next delivery to an instance is due; `nil` if it has no sink.
     func delay(for instance: String) async -> Delay? {
         let sinks: [SinkOverview]
         do throws(StoreError) {
@@ -22,7 +22,7 @@ extension Deliveries {
         }
         guard !sinks.isEmpty else { return nil }
         let time = outlet.facts.waits.now()
-        // One whose log-in has failed waits for a person.
+        // A sink whose log-in has failed waits for a person.
         let delays = sinks.filter { $0.state.paused == nil }.compactMap { sink -> Int64? in
             let account = sink.state.account
             if account.pending > 0 { return 0 }
@@ -33,7 +33,7 @@ extension Deliveries {
             ? .now : .after(outlet.facts.clock.realDuration(forVirtual: .microseconds(least)))
     }
 
-    /// Whether an instance has asked for deliveries, and there is nothing to give it now.
+    /// Whether an instance has asked for deliveries, and none can be made now.
     func isIdle(_ instance: String) -> Bool {
         let own = pumps.filter { $0.key.instance == instance }
         let time = outlet.facts.waits.now()

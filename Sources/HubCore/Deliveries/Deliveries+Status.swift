@@ -3,7 +3,7 @@ import HubStore
 import HubWire
 import Samples
 
-/// How sinks do, in numbers and in one sentence.
+/// The state of sinks, in numbers and in one sentence.
 extension Deliveries {
     func statuses(_ reading: StoreReading) -> [SinkStatus] { reading.sinks.map { status($0, reading) } }
 
@@ -25,7 +25,7 @@ extension Deliveries {
                 overview.skips.map { ("\($0.key)", $0.value) }, uniquingKeysWith: { first, _ in first }))
     }
 
-    /// Why a sink that waits for day values gets none of some types, though there are samples that they could be made of.
+    /// Why a sink that waits for day values gets none of some types, although there are samples to make them from.
     private func missingDays(_ overview: SinkOverview, _ reading: StoreReading) -> String? {
         let filter = overview.terms.filter
         guard pumps[overview.state.id] != nil, filter.kinds == [.day], let wanted = filter.types else { return nil }
@@ -49,7 +49,7 @@ extension Deliveries {
             "nothing makes day values of \(missing.joined(separator: ", ")), which it waits for: \(remedy), then hub apply"
     }
 
-    /// A sink that moves has delivered something within this time, or its oldest record waits no longer.
+    /// A sink counts as stuck if it has delivered nothing for this long, and its oldest record has waited longer.
     private static let patience: Int64 = 60_000_000
 
     private func judge(_ overview: SinkOverview) -> (isWell: Bool, note: String?) {
@@ -63,14 +63,14 @@ extension Deliveries {
         }
         if let reason = overview.state.paused {
             let commands = outlet.facts.instances[id.instance]?.commands
-            // A plugin without a log-in of its own has what it logs in with from hub.conf.
+            // A plugin without its own log-in command takes its credentials from hub.conf.
             let repair =
                 commands?.contains { $0.name == "login" } == false
                 ? "correct [plugin.\(id.instance)] in hub.conf, then hub apply" : "hub login \(id.instance)"
             return (
                 false,
                 "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting))"
-                    // Most plugins say it themselves.
+                    // Most plugins include the remedy in their reason.
                     + (reason.contains(repair) ? "" : "; \(repair)")
             )
         }
@@ -107,7 +107,7 @@ extension Deliveries {
         return (true, "\(Self.records(account.pending))")
     }
 
-    /// Why no session may ask for a sink, and what there is to do besides dropping it; `nil` where `hub.conf` has its instance run.
+    /// Why no session can ask for a sink, with the remedy other than dropping it; `nil` if its instance is in `hub.conf` and enabled.
     private func unasked(_ id: SinkID) -> (why: String, repair: String)? {
         let table = "[plugin.\(id.instance)]"
         guard outlet.facts.instances[id.instance] == nil else { return nil }

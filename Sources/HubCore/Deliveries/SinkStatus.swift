@@ -1,6 +1,6 @@
 import HubSessions
 
-/// One subscription: its account, and how it does.
+/// One subscription: its counts, and its condition.
 ///
 /// wanted = delivered + pending + retrying + refused + superseded + skipped. Times are RFC 3339.
 public struct SinkStatus: Codable, Hashable, Sendable {
@@ -9,22 +9,22 @@ public struct SinkStatus: Codable, Hashable, Sendable {
     public var instance: String
     /// Whether a session has it open.
     public var isOpen: Bool
-    /// Whether nothing needs a person: everything is delivered, on its way, or to be tried again later.
+    /// Whether no person needs to act: everything is delivered, in flight, or to be tried again later.
     public var isWell: Bool
-    /// What is to be known or done, in one sentence; absent when all is well and quiet.
+    /// The condition or the remedy in one sentence; absent if there is nothing to report.
     public var note: String?
     public var wanted, delivered, pending, retrying, refused, superseded, skipped: Int64
-    /// Up to where everything is settled.
+    /// Everything up to this cursor is settled.
     public var cursor: String
-    /// True while what it is owed is being counted, after an earlier start or with a new filter: `wanted` and `pending` are too low.
+    /// True while the hub counts the records for a sink with an earlier start or a new filter: `wanted` and `pending` are too low.
     public var isCounting: Bool?
-    /// When the oldest record that waits was stored.
+    /// When the oldest waiting record was stored.
     public var oldestPending: String?
     public var nextRetry: String?
     public var lastDelivered: String?
     public var lastFailure: String?
     public var lastFailureReason: String?
-    /// How many were skipped, by reason.
+    /// The number of skipped records, by reason.
     public var skips: [String: Int64]
 
     private enum CodingKeys: String, CodingKey {

@@ -4,10 +4,10 @@ import HubWire
 import Samples
 
 extension SinkTerms {
-    /// What a WANT asks for, narrowed to what its instance may read (R10.10).
+    /// The terms of a WANT, narrowed to the types and persons that its instance may read (R10.10).
     ///
-    /// - Parameter zone: tells which day it is where a record does not know its local time.
-    /// - Throws: `field` for a type or person that is none here, `forbidden` when no type is left of those asked for.
+    /// - Parameter zone: the zone for the day of a record that does not know its local time.
+    /// - Throws: `field` for an unknown type or person, `forbidden` if none of the requested types may be read.
     init(_ request: WantRequest, _ names: FilterNames, plugin: String, zone: String) throws(WireError) {
         var filter = SinkFilter()
         let asked = try names.types(request.types)
@@ -18,7 +18,7 @@ extension SinkTerms {
                 .forbidden,
                 "WANT.types: this instance asks to read none of them; its manifest asks for \(allowed)")
         }
-        // Of what is not granted nothing comes, and nothing says so (R8.120): its own it would not get either (R10.5).
+        // Records that are not granted are left out silently (R8.120); a sink would not get its own records anyway (R10.5).
         let granted = names.reading.types.intersection(fitting)
         (filter.types, filter.exceptTypes) = (granted.only, granted.except)
         filter.persons = try names.persons(request.persons)
