@@ -1,4 +1,4 @@
-/// Elements that leave in the order in which they came, each step at the same cost however many there are.
+/// A queue whose operations have constant amortized cost.
 struct FIFO<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -12,7 +12,7 @@ struct FIFO<Element> {
         guard !isEmpty else { return nil }
         let element = elements[head].take()
         head += 1
-        // What has left is given back when it is the larger half.
+        // Removed elements are freed once they are the larger half.
         if head * 2 > elements.count {
             elements.removeFirst(head)
             head = 0

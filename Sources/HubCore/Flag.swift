@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Goes up once and stays up; any number of tasks can wait for it.
+/// A flag that is raised once and stays up; any number of tasks can wait for it.
 final class Flag: Sendable {
     private struct State {
         var isRaised = false

@@ -1,49 +1,49 @@
 import HubWire
 import ZeroMQ
 
-/// One XPUB socket, and what those who listen on it subscribe to.
+/// One XPUB socket, and the subscriptions of its listeners.
 ///
-/// The owner has one, and each instance that may listen has its own: what an instance may read is decided for each message before it
-/// is sent (``ReadGrant``), and one instance's listeners share nothing with those of another. A single socket in XPUB's manual mode would do
-/// with fewer of them, but in libzmq 4.3.4 a message other than a subscription gives one peer's subscription to another, and a listener that
-/// leaves too soon crashes the process (`LibraryFactsTests` shows the first).
+/// The owner has one feed, and each instance that may listen has its own: ``ReadGrant`` decides for each message whether an instance may
+/// read it, and the listeners of different instances share nothing. A single socket in XPUB's manual mode would need fewer sockets. But in
+/// libzmq 4.3.4 a message other than a subscription gives one peer's subscription to another, and a listener that leaves too soon crashes
+/// the process (`LibraryFactsTests` shows the former).
 ///
 /// Used on the door's thread only, as ``Feeds`` is.
 final class Feed {
-    /// Who may connect.
+    /// The peers that may connect.
     enum Security: Hashable {
-        /// All who may open the socket.
+        /// All peers that can open the socket.
         case open
-        /// The processes of one instance, by launch token; the gate is told this domain.
+        /// The processes of one instance, by launch token; the gate gets this domain.
         case token(domain: String)
-        /// The instance on another machine, by its key; this is the hub's own.
+        /// The instance on another machine, by its key; the secret key is the hub's.
         case key(CurveSecretKey, domain: String)
-        /// Any program of this machine, where `insecure = true`.
+        /// Any program of this machine, with `insecure = true`.
         case anyone(domain: String)
     }
 
     let endpoint: String
-    /// What its listeners may read; `nil` is everything.
+    /// The records that its listeners may read; `nil` for all.
     var grant: ReadGrant? { didSet { changes.note() } }
-    /// What `previous` is on topics of which its listeners may not read all.
+    /// The values of `previous` for topics that also carry records which its listeners may not read.
     var shared: SharedTopics
     private let security: Security
     private(set) var audience: Subscriptions { didSet { changes.note() } }
     private let changes: FeedChanges
     private var socket: Socket?
-    /// What may wait for a listener that does not read.
+    /// The bytes that may wait for a listener that does not read.
     private(set) var volume = FeedVolume(ofLast: 0)
-    /// Whether the log says that it cannot be opened.
+    /// Whether the log already has the failure to open the feed.
     var hasFailed = false
 
-    /// - Parameter head: of the store.
+    /// - Parameter head: the head of the store.
     init(_ endpoint: String, _ security: Security, grant: ReadGrant? = nil, from head: Int64, changes: FeedChanges) {
         (self.endpoint, self.security, self.grant, self.changes) = (endpoint, security, grant, changes)
         shared = SharedTopics(from: head)
         audience = Subscriptions(grant == nil ? .owner : .instance)
     }
 
-    /// Whether other machines reach it.
+    /// Whether other machines can reach it.
     var isOnNetwork: Bool {
         switch security {
         case .open, .token: false
@@ -55,7 +55,7 @@ final class Feed {
 
     /// Binds the socket; `subscribed` is called on the loop when there are subscriptions to read.
     ///
-    /// - Parameter queue: so many messages wait for a listener at most; what exceeds it is dropped for that listener alone (R7.5).
+    /// - Parameter queue: the maximum number of messages that wait for a listener; messages beyond it are dropped for that listener alone (R7.5).
     func open(in context: Context, on loop: PollLoop, queue: Int, _ subscribed: @escaping () -> Void)
         throws(ZeroMQError)
     {
@@ -85,16 +85,16 @@ final class Feed {
         changes.note()
     }
 
-    /// Ends the connections of all that listen here.
+    /// Closes the socket, which ends the connections of all listeners.
     func close() {
         socket = nil
         volume = FeedVolume(ofLast: 0)
         audience = Subscriptions(audience.bound)
     }
 
-    /// Reads what listeners subscribed to, some of it at a time.
+    /// Reads subscriptions of listeners, a limited number at a time.
     ///
-    /// - Returns: prefixes that are new.
+    /// - Returns: the prefixes that are new.
     func readSubscriptions() throws(ZeroMQError) -> [[UInt8]] {
         var message = Message()
         var new: [[UInt8]] = []
@@ -109,31 +109,31 @@ final class Feed {
         return new
     }
 
-    /// Whether there is a listener that wants it and may read it, by the hub's clock.
+    /// Whether a listener wants the topic and may read it, by the hub's clock.
     func wants(_ topic: Topic, for readership: Readership, by clock: HubClock) -> Bool {
         socket != nil && audience.wants(topic) && grant?.allows(readership, by: clock) ?? true
     }
 
-    /// Whether a listener wants topics that may carry what it may not read.
+    /// Whether a listener wants topics that may also carry records which it may not read.
     var listensToSharedTopics: Bool {
         guard socket != nil, !audience.isEmpty else { return false }
         return grant?.history != nil || audience.canWant(ReadGrant.sharedPrefixes)
     }
 
-    /// Sends what is wanted; a listener that does not read loses it, and no other (R7.5).
+    /// Sends a message to the listeners; a listener that does not read may lose it, without effect on others (R7.5).
     func send(_ frames: inout Multipart) throws(ZeroMQError) {
         volume.add(messages: 1, bytes: frames.byteCount)
         _ = try socket?.sendMultipart(&frames)
     }
 
-    /// Sends several messages of so many frames each, as if they were sent one by one.
+    /// Sends several messages with the same number of frames, as if they were sent one by one.
     func send(_ messages: inout Multipart, framesEach frames: Int) throws(ZeroMQError) {
         volume.add(messages: messages.count / frames, bytes: messages.byteCount)
         try socket?.sendMessages(&messages, framesEach: frames)
     }
 }
 
-/// Counts what changes who gets which message, on all feeds together: what was decided at another count is to be decided again.
+/// Counts the changes on all feeds that affect which listener gets which message; decisions made at an older count are invalid.
 final class FeedChanges {
     private(set) var count = 0
 

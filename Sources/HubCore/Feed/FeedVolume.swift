@@ -1,17 +1,17 @@
-/// How many bytes the last messages of a feed have: so much may wait for a listener that does not read.
+/// The bytes of the last messages of a feed, which is the maximum that may wait for a listener that does not read.
 ///
-/// libzmq bounds what waits for a listener by the number of messages alone. Counted in pieces, so that it costs a message next to nothing.
+/// libzmq only bounds the number of messages that wait for a listener. The bytes are counted in pieces, at almost no cost per message.
 struct FeedVolume {
     private static let pieces = 16
 
-    /// Messages that are counted, at least.
+    /// Minimum number of messages that are counted.
     private let messages: Int
     private var newest = (messages: 0, bytes: 0)
     private var older = FIFO<Int>()
     private var olderCount = 0
     private(set) var bytes = 0
 
-    /// - Parameter messages: the most that wait for a listener.
+    /// - Parameter messages: the maximum number of messages that wait for a listener.
     init(ofLast messages: Int) { self.messages = max(Self.pieces, messages) }
 
     mutating func add(messages count: Int, bytes added: Int) {

@@ -4,11 +4,11 @@ import HubWire
 import Logging
 import ZeroMQ
 
-/// Opening and closing feeds, and who listens on them.
+/// Opens and closes feeds, and tracks their listeners.
 extension Feeds {
     /// Opens the feed of an instance, or finds it open.
     ///
-    /// - Returns: its endpoint; if it could not be opened, which the log says, nothing answers there.
+    /// - Returns: its endpoint; if opening failed, the log has the error and no socket answers there.
     func open(for instance: String) -> String {
         if let feed = feed(of: instance) { return feed.endpoint }
         let number = numbers[instance] ?? numbers.count + 1
@@ -25,17 +25,17 @@ extension Feeds {
         return feed.endpoint
     }
 
-    /// Ends the connections of all that listen as this instance.
+    /// Ends the connections of all listeners of this instance.
     func close(of instance: String) {
         feed(of: instance)?.close()
         all.removeAll { $0.grant?.instance == instance }
     }
 
-    /// Instances whose processes run have one; `nil` asks for the owner's.
+    /// The feed of an instance whose processes run; `nil` stands for the owner's.
     func feed(of instance: String?) -> Feed? { all.first { $0.grant?.instance == instance } }
 
     func open(_ feed: Feed) throws(ZeroMQError) {
-        // A commit is published faster than a listener reads: it should not lose what one session may give at a time.
+        // A commit is published faster than a listener reads, so the queue holds as many records as one session may give at a time.
         let instance = feed.grant?.instance
         try feed.open(in: context, on: loop, queue: facts.policy.credit.records) { [weak self] in
             if let self, let feed = self.feed(of: instance) { self.readSubscriptions(of: feed) }
@@ -44,11 +44,11 @@ extension Feeds {
 
     // MARK: - On the network
 
-    /// Opens and closes feeds that other machines reach, as `hub.conf` now says.
+    /// Opens and closes the feeds that other machines reach, to match `hub.conf`.
     ///
     /// - Parameters:
-    ///   - endpoints: by instance.
-    ///   - key: the hub's own; `nil` where no key is asked for.
+    /// - endpoints: the endpoints by instance.
+    /// - key: the hub's own key; `nil` if no key is required.
     func follow(remote endpoints: [String: String], key: CurveSecretKey?) {
         for feed in all where feed.isOnNetwork {
             if let instance = feed.grant?.instance, endpoints[instance] != feed.endpoint { close(of: instance) }
@@ -64,7 +64,7 @@ extension Feeds {
         }
     }
 
-    /// Ends the connections of other machines, until ``wakeNetwork()``.
+    /// Closes the feeds of other machines until ``wakeNetwork()``.
     func restNetwork() {
         networkRests = true
         for feed in all where feed.isOnNetwork { feed.close() }
@@ -75,7 +75,7 @@ extension Feeds {
         for instance in all.filter(\.isOnNetwork).compactMap(\.grant?.instance) { wake(of: instance) }
     }
 
-    /// Ends the connections of an instance on another machine; with a valid key it may come again at once.
+    /// Ends the connections of an instance on another machine; it may reconnect at once with a valid key.
     func renew(of instance: String) {
         guard let feed = feed(of: instance), feed.isOnNetwork else { return }
         feed.close()
@@ -88,9 +88,9 @@ extension Feeds {
         for feed in all { readSubscriptions(of: feed) }
     }
 
-    /// Learns who listens to what.
+    /// Reads the new subscriptions of a feed.
     ///
-    /// XPUB tells the first subscription to a prefix and the last unsubscription.
+    /// XPUB reports the first subscription to a prefix and the last unsubscription.
     private func readSubscriptions(of feed: Feed) {
         do throws(ZeroMQError) {
             for prefix in try feed.readSubscriptions() { tellIfInVain(prefix, feed) }
@@ -107,7 +107,7 @@ extension Feeds {
 
     private static let pause = Duration.seconds(1)
 
-    /// Where messages are so large that a listener that does not read may keep too much of them (R7.11).
+    /// Closes feeds for a moment if their messages are so large that a listener that does not read may keep too much memory (R7.11).
     func restWhereTooMuchWaits() {
         for feed in all { restIfTooMuchWaits(feed) }
     }
@@ -120,9 +120,9 @@ extension Feeds {
         )
     }
 
-    /// The feed's listeners are sent away, and libzmq lets go of what it kept for them.
+    /// Disconnects the feed's listeners, so that libzmq frees the messages that it kept for them.
     ///
-    /// They connect again by themselves, and `previous` tells them what they missed.
+    /// Listeners reconnect automatically, and `previous` shows them the gap.
     private func rest(_ feed: Feed, _ reason: String) {
         let instance = feed.grant?.instance
         logger.warning(
@@ -133,16 +133,16 @@ extension Feeds {
         loop.schedule(after: Self.pause) { [weak self] in self?.wake(of: instance) }
     }
 
-    /// Opens a feed that is closed, now or as soon as it can be.
+    /// Opens a feed that is closed, now or as soon as possible.
     private func wake(of instance: String?) {
-        // The instance may have ended and begun again meanwhile.
+        // The instance may have ended and started again meanwhile.
         guard let feed = feed(of: instance), !feed.isOpen else { return }
         guard !feed.isOnNetwork || !networkRests else { return }
         do throws(ZeroMQError) {
             try open(feed)
             feed.hasFailed = false
         } catch {
-            // After a close libzmq needs a moment to let go of a port.
+            // After a close, libzmq needs a moment to release the port.
             if !feed.hasFailed, error.code != .addressInUse {
                 feed.hasFailed = true
                 logger.error("a feed cannot be opened", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])

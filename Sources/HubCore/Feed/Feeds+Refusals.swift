@@ -3,7 +3,7 @@ import HubWire
 import Logging
 import Samples
 
-/// What a listener may not read: it is told so in its instance's sessions (R7.7), and on the feed (R7.10).
+/// Reports denied subscriptions in the sessions of the listener's instance (R7.7), and on the feed (R7.10).
 extension Feeds {
     func tellIfInVain(_ prefix: [UInt8], _ feed: Feed) {
         guard let grant = feed.grant else { return }
@@ -18,7 +18,7 @@ extension Feeds {
         outlet?.tell(grant.instance, inVain: prefix)
     }
 
-    /// What the listeners of an instance have subscribed to in vain.
+    /// The denied subscriptions of an instance's listeners.
     func prefixesInVain(of instance: String) -> [[UInt8]] {
         guard let feed = feed(of: instance), let grant = feed.grant else { return [] }
         return Self.prefixes(of: feed, inVainFor: grant)
@@ -28,7 +28,7 @@ extension Feeds {
         feed.audience.prefixes.filter { !grant.canMatch(prefix: $0) }.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// A listener without a session hears on the feed itself what it may not read; again with every regular pulse, for those who came later.
+    /// Publishes the denied subscriptions on each feed, for listeners without a session; every regular pulse repeats it for new listeners.
     func publishWhatIsInVain() {
         for feed in all { publishWhatIsInVain(feed) }
     }
@@ -58,7 +58,7 @@ extension Feeds {
             + "its manifest asks to read \(types), and hub.conf gives it \(scope.persons.joined(separator: ", "))"
     }
 
-    /// What a peer made up, fit for a log and for a sentence.
+    /// A text that a peer sent, made fit for a log and for a sentence.
     private static func printable(_ prefix: [UInt8]) -> String {
         let shown = prefix.prefix(128).map { byte in
             (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") ? Character(UnicodeScalar(byte)) : "?"
@@ -68,12 +68,12 @@ extension Feeds {
 }
 
 extension Door {
-    /// The sessions of an instance are told that its listeners may not read what they subscribed to, once for each session and prefix.
+    /// Sends the sessions of an instance that its listeners may not read this prefix, once for each session and prefix.
     func tell(_ instance: String, inVain prefix: [UInt8]) {
         for client in clients.values where client.hello.instance == instance { tell(client, inVain: prefix) }
     }
 
-    /// A session has begun: what its instance's listeners have subscribed to before in vain.
+    /// Sends a new session the earlier denied subscriptions of its instance's listeners.
     func tellWhatIsInVain(_ peer: RoutingID) {
         guard let client = clients[peer] else { return }
         for prefix in feeds.prefixesInVain(of: client.hello.instance) { tell(client, inVain: prefix) }

@@ -5,32 +5,32 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// The feeds: who listens to what, and what each of them is sent (Protocol §7).
+/// The feeds: the subscriptions, and the messages to each listener (Protocol §7).
 ///
-/// A part of the door: used on its thread only, and called without waiting.
+/// A part of the door: used only on its thread, and called without waiting.
 final class Feeds {
     let store: Store
     let loop: PollLoop
     let context: Context
     let logger: Logger
     private(set) var facts: HubFacts
-    /// How it speaks to sessions; there from ``open(_:)`` on.
+    /// The interface to sessions; set by ``open(_:)``.
     private(set) var outlet: Outlet?
 
-    /// The owner's first, then those of instances.
+    /// The owner's feed first, then those of instances.
     var all: [Feed] = [] { didSet { changes.note() } }
     let changes = FeedChanges()
-    /// Which of the feed endpoints an instance has, as long as the hub runs.
+    /// The number of the feed endpoint of an instance; it is kept as long as the hub runs.
     var numbers: [String: Int] = [:]
-    /// Whether those on the network stay closed for now.
+    /// Whether the network feeds stay closed for now.
     var networkRests = false
 
-    /// Those that get what is being published.
+    /// The feeds for the message that is being published.
     private var chosen: [Feed] = []
-    /// What is being sent, the record and the place in it; memory used again.
+    /// The message that is being sent, its record and its place; the memory is reused.
     private var outgoing = Multipart()
     private var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
-    /// Whether a pulse is scheduled, beside the regular one.
+    /// Whether a pulse is scheduled, in addition to the regular one.
     private var isPulseDue = false
 
     init(of store: Store, on loop: PollLoop, in context: Context, _ facts: HubFacts, logger: Logger) {
@@ -52,7 +52,7 @@ final class Feeds {
         all = []
     }
 
-    /// Follows a changed `hub.conf`.
+    /// Applies a changed `hub.conf`.
     func adopt(_ facts: HubFacts) {
         self.facts = facts
         for feed in all {
@@ -65,18 +65,18 @@ final class Feeds {
 
     // MARK: - Publishing
 
-    /// Publishes what a commit stored, in the order of the sequence.
+    /// Publishes the records of a commit, in the order of the sequence.
     ///
     /// - Parameters:
-    ///   - publications: made one by one, and none at all while they are of no use.
-    ///   - isBackfill: whether they are not published, only passed (R7.4).
+    /// - publications: built one by one, and not at all if no feed needs them.
+    /// - isBackfill: whether they are only counted for `previous`, without being published (R7.4).
     func publish(_ publications: some Sequence<Publication>, isBackfill: Bool = false) {
         readSubscriptions()
         let isHeard = !isBackfill && all.contains { !$0.audience.isEmpty }
         let sharing = all.filter { feed in
             guard feed.grant?.sharesTopics == true else { return false }
             if feed.listensToSharedTopics { return true }
-            // Nothing is counted for a listener that may yet come: it has to have asked since.
+            // Nothing is counted while there are no listeners; a follower that comes later has to ask for everything before it.
             feed.shared = SharedTopics(from: store.head)
             return false
         }
@@ -111,13 +111,13 @@ final class Feeds {
         }
     }
 
-    /// Publishes what is not stored to all that listen to the topic and may read it.
+    /// Publishes a message that is not stored, to all listeners of the topic that may read it.
     func publish(_ topic: Topic, _ body: [UInt8], to readership: Readership) {
         choose(topic, readership)
         if !chosen.isEmpty { sendToChosen(topic, .passing(in: store.epoch), body[...]) }
     }
 
-    /// The same of what does not happen often, after it has learnt who listens.
+    /// Publishes a rare message, after it has read the new subscriptions.
     func announce(_ topic: Topic, _ body: RawJSON, to readership: Readership) {
         readSubscriptions()
         publish(topic, body.bytes, to: readership)
@@ -129,7 +129,7 @@ final class Feeds {
         sendToChosen(topic, .passing(in: store.epoch), body[...])
     }
 
-    /// The feeds with a listener who wants the topic and may read it.
+    /// The feeds with a listener that wants the topic and may read it.
     @discardableResult
     func choose(_ topic: Topic, _ readership: Readership) -> [Feed] {
         chosen.removeAll(keepingCapacity: true)
@@ -138,7 +138,7 @@ final class Feeds {
     }
 
     private func sendToChosen(_ topic: Topic, _ place: Place, _ body: ArraySlice<UInt8>) {
-        // Out of the object meanwhile: each look at it there is checked at run time.
+        // Taken out of the object meanwhile, because each access inside it is checked at run time.
         var frames = Multipart()
         swap(&frames, &outgoing)
         defer { swap(&frames, &outgoing) }
@@ -171,7 +171,7 @@ final class Feeds {
 
     private static let (pulseAfterBurst, regularPulse) = (Duration.milliseconds(500), Duration.seconds(30))
 
-    /// The head has moved: say so within a second (R7.3).
+    /// Schedules a pulse, because the head has moved and listeners must know within a second (R7.3).
     func headMoved() {
         guard !isPulseDue else { return }
         isPulseDue = true

@@ -3,25 +3,25 @@ import HubWire
 import Samples
 import ZeroMQ
 
-/// The short way of plain LIVE messages from the door to the feeds, in a turn of the door, as long as nothing else comes between.
+/// The short path of plain LIVE messages from the door to the feeds, in one turn of the door, until another message comes between them.
 ///
-/// Each is judged as it comes; they leave together (``ZeroMQ/Socket/sendMessages(_:framesEach:)``), so that the processor has at hand
-/// what each step needs. What is asked of every message is held here; after the turn the burst is empty, and each session has what is
-/// its own.
+/// Each message is checked when it comes; they leave together (``ZeroMQ/Socket/sendMessages(_:framesEach:)``), so that each step stays in
+/// the processor's caches. The burst holds the data that every message needs; after the turn it is empty, and each session has its
+/// own data back.
 struct LiveBurst: ~Copyable {
-    /// Whose messages are on it.
+    /// The client whose messages are handled.
     private(set) var client: Client?
-    /// That session's, meanwhile.
+    /// The allowance of that session, lent to the burst.
     private var allowance = TokenBucket(size: 0, rate: 0, now: 0)
     private var heardAt: Int64 = 0
     var track = LiveTrack()
-    /// What waits to leave, and for which feeds.
+    /// The messages that wait to be sent, and their feeds.
     private var burst = Multipart()
     private var feeds: [Feed] = []
-    /// How often the door has looked at the clocks: the messages between two readings have the same time.
+    /// The number of clock readings of the door: messages between two readings have the same time.
     var look = 0
 
-    /// So much waits at most: more would not lie close at hand any more.
+    /// Maximum frames and bytes of a burst; a larger one would not stay in the caches.
     private static let (longestBurst, mostBytes) = (64 * LiveTrack.frames, 65_536)
 
     mutating func enter(_ client: Client, _ allowance: TokenBucket, at now: Int64) {
@@ -29,9 +29,9 @@ struct LiveBurst: ~Copyable {
         swap(&track, &client.track)
     }
 
-    /// Gives the session back what is its own.
+    /// Gives the session its own data back.
     ///
-    /// - Returns: whose allowance it is, what is left of it, and when the session was last heard.
+    /// - Returns: the peer of the session, the rest of its allowance, and when it was last heard.
     mutating func leave() -> (peer: RoutingID, allowance: TokenBucket, heardAt: Int64)? {
         guard let client else { return nil }
         swap(&track, &client.track)
@@ -45,7 +45,7 @@ struct LiveBurst: ~Copyable {
         return allowance.take(at: now)
     }
 
-    /// Whether what waits has to leave before the track's next message.
+    /// Whether the waiting messages must be sent before the track's next message.
     var isFull: Bool {
         !burst.isEmpty
             && (burst.count >= Self.longestBurst || burst.byteCount >= Self.mostBytes
@@ -57,7 +57,7 @@ struct LiveBurst: ~Copyable {
         track.append(live, to: &burst)
     }
 
-    /// Sends what waits; `failed` is told of a feed that is broken, which does not concern the others.
+    /// Sends the waiting messages; calls `failed` for a broken feed, and still sends to the others.
     mutating func send(_ failed: (Feed, ZeroMQError) -> Void) {
         guard !burst.isEmpty else { return }
         for (index, feed) in feeds.enumerated() {
@@ -76,15 +76,15 @@ struct LiveBurst: ~Copyable {
     }
 }
 
-/// What all plain LIVE messages of a session have in common on the feed, as long as they are of one type.
+/// The state that all plain LIVE messages of a session share on the feed, as long as they have the same type.
 ///
-/// A session's type, grant and person do not change while it lasts, so the second message of a type is judged by the first.
+/// A session's type, grant and person do not change while it lasts, so the checks of the first message of a type hold for the next ones.
 struct LiveTrack: ~Copyable {
     static let frames = 3
 
     var reader = PlainLiveReader()
     private var isBegun = false
-    /// As the source spells them.
+    /// As spelt by the source.
     private var (type, unit): ([UInt8], [UInt8]?) = ([], nil)
     private var hasValue = false
     /// The first two frames.
@@ -92,11 +92,11 @@ struct LiveTrack: ~Copyable {
     private var addition = PlainLive.Addition(person: nil, plugin: "", time: Timestamp(microseconds: 0))
     private var stampedAt: Int?
     private var (topic, readership) = (Topic.pulse, Readership.owner)
-    /// The feeds with a listener that may read it, and as of which change of the feeds.
+    /// The feeds with a listener that may read it, and the count of changes at which they were chosen.
     private(set) var feeds: [Feed] = []
     private var feedsAt: Int?
 
-    /// Whether the next message has the type and the unit that the one before had.
+    /// Whether the next message has the same type and unit as the one before.
     func isAsBefore(_ live: PlainLive) -> Bool {
         guard isBegun, hasValue == live.hasValue, type.withUnsafeBytes({ $0.isSame(as: live.type) }) else {
             return false
@@ -117,16 +117,16 @@ struct LiveTrack: ~Copyable {
         heading.append(place.description)
     }
 
-    /// The next message is judged by itself.
+    /// Makes the next message be checked individually.
     mutating func forget() { isBegun = false }
 
-    /// Finds out who listens, unless no feed has changed since the last time.
+    /// Chooses the feeds, unless no feed has changed since the last time.
     mutating func listen(as changes: Int, _ choose: (Topic, Readership) -> [Feed]) {
         guard feedsAt != changes else { return }
         (feeds, feedsAt) = (choose(topic, readership), changes)
     }
 
-    /// The time of what comes now, unless the clock was not looked at since the last.
+    /// Sets the time of the next messages, unless the clock was not read since the last.
     mutating func stamp(_ time: @autoclosure () -> Timestamp, at look: Int) {
         guard stampedAt != look else { return }
         addition.set(time())

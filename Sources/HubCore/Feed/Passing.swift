@@ -5,12 +5,12 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// What passes and is never stored: LIVE and EVENT (Protocol §5.2).
+/// Handles messages that are published and never stored: LIVE and EVENT (Protocol §5.2).
 extension Door {
-    /// Takes a plain LIVE message on the burst: no message is made of it, only the frames that go out.
+    /// Adds a plain LIVE message to the burst: it is not decoded, only the outgoing frames are built.
     ///
-    /// A scale with a person on it, or a waveform, sends these faster than all else together.
-    /// - Returns: `false` when it is nothing for the burst; then nothing has happened.
+    /// A scale with a person on it, or a waveform, sends these faster than all other messages together.
+    /// - Returns: `false` if the message does not fit the burst; then nothing was changed.
     func takeLive(_ message: borrowing Multipart, on burst: inout LiveBurst, at now: Int64) -> Bool {
         guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)),
             message.unsafeBytes(of: 2).count <= facts.policy.limits.passingBytes
@@ -21,7 +21,7 @@ extension Door {
             guard let client = clients[peer], let allowance = sessions.lendPassing(of: peer) else { return false }
             burst.enter(client, allowance, at: now)
         }
-        // Whether it comes over the endpoint that its sender is known from.
+        // Checks that the message comes over the endpoint that its sender is known from.
         guard let client = burst.client, message.property("User-Id", is: client.logIn),
             let live = burst.track.reader.read(message.unsafeBytes(of: 2)),
             burst.track.isAsBefore(live) || begin(&burst.track, live, of: client)
@@ -49,7 +49,7 @@ extension Door {
         return true
     }
 
-    /// The type of a LIVE that may be published: what is on the feed must be what it says it is (R5.10).
+    /// The type of a LIVE that may be published: the feed must only carry valid types and units (R5.10).
     private func type(
         of name: String, unit: String?, hasValue: Bool, _ client: Client
     ) throws(WireError) -> TypeID {
@@ -80,7 +80,7 @@ extension Door {
         sessions.takeBack(left.allowance, from: left.peer, at: left.heardAt)
     }
 
-    /// Sends what is on the burst and gives back what it holds: before anything else happens, so that all keeps its order.
+    /// Sends the burst and returns the lent data before any other work, so that the order of messages is kept.
     func clear(_ burst: inout LiveBurst) {
         burst.send(feeds.isBroken)
         leave(&burst)
@@ -95,7 +95,7 @@ extension Door {
                 adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))],
                 of: client, to: .record(type: type, person: person?.name, plugin: client.hello.plugin, end: .max))
         } catch {
-            // LIVE has no answer (R5.8): who writes the source finds it here.
+            // LIVE has no answer (R5.8), so the author of the source finds the reason in the log.
             sessions.noteDropped()
             logOfSessions(
                 .notice, "a LIVE was dropped",
@@ -116,7 +116,7 @@ extension Door {
                 instance, event.text ?? event.event, isGrave: event.severity == .error,
                 isEnding: event.event == "failed")
         }
-        // Of others nothing is kept: any program may invent names.
+        // Nothing is kept for other instances, because any program may invent names.
         if facts.instances[instance] != nil { plugins.devices.note(event, of: instance, at: facts.clock.now()) }
         publish(
             .device(plugin: client.hello.plugin, event: event.event), body: event.body,

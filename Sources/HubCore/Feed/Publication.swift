@@ -2,10 +2,10 @@ import HubStore
 import HubWire
 import Samples
 
-/// What of a committed batch goes out on the feed.
+/// A record of a committed batch, as it is published on the feed.
 struct Publication {
     let topic: Topic
-    /// The last sequence on the topic before.
+    /// The previous sequence on the topic.
     let previous: Int64
     let record: StoredRecord
 
@@ -15,19 +15,19 @@ struct Publication {
         (topic, self.previous, self.record) = (Topic(record), previous, record)
     }
 
-    /// What the feed carries of one stored record, in the order of the sequence: to whom it left, that it did; then the record.
+    /// The publications of one stored record, in the order of the sequence: its departure from the former person, then the record.
     struct Told: Sequence, IteratorProtocol {
         private var departure: Publication?
         private var version: Publication?
-        /// What came to the same person with it, and is told after it.
+        /// Records that moved to the same person with it; they are published after it.
         private var followers: [Placement] = []
 
-        /// Nothing.
+        /// No publications.
         init() {}
 
         /// - Parameters:
-        ///   - placement: where the store put it; what lies beneath a person's edit or retraction is not published.
-        ///   - intake: what came in; `nil` for what a person did, of which the placement has the record.
+        /// - placement: the result of the store; a version that is covered by a person's edit or retraction is not published.
+        /// - intake: the record that came in; `nil` for a manual change, whose placement has the record.
         init(_ placement: Placement, _ intake: IntakeRecord?) {
             guard !placement.isCovered else { return }
             departure = placement.departure.map { Publication($0.record, previous: $0.previous) }
@@ -48,12 +48,12 @@ struct Publication {
 }
 
 extension StoredRecord {
-    /// Who may read it.
+    /// The listeners that may read it.
     var readership: Readership {
         .record(type: type, person: assignment.person?.name, plugin: record.source.plugin, end: end)
     }
 
-    /// In microseconds since 1970; of a retraction, which does not know it, `.min`.
+    /// In microseconds since 1970; `.min` for a retraction, which does not know its end.
     fileprivate var end: Int64 {
         switch record {
         case .sample(let sample): sample.end.microseconds

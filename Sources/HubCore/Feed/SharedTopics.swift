@@ -1,21 +1,21 @@
 import HubWire
 
-/// What `previous` says on the feed of an instance where topics carry records, too, that it may not read: of those it does not tell (R7.30).
+/// The values of `previous` on an instance's feed for topics that also carry records which it may not read; they hide those records (R7.30).
 struct SharedTopics {
-    /// Where it began: up to there it is not known which topic had something, and a follower that began earlier has to ask.
+    /// The head at the beginning: earlier sequences of topics are not known, so a follower that began earlier has to ask.
     private var base: Int64
-    /// The last sequence behind it of what the instance may read, by topic.
+    /// The last sequence after ``base`` that the instance may read, by topic.
     private var last: [Topic: Int64] = [:]
 
-    /// As many topics as are remembered.
+    /// Maximum number of topics that are remembered.
     static let most = 10_000
 
-    /// - Parameter head: of the store; what is published from now on may still be of an earlier commit.
+    /// - Parameter head: the head of the store; a record that is published later may still be of an earlier commit.
     init(from head: Int64) { base = head }
 
     /// Notes a record that the instance may read, whether it is published or not.
     ///
-    /// - Returns: what is said to be the last sequence on its topic before.
+    /// - Returns: the previous sequence on its topic, as the instance sees it.
     mutating func pass(_ topic: Topic, _ sequence: Int64) -> Int64 {
         let previous = min(max(base, last[topic] ?? 0), sequence - 1)
         if last.count >= Self.most, last[topic] == nil {

@@ -1,13 +1,12 @@
 import HubWire
 
-/// What the listeners of one feed subscribe to, as XPUB tells it: the first subscription to a prefix, and the last that ends.
+/// The subscriptions of one feed, as XPUB reports them: the first subscription to a prefix, and the end of the last.
 ///
-/// It saves work, and knows when there is too much: XPUB itself decides who gets what. So where it is not sure, it says that a topic is
-/// wanted.
+/// They save work and detect excess; XPUB itself decides which listener gets a message. If it is not certain, a topic counts as wanted.
 struct Subscriptions {
-    /// How much listeners may subscribe to, prefixes that differ and their bytes together.
+    /// Maximum number of different prefixes, and of their bytes together.
     ///
-    /// libzmq keeps them in a tree with a node per byte and has no bound of its own.
+    /// libzmq keeps them in a tree with a node per byte, without a limit.
     struct Bound: Hashable {
         var prefixes: Int
         var bytes: Int
@@ -18,18 +17,18 @@ struct Subscriptions {
         static let instance = Bound(prefixes: 1_000, bytes: 65_536)
     }
 
-    /// Looking through more prefixes would cost every record more than encoding it in vain.
+    /// Maximum number of prefixes that are examined; more would cost every record more than encoding it in vain.
     static let examined = 256
 
     let bound: Bound
     private(set) var prefixes: Set<[UInt8]> = []
     private var bytes = 0
-    /// Whether all that XPUB had to tell was heard.
+    /// Whether all reports of XPUB were read.
     var isKnown = true
 
     init(_ bound: Bound) { self.bound = bound }
 
-    /// There are more subscriptions than the bound allows.
+    /// Whether there are more subscriptions than the bound allows.
     var isTooLarge: Bool { prefixes.count > bound.prefixes || bytes > bound.bytes }
 
     /// Takes a message that a subscriber caused: 1 or 0, and a prefix.

@@ -3,34 +3,33 @@ import HubStore
 import HubWire
 import Samples
 
-/// Who may read what a hub publishes or answers.
+/// The readers of a message or record that a hub publishes or returns.
 enum Readership: Hashable, Sendable {
-    /// All who may listen.
+    /// All peers that may listen.
     case everyone
     /// The owner alone.
     case owner
-    /// The owner, and the instance that said it.
+    /// The owner, and the instance that it concerns.
     case instance(String)
-    /// All who may read records of this type, person, plugin kind and end; records without a person go to those who may read all
-    /// persons'.
+    /// All readers with grants for records of this type, person, plugin kind and end; a record without a person needs a grant for all persons.
     ///
-    /// `end` is in microseconds since 1970; `.min` of what does not know it, a retraction, and `.max` of what is happening now.
+    /// `end` is in microseconds since 1970; `.min` for a retraction, which does not know its end, and `.max` for a live value.
     case record(type: TypeID, person: String?, plugin: String, end: Int64)
 }
 
-/// What an instance may read: the one place that decides it, for the feed, for questions and for deliveries (R7.6, R8.7).
+/// The reading rights of an instance: the only place that decides them, for the feed, for questions and for deliveries (R7.6, R8.7).
 struct ReadGrant: Hashable, Sendable {
-    /// The instance it was given to.
+    /// The instance that holds the grant.
     let instance: String
-    /// What it asks for, `nil` for all: as much as the instance itself can know of its grant.
+    /// The types that it asks for, `nil` for all; the instance itself knows no more of its grant.
     let asked: Set<TypeID>?
-    /// Those of it that it may read whatever source they are of.
+    /// The types among these that it may read from every source.
     let types: TypeSelection
-    /// The plugin kind of which it may read all that it asks for.
+    /// The plugin kind of which it may read all types that it asks for.
     let own: String?
-    /// Persons by name; `nil` means all, and also what has no person yet.
+    /// Persons by name; `nil` means all, and also records without a person.
     let persons: Set<String>?
-    /// How far back; `nil`: all there is.
+    /// How far back it may read; `nil` for no limit.
     let history: HistoryLimit?
 
     init(_ policy: InstancePolicy, of instance: String) {
@@ -40,14 +39,14 @@ struct ReadGrant: Hashable, Sendable {
         persons = scope.persons.contains("*") ? nil : Set(scope.persons)
     }
 
-    /// That of an instance which `hub.conf` does not name.
+    /// The grant of an instance that `hub.conf` does not name.
     static func nothing(_ instance: String) -> ReadGrant {
         let none = Grants.Scope(types: [], persons: [])
         let policy = InstancePolicy(grants: Grants(read: none), persons: [], keepsRaw: false, settings: .emptyObject)
         return ReadGrant(policy, of: instance)
     }
 
-    /// - Parameter clock: the hub's, by which some grants reach back.
+    /// - Parameter clock: the hub's clock, which the limit of the history refers to.
     func allows(_ readership: Readership, by clock: HubClock) -> Bool {
         switch readership {
         case .everyone: true
@@ -59,28 +58,28 @@ struct ReadGrant: Hashable, Sendable {
         }
     }
 
-    /// Whether a record of the store may be read; a retraction, which does not know its end, not where the history is limited.
+    /// Whether a record of the store may be read; a retraction does not know its end, so a limited history excludes it.
     func allows(_ record: StoredRecord, by clock: HubClock) -> Bool { allows(record.readership, by: clock) }
 
-    /// Whether it may read all there is.
+    /// Whether it may read everything.
     var isAll: Bool { types.isAll && persons == nil && history == nil }
 
-    /// Whether some topics carry what it may read together with what it may not.
+    /// Whether some topics carry both records that it may read and records that it may not.
     var sharesTopics: Bool { history != nil || !types.isAll }
 
-    /// Where these are, unless the history is limited: then they are everywhere.
+    /// The beginnings of these topics; with a limited history, all topics are shared.
     ///
-    /// Most topics are of one type, person and plugin kind; the inbox is of all, and a series of days is named without its plugin kind.
+    /// Most topics have one type, person and plugin kind; the inbox has all of them, and the topic of a series of days has no plugin kind.
     static let sharedPrefixes = [Topic.inbox.text, "day/", "retraction/"].map { Array($0.utf8) }
 
-    /// Whether the topic of a record of this type may carry others, too, that may not be read.
+    /// Whether the topic of a record of this type may also carry records that may not be read.
     func shares(_ topic: Topic, of type: TypeID) -> Bool {
         if history != nil { return true }
         guard Self.sharedPrefixes.contains(where: { topic.text.utf8.starts(with: $0) }) else { return false }
         return topic == .inbox || !types.contains(type)
     }
 
-    /// What of the store's records it may read now; `nil` for all.
+    /// The records of the store that it may read now; `nil` for all.
     func allowance(by clock: HubClock) -> ReadAllowance? {
         let since = history?.earliest(now: clock.now())
         return types.isAll && since == nil ? nil : ReadAllowance(types: types, own: own, since: since)
@@ -99,7 +98,7 @@ struct ReadGrant: Hashable, Sendable {
         return asked.map(filtered.intersection) ?? filtered
     }
 
-    /// A filter's persons, by name, without those it may not read; `nil` means all, and also what has no person yet.
+    /// A filter's persons, by name, without those that it may not read; `nil` means all, and also records without a person.
     func narrowed(persons asked: Set<String>?) -> Set<String>? {
         guard let asked else { return persons }
         return persons.map(asked.intersection) ?? asked
@@ -107,7 +106,7 @@ struct ReadGrant: Hashable, Sendable {
 }
 
 extension TypeSelection {
-    /// Ids that the registry does not have may be declared later.
+    /// Ids that are not in the registry are kept, because they may be declared later.
     init(names: [String], except: [String]) {
         func types(_ names: [String]) -> Set<TypeID> { Set(names.compactMap { try? TypeID($0) }) }
         self.init(only: names.contains("*") ? nil : types(names), except: types(except))
@@ -117,10 +116,10 @@ extension TypeSelection {
 // MARK: - Subscriptions
 
 extension ReadGrant {
-    /// Whether a subscription to `prefix` can ever receive anything, as far as the instance may know: what it asks for may be granted yet.
+    /// Whether a subscription to `prefix` can ever receive anything, as far as the instance may know: types that it asks for may be granted later.
     ///
-    /// The prefix may end anywhere, also within a segment: `sample/wei` is a subscription to every type that begins so. What is delivered is
-    /// decided message by message (``allows(_:)``); this only tells a listener that waits in vain.
+    /// The prefix may end anywhere, even within a segment: `sample/wei` subscribes to every type that begins with it. ``allows(_:)`` decides
+    /// about each message; this only detects a listener that waits in vain.
     func canMatch(prefix: some Sequence<UInt8>) -> Bool {
         let parts = Array(prefix).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard let kind = parts.first else { return true }
@@ -142,7 +141,7 @@ extension ReadGrant {
 
     private static let kinds = ["sample", "day", "retraction", "live", "device", "hub"]
 
-    /// Whether the segment at `index`, as far as it is there, is the wire's spelling of `text`; only the last may be cut.
+    /// Whether the segment at `index`, as far as it is present, is the wire's spelling of `text`; only the last segment may be cut.
     private static func matches(_ parts: [ArraySlice<UInt8>], _ index: Int, _ text: String) -> Bool {
         guard index < parts.count else { return true }
         let segment = Topic.segment(text).utf8
