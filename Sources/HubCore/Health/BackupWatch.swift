@@ -2,7 +2,7 @@ import Glibc
 import HubStore
 import Samples
 
-/// The newest backup of the store that `hub backup` has made, by the list beside it; no other disk is asked.
+/// The newest backup of the store that `hub backup` has made, from the list beside the store; no other disk is accessed.
 struct BackupWatch {
     private let store: String
     private var seen: (seconds: Int, nanoseconds: Int, bytes: Int)?
@@ -10,7 +10,7 @@ struct BackupWatch {
 
     init(of store: String) { self.store = store }
 
-    /// Looks at the list again where it has changed.
+    /// Reads the list again if it has changed.
     mutating func look() {
         var list = stat()
         guard stat(KnownBackup.list(store), &list) == 0 else {
@@ -26,8 +26,8 @@ struct BackupWatch {
 
 extension HubStatus.Backup {
     /// - Parameters:
-    ///   - epoch: of the store now.
-    ///   - head: its newest sequence.
+    /// - epoch: the current epoch of the store.
+    /// - head: the newest sequence of the store.
     init(_ backup: KnownBackup, epoch: String, head: Int64) {
         path = backup.path
         time = backup.time.map { Timestamp(microseconds: $0).text }

@@ -1,5 +1,5 @@
 extension HubStatus {
-    /// As a plugin is told that may ask for it: of persons those that it may read (R12.13).
+    /// The status for a plugin that may ask for it: only the persons that it may read (R12.13).
     func narrowed(to reading: ReadGrant?) -> HubStatus {
         guard let names = reading?.persons else { return self }
         var status = self

@@ -2,7 +2,7 @@ import HubSessions
 public import HubSettings
 import HubStore
 
-/// How the hub and its plugins are: what `hub status --json` prints and the door answers to the owner.
+/// The state of the hub and its plugins, as `hub status --json` prints it and the door returns it to the owner.
 public struct HubStatus: Codable, Hashable, Sendable {
     /// The store's permanent random name.
     public var hub: String
@@ -11,13 +11,13 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var epoch: String
     /// The newest sequence.
     public var head: Int64
-    /// Identities that are stored, retracted ones included; absent while the store cannot be read.
+    /// Stored identities, including retracted ones; absent while the store cannot be read.
     public var records: Int64?
-    /// Records that wait for a person to say whose they are.
+    /// Records that wait for a person to assign them.
     ///
     /// Absent while the store cannot be read.
     public var inbox: Int64?
-    /// Implausible samples that no person has confirmed; absent as well.
+    /// Implausible samples that no person has confirmed; absent while the store cannot be read.
     public var implausible: Int64?
     /// By the hub's clock, RFC 3339.
     public var time: String
@@ -26,49 +26,49 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var uptime: Double
     public var endpoints: Endpoints
     public var store: StoreState
-    /// The newest backup that `hub backup` has made; absent where it has made none.
+    /// The newest backup that `hub backup` has made; absent if there is none.
     public var backup: Backup?
-    /// What is being erased, and what is still to be told of erased records; absent where there is neither.
+    /// The erasure in progress, and erased records that sinks must be notified of; absent if there are none.
     public var erasure: Erasure?
-    /// What the retention rules of `hub.conf` did when they were last followed; absent before that.
+    /// The last effect of the retention rules of `hub.conf`; absent before the first time.
     public var retention: [RetentionReport]?
-    /// Why they are not followed now: the clock is too far ahead; absent when they are.
+    /// Why the rules are suspended, because the clock is too far ahead; absent if they are not.
     public var retentionHeld: String?
     public var plugins: [PluginStatus]
     public var sessions: [SessionStatus]
     public var accounts: [AccountStatus]
     public var sinks: [SinkStatus]
     public var persons: [PersonStatus]
-    /// What plugins have told of their devices, also before the hub was started again.
+    /// The devices that plugins have reported, even before the last start of the hub.
     public var devices: [DeviceStatus]
-    /// Memory the hub holds.
+    /// Resident memory of the hub, in bytes.
     public var residentBytes: Int64
-    /// What of it programs cause; absent in a status of a hub that does not say.
+    /// The part of it that programs cause; absent if the hub does not report it.
     public var memory: Memory?
     /// LIVE and EVENT messages beyond the allowance.
     public var dropped: Int64
 
     public struct Endpoints: Codable, Hashable, Sendable {
         public var door, feed: String
-        /// Where plugins on other machines come in; absent where none do.
+        /// The endpoint for plugins on other machines; absent if there are none.
         public var tcp: String?
-        /// Why no client can come in there.
+        /// Why no client can connect to `tcp`.
         public var tcpFault: String?
     }
 
-    /// What sessions and listeners make the hub hold, in bytes unless said otherwise.
+    /// The memory that sessions and listeners make the hub hold, in bytes unless noted otherwise.
     public struct Memory: Codable, Hashable, Sendable {
         /// `memory_limit`; absent without one.
         public var limit: Int64?
         /// Messages that have come in and are not read yet.
         public var atDoor: Int64
-        /// The instance of which most of them are.
+        /// The instance that most of them are from.
         public var mostOf: String?
         /// Records that wait for their commit.
         public var recordsForStore: Int64
-        /// The last messages of all feeds: what a listener that does not read may keep.
+        /// The last messages of all feeds, which a listener that does not read may keep in memory.
         public var onFeeds: Int64
-        /// What all sessions together may send at a time.
+        /// The credit of all sessions together.
         public var credit: Int64
     }
 
@@ -77,34 +77,34 @@ public struct HubStatus: Codable, Hashable, Sendable {
         /// `ok`, or the kind of failure: `full`, `readOnly`, …; `hanging` while its disk does not answer.
         public var state: String
         public var error: String?
-        /// Bytes that can still be written to its disk; absent where the system does not say.
+        /// Bytes that can still be written to its disk; absent if the system does not report them.
         public var free: Int64?
-        /// The size of its file; absent where the system does not say.
+        /// The size of its file; absent if the system does not report it.
         public var size: Int64?
         /// The size of its write-ahead log.
         public var log: Int64?
-        /// How far the hub has come with reading all of the store again, and when that was last done and all was whole.
+        /// The progress of reading the whole store again, and the time of the last complete read without damage.
         public var check: Check?
-        /// What will become a failure unless a person looks after it, and what to do: little room, a log that grows.
+        /// A condition that will become a failure unless a person acts, with the remedy: little space, a growing log.
         public var warning: String?
     }
 
     public struct Backup: Codable, Hashable, Sendable {
-        /// Where it was written; whether its medium is there now is not known.
+        /// The path that it was written to; its medium may be absent now.
         public var path: String
-        /// When it was begun, RFC 3339; absent where its name does not say.
+        /// When it was begun, RFC 3339; absent if its name does not contain the time.
         public var time: String?
-        /// How many sequences the store has beyond it; absent after a restore of another backup.
+        /// How many newer sequences the store has; absent after a restore of another backup.
         public var behind: Int64?
     }
 
     public struct Erasure: Codable, Hashable, Sendable {
-        /// Records of the erasure under way, and how many of them are still to be erased; absent where there is none.
+        /// Records of the erasure in progress, and how many of them are still to be erased; absent if there is none.
         public var records, left: Int64?
-        /// Erased records that keep their identity until these sinks have been told.
+        /// Erased records that keep their identity until the sinks in ``waitingFor`` have been notified.
         public var named: Int64
         public var waitingFor: [String]
-        /// How many records could not be erased so far, and the first of them; absent where all could.
+        /// How many records could not be erased so far, with the first ones in ``faults``; absent if there are none.
         ///
         /// They are tried again every hour.
         public var failed: Int64?
@@ -125,12 +125,12 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var whole: String?
     }
 
-    /// What an instance or script gave, and what became of it: received = stored + versions + retractions + duplicates + rejected.
+    /// The records that an instance or script gave, by result: received = stored + versions + retractions + duplicates + rejected.
     public struct AccountStatus: Codable, Hashable, Sendable {
         public var instance: String
         public var received, stored, versions, retractions, duplicates, rejected: Int64
 
-        /// Whether it is of what people do by hand, and of what tells that a record has left a person.
+        /// Whether it counts manual changes, and the notices that a record has left a person.
         public var isByHand: Bool { instance == Account.hand }
     }
 
@@ -141,23 +141,23 @@ public struct HubStatus: Codable, Hashable, Sendable {
     }
 
     public struct DeviceStatus: Codable, Hashable, Sendable {
-        /// The plugin that told of it.
+        /// The plugin that reported the device.
         public var instance: String
         public var device: String
         /// Absent while it is not known.
         public var connected: Bool?
-        /// Percent; absent where the device does not say.
+        /// Percent; absent if the device does not report it.
         public var battery: Int?
         public var batteryLow: Bool
-        /// In words for people, until it is over.
+        /// In words for people, until it is resolved.
         public var lastError: String?
-        /// The device's own number of it, where it has one.
+        /// The device's own number of the error, if it has one.
         public var lastErrorCode: Int64?
-        /// `warning` or `error`; absent where the hub does not know any more.
+        /// `warning` or `error`; absent if the hub no longer knows it.
         public var lastErrorSeverity: String?
         /// RFC 3339.
         public var lastErrorAt: String?
-        /// When it was last connected or gave something, RFC 3339; absent where it never was.
+        /// When it was last connected or gave a record, RFC 3339; absent if it never was.
         public var lastHeard: String?
 
         public init(
@@ -178,7 +178,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var displayName: String?
         public var uid: String
         public var zone: String?
-        /// As WELCOME says them.
+        /// As in WELCOME.
         public var locale: String?
         public var units: [String: String]?
         /// By type; only in the answer to `persons`.
@@ -193,15 +193,15 @@ public struct HubStatus: Codable, Hashable, Sendable {
         }
     }
 
-    /// What is known of a person themselves, such as the date of birth.
+    /// A characteristic of a person, such as the date of birth.
     public struct Characteristic: Codable, Hashable, Sendable {
-        /// Where a value is written.
+        /// The source of a value.
         public enum Origin: String, Codable, Hashable, Sendable {
             case configuration = "hub.conf"
             case record
         }
 
-        /// What a record says that does not hold.
+        /// The value of a record that does not count.
         public struct Overruled: Codable, Hashable, Sendable {
             public var value: String?
             public var number: Int64?
@@ -212,11 +212,11 @@ public struct HubStatus: Codable, Hashable, Sendable {
             }
         }
 
-        /// `nil`: not set.
+        /// `nil` if not set.
         public var value: String?
-        /// `nil` where nothing was ever said of it.
+        /// `nil` if no source has ever given a value.
         public var from: Origin?
-        /// The record that says it, and from when on.
+        /// The record with the value, and the start of its validity.
         public var number: Int64?
         public var start: String?
         public var overruled: Overruled?
@@ -240,11 +240,11 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     /// Whether it runs on another machine and comes with a key.
     public var remote: Bool?
     public var state: PluginState
-    /// Seconds until it is started again, where that is going to happen.
+    /// Seconds until it is started again; absent if it will not be.
     public var restartIn: Double?
-    /// When its program runs, where that is not always: `immediate`, `hourly`, `daily`, `weekly`.
+    /// When its program runs, if not always: `immediate`, `hourly`, `daily`, `weekly`.
     public var run: String?
-    /// Of such a program: when it was started last, and before when it is not started again, RFC 3339.
+    /// Of such a program: its last start, and the earliest time of its next start, RFC 3339.
     public var lastRun: String?
     public var nextRun: String?
     /// Process id while it runs.
@@ -258,13 +258,13 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     /// Processes started after the first.
     public var restarts: Int
     public var lastError: String?
-    /// Whether it has told of an error, of itself or a device, that is not over; absent where it has not.
+    /// Whether it has reported an error, of itself or a device, that is not resolved; absent if it has not.
     public var hasError: Bool?
-    /// One line when something is wrong: what it is and what to do, with the command; to be read after the name.
+    /// One line if something is wrong: the problem and the remedy, with the command; follows the name.
     public var advice: String?
-    /// Its log-ins; absent for what has none.
+    /// Its log-ins; absent if it has none.
     public var tokens: [TokenStatus]?
-    /// Whether it runs with its former settings, because with those of `hub.conf` it turned sick.
+    /// Whether it runs with its former settings because it failed with those of `hub.conf`.
     public var isFallback: Bool?
     /// When it last gave a record, RFC 3339.
     public var lastRecord: String?
@@ -281,29 +281,29 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     }
 }
 
-/// What the hub does with an instance's process.
+/// The state of an instance's process.
 public enum PluginState: String, Codable, Hashable, Sendable, CaseIterable {
-    /// `hub.conf` says so.
+    /// Disabled in `hub.conf`.
     case disabled
     /// Started, and has not greeted the hub yet.
     case starting
     /// Has greeted the hub.
     case running
-    /// Its process lives without a session.
+    /// Its process runs without a session.
     case silent
-    /// Told to end.
+    /// Asked to end.
     case ending
-    /// Ended; started again after a pause.
+    /// Ended; will be started again after a pause.
     case restarting
     /// Crashed too often; waits for `hub release`.
     case quarantined
-    /// Cannot run as it is; a person has to mend it.
+    /// Cannot run in its present condition; a person has to correct it.
     case failed
-    /// Ended by itself with nothing more to do.
+    /// Ended on its own with nothing more to do.
     case finished
-    /// Runs now and then (`run` in its section), and not now.
+    /// Runs on a schedule (`run` in its section), and not now.
     case resting
-    /// On another machine, and has no session.
+    /// On another machine, without a session.
     case away
     /// Not started, or ended with the hub.
     case stopped

@@ -8,19 +8,19 @@ struct PageRounds: Sendable {
 
     let store: Store
     let clock: HubClock
-    /// A hub that is started looks after those who wait first.
+    /// A hub that has just started serves waiting clients first.
     var beginning = Duration.seconds(60)
     var pause = Duration.milliseconds(200)
     var interval = Duration.seconds(3_600)
 
-    /// Pages of an hour: a 168th of the store, and at least 16 MiB.
+    /// Pages to read in an hour: a 168th of the store, and at least 16 MiB.
     static func share(of pages: Int64) -> Int64 { max(4 * piece, pages / 168 + 1) }
 
     func run(until leaving: Flag) async {
         await leaving.wait(upTo: beginning)
         while !leaving.isRaised {
             var left = Self.share(of: store.checked.pages)
-            // What cannot be read is told by those who need it; what is damaged the store remembers.
+            // The store remembers damage; other read errors are reported by the calls that need the pages.
             while left > 0, !leaving.isRaised, store.damage == nil,
                 let check = try? await store.check(pages: Self.piece, now: clock.now()), check.next > 1
             {

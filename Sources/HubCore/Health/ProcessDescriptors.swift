@@ -2,15 +2,15 @@ import Glibc
 
 /// The file descriptors of this process.
 ///
-/// libzmq 4.3 aborts the process when it accepts an `ipc://` connection and none is left: so there must be many, and the hub leaves in
-/// order before the last is gone.
+/// libzmq 4.3 aborts the process when it accepts an `ipc://` connection and no descriptor is left. So there must be many, and the hub
+/// ends in order before the last one is used.
 enum ProcessDescriptors {
-    /// As many connections as memory allows; more would make spawning slow where a library closes all that could be open.
+    /// Enough for as many connections as memory allows; more would slow down spawning in libraries that close all possible descriptors.
     private static let enough: rlim_t = 65_536
 
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
-    /// Takes what the system grants without privilege: the limit that most systems start a process with, 1,024, is one script that leaks.
+    /// Raises the limit as far as the system allows without privilege: one leaking script can use up the usual limit of 1,024.
     static func raiseLimit() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0, limit.rlim_cur < enough else { return }
@@ -18,14 +18,14 @@ enum ProcessDescriptors {
         setrlimit(resource, &limit)
     }
 
-    /// How many may be open; `nil` where the system does not say.
+    /// How many may be open; `nil` if the system does not report it.
     static var limit: Int? {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return nil }
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// All that are open; empty where the system does not say.
+    /// All open descriptors; empty if the system does not report them.
     static var open: [CInt] {
         guard let folder = opendir("/dev/fd") else { return [] }
         defer { closedir(folder) }
@@ -39,7 +39,7 @@ enum ProcessDescriptors {
         return found
     }
 
-    /// The lowest number that is free: at least so many are open.
+    /// The lowest free number: at least this many descriptors are open.
     ///
     /// Costs two system calls, however many are open.
     static var lowestFree: Int? {

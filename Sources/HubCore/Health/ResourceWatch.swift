@@ -4,24 +4,24 @@ import HubSettings
 import Logging
 import Synchronization
 
-/// What a hub may hold of the machine: memory and file descriptors.
+/// Watches the resources that the hub holds: memory and file descriptors.
 ///
-/// libzmq hides one growth, an unfinished multipart message, and aborts when it cannot accept a connection; nothing else bounds these. On
-/// a thread of its own: it waits for nothing that may be busy because of what it looks for.
+/// libzmq does not report one kind of growth, an unfinished multipart message, and aborts if it cannot accept a connection; no other limit
+/// bounds these. The watch runs on a separate thread: it must not wait for parts that may be busy because of the shortage.
 final class ResourceWatch: Sendable {
     private let keeper: ConfigurationKeeper
     private let door: Door
     private let committer: Committer
     private let logger: Logger
-    /// Ends the process, where it cannot leave in good order.
+    /// Ends the process if it cannot end in order.
     private let endAtOnce: (@Sendable () -> Void)?
-    /// Bytes at which the hub leaves; `Int.max` for none.
+    /// Bytes at which the hub ends; `Int.max` for no limit.
     private let limit = Atomic(Int.max)
     private let hasEnded = Atomic(false)
 
-    /// While little is held, and while much is: a fast peer makes the hub hold a few megabytes more in that time.
+    /// The interval while little is held, and while much is: in the latter, a fast peer makes the hub hold a few megabytes more.
     private static let (calm, busy) = (Duration.milliseconds(250), Duration.milliseconds(20))
-    /// How often the door may be asked to do something about it.
+    /// Minimum time between two requests to the door for relief.
     private static let patience = Duration.seconds(1)
 
     init(
@@ -32,10 +32,10 @@ final class ResourceWatch: Sendable {
         self.endAtOnce = endAtOnce
     }
 
-    /// Leaves cleanly at `memory_limit`, and when the file descriptors are nearly used up; gives back what memory is free.
+    /// Ends the hub in order at `memory_limit` or when file descriptors run out; gives free memory back to the system.
     ///
-    /// Before that, what comes from other machines is sent away: it may be the cause, and the hub's own machine should not pay for it.
-    /// - Returns: why it left; `nil` when `leaving` came first.
+    /// Before that, it disconnects other machines: they may be the cause, and the hub's own machine should not suffer.
+    /// - Returns: why the hub ended; `nil` if `leaving` came first.
     func run(until leaving: Flag, leave: @escaping @Sendable () -> Void) async -> HubError? {
         let (shortages, shortage) = AsyncStream<HubError>.makeStream()
         await followLimit()
@@ -69,7 +69,7 @@ final class ResourceWatch: Sendable {
                 shortage = found
                 leave()
             }
-            // What makes it grow may keep it from leaving; what is STORED is safe.
+            // The cause of the growth may also block an orderly end; records with a STORED are safe.
             if resident - limit > limit / 16, let endAtOnce {
                 logger.critical(
                     "memory grows while the hub leaves: it ends at once",
@@ -85,7 +85,7 @@ final class ResourceWatch: Sendable {
         return shortage
     }
 
-    /// Asks the door to send away what comes from other machines, where there is not enough for all.
+    /// Asks the door to disconnect other machines if resources are short.
     private func askForRelief(_ resident: Int, _ limit: Int) -> Bool {
         if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
             Task { [door] in await door.relieveNetwork(open: open, of: most) }
@@ -115,15 +115,15 @@ final class ResourceWatch: Sendable {
     }
 }
 
-/// Gives memory that is free back to the system after a burst; the C library keeps it otherwise.
+/// Gives free memory back to the system after a burst; the C library would keep it.
 private struct MemoryReturn {
-    /// The least that was held so far: below it there is nothing to give back.
+    /// The minimum held so far: below it there is nothing to give back.
     private var least = Int.max
-    /// Bytes that stayed resident after the last try though no one had allocated them, such as the program's own.
+    /// Bytes that stayed resident after the last trim without being allocated, such as the program's own.
     private var unused = 0
     private var triedAt: ContinuousClock.Instant?
 
-    /// More than before by so much is worth the look through all that is free.
+    /// The growth that makes a trim worth its cost.
     private static let worth = 16 << 20
     private static let interval = Duration.seconds(5)
 
@@ -133,7 +133,7 @@ private struct MemoryReturn {
             triedAt.map({ $0.duration(to: .now) > Self.interval }) ?? true
         else { return }
         triedAt = .now
-        // Messages for a peer that has left are freed seconds after it: so each look compares, and none is the last.
+        // Messages for a peer that has left are freed seconds later, so every look compares again.
         guard resident - ProcessMemory.allocatedBytes() > unused + Self.worth else { return }
         malloc_trim(0)
         let after = Int(clamping: ProcessMemory.residentBytes() ?? 0)

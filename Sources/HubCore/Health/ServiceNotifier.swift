@@ -1,16 +1,16 @@
 import Glibc
 
-/// Tells systemd, or what else set `NOTIFY_SOCKET`, how the hub is: datagrams of `NAME=value` lines (sd_notify(3)).
+/// Reports the hub's state to systemd, or another manager that set `NOTIFY_SOCKET`, in datagrams of `NAME=value` lines (sd_notify(3)).
 ///
-/// It does not wait for a listener: a datagram that cannot be sent is lost, as the protocol wants it. Any thread.
+/// It does not wait for a listener: a datagram that cannot be sent is lost, as in the protocol. Any thread may use it.
 public final class ServiceNotifier: Sendable {
-    /// Within which the manager wants a sign of life; `nil` when it wants none.
+    /// The interval within which the manager expects a sign of life; `nil` if it expects none.
     public let watchdog: Duration?
     private let descriptor: CInt
     private let address: Address
 
-    /// - Parameter environment: with `NOTIFY_SOCKET`, a path or `@` and an abstract name, and perhaps `WATCHDOG_USEC` and `WATCHDOG_PID`.
-    /// - Returns: `nil` where `NOTIFY_SOCKET` is not set, or not an address.
+    /// - Parameter environment: contains `NOTIFY_SOCKET`, a path or `@` and an abstract name, and perhaps `WATCHDOG_USEC` and `WATCHDOG_PID`.
+    /// - Returns: `nil` if `NOTIFY_SOCKET` is not set, or is not an address.
     public init?(environment: [String: String]) {
         guard let name = environment["NOTIFY_SOCKET"], let address = Address(name) else { return nil }
         self.address = address
@@ -22,7 +22,7 @@ public final class ServiceNotifier: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends one datagram; a line break in a value would begin another assignment, and becomes a space.
+    /// Sends one datagram; a line break in a value would begin another assignment, so it becomes a space.
     public func tell(_ assignments: (name: String, value: String)...) {
         let text = assignments.map {
             "\($0.name)=\($0.value.split(whereSeparator: \.isNewline).joined(separator: " "))"
@@ -51,7 +51,7 @@ public final class ServiceNotifier: Sendable {
             switch first {
             case UInt8(ascii: "/"): path = bytes
             case UInt8(ascii: "@"): path = [0] + bytes.dropFirst()
-            default: return nil  // `vsock:` and what may come: for virtual machines, not for us.
+            default: return nil  // `vsock:` and later schemes are for virtual machines, and not supported.
             }
         }
 
@@ -59,7 +59,7 @@ public final class ServiceNotifier: Sendable {
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-            // The length tells where an abstract name ends.
+            // The length determines the end of an abstract name.
             let offset = MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2
             withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -70,18 +70,18 @@ public final class ServiceNotifier: Sendable {
     }
 }
 
-/// The sign of life: sent only after the parts that must work have proved that they do.
+/// The sign of life for the service manager, sent only after the essential parts have proved that they work.
 ///
-/// A timer alone would go on while the poll loop hangs or a commit never returns, which is what a watchdog is there to find.
+/// A timer alone would continue while the poll loop hangs or a commit never returns, which a watchdog has to detect.
 struct WatchdogSignal: Sendable {
     let notifier: ServiceNotifier
 
-    /// How often: three times within what the manager allows, so that one may come late.
+    /// Three times within the interval that the manager allows, so that one signal may be late.
     var interval: Duration { notifier.watchdog.map { $0 / 3 } ?? .seconds(30) }
 
-    /// Beats until `leaving`.
+    /// Sends the signal until `leaving`.
     ///
-    /// - Parameter proof: returns when everything works, with a line about the hub's state; as long as it does not return there is no sign of life.
+    /// - Parameter proof: returns when everything works, with a line about the hub's state; no signal is sent until it returns.
     func run(until leaving: Flag, proof: @escaping @Sendable () async -> String) async {
         while !leaving.isRaised {
             let status = await proof()

@@ -6,11 +6,11 @@ import HubStore
 import HubWire
 import Samples
 
-/// What the hub says of itself.
+/// The status of the hub.
 extension Door {
     /// - Parameters:
-    ///   - reading: what the store says of itself; `nil` where it does not answer.
-    ///   - state: how it is.
+    /// - reading: the data from the store; `nil` if it does not answer.
+    /// - state: the state of the store.
     func status(_ reading: StoreReading?, _ state: HubStatus.StoreState) -> HubStatus {
         let sinks = parts.deliveries.assumeIsolated { part in reading.map { part.statuses($0) } ?? [] }
         let cursor = store.cursor
@@ -51,7 +51,7 @@ extension Door {
             now: now)
     }
 
-    /// One line for the service manager, which also proves that the poll loop turns.
+    /// One line for the service manager, which also proves that the poll loop runs.
     func serviceStatus() -> String {
         if let complaint = parts.storeHealth.assumeIsolated({ $0.complaint }) { return complaint }
         let enabled = facts.plugins.filter(\.enabled)
@@ -69,7 +69,7 @@ extension Door {
 }
 
 extension HubFacts {
-    /// Persons of the store, with what `hub.conf` says of them.
+    /// Persons of the store, with their descriptions in `hub.conf`.
     func statuses(of persons: [Person]) -> [HubStatus.PersonStatus] {
         let said = Dictionary(self.persons.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return persons.map { person in
@@ -110,9 +110,9 @@ extension HubStatus.AccountStatus {
     }
 }
 
-/// What the system says a process holds.
+/// The memory of a process, as the system reports it.
 enum ProcessMemory {
-    /// Resident bytes of a process, this one's if none is named; `nil` where the system does not say.
+    /// Resident bytes of a process, or of this process if none is named; `nil` if the system does not report them.
     static func residentBytes(of pid: Int? = nil) -> Int64? {
         guard let file = fopen("/proc/\(pid.map(String.init) ?? "self")/statm", "re") else { return nil }
         defer { fclose(file) }
@@ -127,6 +127,6 @@ enum ProcessMemory {
         return pages * Int64(sysconf(CInt(_SC_PAGESIZE)))
     }
 
-    /// What this process has asked the C library for and not freed yet.
+    /// The bytes that this process has allocated from the C library and not freed yet.
     static func allocatedBytes() -> Int { Int(clamping: allocated_bytes()) }
 }

@@ -6,9 +6,9 @@ import Samples
 import Synchronization
 import ZeroMQ
 
-/// Whether the store works, found out by what it answers, and how much room it has; a disk that fails or does not answer is an answer too.
+/// The state of the store, from its answers and its free space; a failing or unresponsive disk is detected too.
 ///
-/// A part of the poll loop, as ``Deliveries`` is.
+/// It runs on the poll loop, as ``Deliveries`` does.
 actor StoreHealth {
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -24,20 +24,20 @@ actor StoreHealth {
     private var fault: StoreError?
     private var space = SpaceWatch()
     private var backup: KnownBackup?
-    /// What the store is being asked for `hub status`, and since when.
+    /// The open question to the store for `hub status`, and when it was asked.
     private var reading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
-    /// Whether the log was told that confirmed records stay in the store's log.
+    /// Whether it was logged that confirmed records stay in the store's write-ahead log.
     private var hasToldOfCheckpoint = false
-    /// Whether damage was told.
+    /// Whether damage was reported.
     private var hasToldOfDamage = false
-    /// Whether what was found missing at the opening was told.
+    /// Whether records that were missing at the opening were reported.
     private var hasToldOfLoss = false
-    /// What was found missing during the last days, while a person should know of it.
+    /// Records that were lost during the last days, while a person should know of it.
     private var loss: SequenceGap?
 
-    /// A store that is well answers at once, and `hub status` waits ten seconds.
+    /// A healthy store answers at once, and `hub status` waits ten seconds.
     private static let readingPatience = Duration.seconds(4)
-    /// The largest commit takes less on any disk that works.
+    /// The largest commit takes less on any working disk.
     private static let commitPatience = Duration.seconds(10)
 
     init(
@@ -62,15 +62,15 @@ actor StoreHealth {
         logger.notice("the store works again")
     }
 
-    // MARK: - The room on its disk
+    // MARK: - Free space
 
-    /// Takes note of the room, says what changed, and finds out whether a store that did not work does again.
+    /// Notes the free space, reports changes, and checks whether a store that failed works again.
     func look(at room: StoreSpace?, newest backup: KnownBackup?) async {
         self.backup = backup
         if let room, let change = space.look(room, at: path) { tell(change.text, isGood: change.isGood) }
         await lookAtCheckpoint()
         await lookAtLoss()
-        // Sources try again by themselves; without any, it would not be found out that there is room again.
+        // Sources retry automatically; without a source, free space on a full disk would not be detected.
         guard fault != nil, (try? await store.checkWritable()) != nil else { return }
         recovered()
     }
@@ -96,7 +96,7 @@ actor StoreHealth {
         if let known = loss, outlet.facts.clock.now() - known.at > SequenceGap.newsLifetime { loss = nil }
     }
 
-    /// Tries again what failed at a commit, and says when it fails and when it works again.
+    /// Retries a failed checkpoint, and reports when it fails and when it works again.
     private func lookAtCheckpoint() async {
         if store.checkpointFault != nil { try? await store.checkpoint() }
         let fault = store.checkpointFault
@@ -109,7 +109,7 @@ actor StoreHealth {
         }
     }
 
-    /// What will become a failure, and what to do.
+    /// Conditions that will become failures, with their remedies.
     private var warning: String? {
         let warnings = [loss?.text, checkpointWarning, space.warning(path)].compactMap { $0 }
         return warnings.isEmpty ? nil : warnings.joined(separator: "; ")
@@ -127,18 +127,18 @@ actor StoreHealth {
         }
     }
 
-    /// What is wrong, in one line for the service manager; `nil` when nothing is.
+    /// The problem in one line for the service manager; `nil` if there is none.
     var complaint: String? { damage ?? fault.map { "the store does not work: \($0.message)" } ?? warning }
 
     // MARK: - For `hub status`
 
-    /// The newest backup; `nil` where there is none.
+    /// The newest backup; `nil` if there is none.
     var backupStatus: HubStatus.Backup? {
         let cursor = store.cursor
         return backup.map { HubStatus.Backup($0, epoch: cursor.epoch, head: cursor.sequence) }
     }
 
-    /// What the store says of itself, nothing where it cannot be read, and how it is.
+    /// The data from the store, if it can be read, and the state of the store.
     func read() async -> (StoreReading?, HubStatus.StoreState) {
         let result = await answer()
         var state = HubStatus.StoreState(
@@ -172,7 +172,7 @@ actor StoreHealth {
             + "the hub goes on by itself when the disk does, and ending it would not help"
     }
 
-    /// `nil` where no answer comes in time; the question stays open then, and who asks next waits for the same.
+    /// `nil` if no answer comes in time; the question stays open, and the next caller waits for the same answer.
     private func answer() async -> Result<StoreReading, StoreError>? {
         let reading = reading?.task ?? beginReading()
         return await withCheckedContinuation { continuation in
@@ -206,12 +206,12 @@ actor StoreHealth {
     }
 }
 
-/// What the store says of itself for `hub status`.
+/// The data from the store for `hub status`.
 struct StoreReading: Sendable {
     var accounts: [Account]
     var records, inbox, implausible: Int64
     var sinks: [SinkOverview]
-    /// Of which persons have samples, and of which day values.
+    /// The types that have samples of persons, and those that have day values.
     var types: (samples: Set<String>, days: Set<String>)
     var persons: [Person]
     var tokens: [TokenOverview]
@@ -230,7 +230,7 @@ extension HubStatus.Erasure {
     }
 }
 
-/// Goes on with what comes first.
+/// Resumes its continuation with the first value.
 private final class FirstAnswer<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, Never>?>
 

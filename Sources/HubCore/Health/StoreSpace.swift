@@ -2,16 +2,16 @@ import Files
 import Glibc
 import HubStore
 
-/// How much room the store has left, and how long its log has become.
+/// The free space on the store's disk, and the sizes of the store's files.
 struct StoreSpace: Hashable, Sendable {
-    /// Bytes that this user may still write to the store's disk, and its size.
+    /// Bytes that this user may still write to the store's disk, and the size of the disk.
     var free, total: Int64
     /// The size of its file, and of the write-ahead log.
     var size, log: Int64
-    /// The other programs that keep a long log from being cut.
+    /// The other programs that prevent a long log from being truncated.
     var readers: [String] = []
 
-    /// As it is now; `nil` where the system does not say.
+    /// The current values; `nil` if the system does not report them.
     init?(store path: String) {
         var disk = statvfs()
         guard statvfs(Folder.parent(of: path), &disk) == 0 else { return nil }
@@ -27,24 +27,24 @@ struct StoreSpace: Hashable, Sendable {
         (self.free, self.total, self.size, self.log, self.readers) = (free, total, size, log, readers)
     }
 
-    /// Less is low: a fiftieth of the disk, but at least 200 MB, and never more than 2 GB.
+    /// Below this, space is low: a fiftieth of the disk, but at least 200 MB, and never more than 2 GB.
     var floor: Int64 { max(200_000_000, min(2_000_000_000, total / 50)) }
 
-    /// The log is cut at 16 MB unless a program reads for very long.
+    /// The log is truncated at 16 MB unless a program reads for very long.
     static let longLog: Int64 = 512_000_000
 }
 
-/// What a person should know about the room, from one look to the next.
+/// Detects changes of the free space that a person should know.
 struct SpaceWatch {
     private(set) var room: StoreSpace?
     private(set) var isLow = false
     private(set) var isLogLong = false
 
-    /// What changed, as words for the log and `hub/notice/`; `nil` when nothing did.
+    /// The change, as a text for the log and `hub/notice/`; `nil` if nothing changed.
     mutating func look(_ room: StoreSpace, at path: String) -> (isGood: Bool, text: String)? {
         let before = warning(path)
         self.room = room
-        // A little more room than the floor ends the warning, lest it come and go with every file.
+        // The warning ends only with a little more space than the floor; otherwise it would come and go with every file.
         isLow = room.free < (isLow ? room.floor + room.floor / 4 : room.floor)
         isLogLong = room.log > (isLogLong ? StoreSpace.longLog / 2 : StoreSpace.longLog)
         let now = warning(path)
@@ -52,7 +52,7 @@ struct SpaceWatch {
         return now.map { (false, $0) } ?? (true, "there is room again on the store's disk")
     }
 
-    /// One line: what is wrong and what to do; `nil` when nothing is.
+    /// One line with the problem and the remedy; `nil` if there is none.
     func warning(_ path: String) -> String? {
         guard let room else { return nil }
         if isLow {

@@ -1,17 +1,17 @@
 import HubStore
 import Logging
 
-/// Tells those who wait for the hub's start that it copies an older store and brings it up to date: the log, and the service manager.
+/// Reports to the log and the service manager that the starting hub copies an older store and upgrades it.
 struct UpgradeNotes {
     let notifier: ServiceNotifier?
     let logger: Logger
     private var stage: OpeningProgress.Stage?
     private var told = ContinuousClock.now
 
-    /// A line of the log at each stage, and then one in so many seconds; the manager hears more often.
+    /// The log gets a line at each stage and after this interval; the manager gets one more often.
     private static let logged = Duration.seconds(10)
     private static let notified = Duration.seconds(1)
-    /// How long the manager is to wait for the next sign; by `TimeoutStartSec` alone a large store would never get there.
+    /// How long the manager should wait for the next sign; `TimeoutStartSec` alone is too short for a large store.
     private static let patience = "300000000"
     private var notifiedAt: ContinuousClock.Instant?
 
