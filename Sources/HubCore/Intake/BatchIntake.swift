@@ -2,15 +2,15 @@ import HubStore
 import HubWire
 import Samples
 
-/// From decoded records to what the store takes: grants, the canonical value, what no body can be, the person, the payload.
+/// Converts decoded records to input for the store: checks grants and plausibility, and adds the canonical value, the person and the payload.
 struct BatchIntake {
     let instance: String
     let policy: InstancePolicy
     var rules: PersonRules { didSet { usual = nil } }
     let validation: RecordValidation
-    /// What is known of a record whose source says nothing of its person, which is nearly every one.
+    /// The finding for a record whose source does not name a person, which is nearly every record.
     private var usual: PersonRules.Finding?
-    /// Whether the batch has a record whose members must be looked at; most batches have none.
+    /// Whether the batch has a record whose members must be checked; most batches have none.
     private var hasCorrelation = false
 
     init(instance: String, policy: InstancePolicy, rules: PersonRules, validation: RecordValidation) {
@@ -18,8 +18,8 @@ struct BatchIntake {
     }
 
     /// - Parameters:
-    ///   - now: the hub's clock, in microseconds since 1970.
-    ///   - payload: the bytes of a payload frame.
+    /// - now: the hub's clock, in microseconds since 1970.
+    /// - payload: the bytes of a payload frame.
     mutating func batch(_ message: SamplesMessage, at now: Int64, payload: (Int) -> [UInt8]) -> IntakeBatch {
         let usual = usual ?? rules.finding(of: nil, instance: instance, allowed: policy.persons)
         self.usual = usual
@@ -76,7 +76,7 @@ struct BatchIntake {
         case .retraction(var retraction):
             if case .day(let name, let type, let series, let date) = retraction.identity {
                 try allow(type, group: nil)
-                // What was made of a person whom hub.conf has lost since can still be taken back (R6.45).
+                // Day values of a person that hub.conf has lost since can still be retracted (R6.45).
                 let person = try permitted(rules.formerPerson(named: name, allowed: policy.persons), name)
                 retraction.identity = .day(person: person.uid, type: type, series: series, date: date)
             }

@@ -3,10 +3,10 @@ import HubStore
 
 /// The batches that wait for the store: in order within a session, and in turns between sessions.
 ///
-/// A session of which little waits goes before those of which much waits: a scale beside an import of ten years. Of those with much each
-/// has its turn for ``turn`` records. The sessions are few (Protocol §4.2), so that looking at each of them is cheap.
+/// A session with few waiting records goes before those with many: a scale beside an import of ten years. Each session with many has a
+/// turn of ``turn`` records. The number of sessions is small (Protocol §4.2), so a scan of all is cheap.
 struct BatchQueue {
-    /// What one transaction has taken so far.
+    /// The batches of one transaction so far.
     struct Share {
         private(set) var works: [Committer.Work] = []
         fileprivate var records = 0
@@ -28,24 +28,24 @@ struct BatchQueue {
         var hasLittle: Bool { records <= BatchQueue.little }
     }
 
-    /// So many records of one session are little: they are stored at once, and that costs the others no time that they notice.
+    /// Maximum number of records of one session that count as few: they are stored at once, with no noticeable delay for others.
     static let little = 64
-    /// The records of one turn; a batch is never cut.
+    /// The number of records in one turn; a batch is never cut.
     private static let turn = 500
-    /// The most records of one transaction: larger ones gain nothing, a scale would wait for their end, and what they hold in memory counts.
+    /// Maximum records of one transaction: larger ones gain nothing, delay small sessions, and need memory.
     private static let most = 4_000
 
-    /// Of the sessions for which something waits.
+    /// The sessions with waiting batches.
     private var lines: [Line] = []
-    /// How many of them have little.
+    /// The number of sessions with few records.
     private var littles = 0
-    /// Where to look next for a session with little, and whose turn it is of those with much.
+    /// Where to search next for a session with few records, and the session with many whose turn it is.
     private var (littlePlace, place) = (0, 0)
-    /// How many records are left of the turn.
+    /// The number of records left in the turn.
     private var left = turn
-    /// Whether the last transaction was for sessions with little alone: the next is not, or those with much would wait for ever.
+    /// Whether the last transaction contained only sessions with few records; then the next one includes the others, so that they never starve.
     private var hasLeftMuchOut = false
-    /// Records that wait.
+    /// The number of waiting records.
     private(set) var records = 0
 
     var isEmpty: Bool { lines.isEmpty }
@@ -63,7 +63,7 @@ struct BatchQueue {
         records += work.intake.items.count
     }
 
-    /// The next batch for a transaction; `nil` where it is to end, so that those who wait for little get their answer.
+    /// The next batch for a transaction; `nil` if it should end, so that sessions with few records get their answers.
     mutating func next(for share: inout Share) -> Committer.Work? {
         guard share.records < Self.most else { return nil }
         if let index = nextWithLittle() {
@@ -75,7 +75,7 @@ struct BatchQueue {
             hasLeftMuchOut = share.hasLittle && !share.hasMuch
             return nil
         }
-        // All that are left have much.
+        // All remaining sessions have many records.
         share.hasMuch = true
         hasLeftMuchOut = false
         if left <= 0 { (place, left) = (place + 1, Self.turn) }

@@ -4,11 +4,11 @@ import HubWire
 import Logging
 import Samples
 
-/// What becomes of batches.
+/// The results of batches.
 extension Door {
-    /// A transaction has ended: answers its batches, publishes what was stored.
+    /// Answers the batches of a transaction that has ended, and publishes the stored records.
     ///
-    /// STORED and publishing follow the commit (R5.1, R7.1): STORED in the order of a session's batches (R5.6), publishing in that of the
+    /// STORED and publishing follow the commit (R5.1, R7.1): STORED in the order of a session's batches (R5.6), publishing in the order of the
     /// sequence.
     func report(_ outcome: Committer.Outcome) {
         defer { scheduleBacklog() }
@@ -37,14 +37,14 @@ extension Door {
             for work in works {
                 answer(work, .error(WireError(.store, "\(error)", after: Self.retryAfter)))
             }
-            // With the failed batch its session has given up all that it had sent behind it, and its source sends it all again in order:
-            // storing that now would put an older version last (R5.6).
+            // The session of a failed batch has given up all later batches too, and its source sends them all again in order. Storing a later batch
+            // now would put an older version last (R5.6).
             let failed = Set(works.map(\.session))
             committer.drop { failed.contains($0) }
         }
     }
 
-    /// How long a source waits before it sends again what could not be stored, in milliseconds.
+    /// How long a source waits before it resends a batch that could not be stored, in milliseconds.
     private static let retryAfter: Int64 = 2_000
 
     private func answer(_ batch: Committer.Settled) {
@@ -77,7 +77,7 @@ extension Door {
         headMoved()
     }
 
-    /// Instances that run now and then are started for what they may read, backfill too.
+    /// Starts instances that run on a schedule if there are new records for them, including backfill.
     private func tellWatchers(_ told: some Sequence<Publication>) {
         guard !watchers.isEmpty else { return }
         var waiting = watchers

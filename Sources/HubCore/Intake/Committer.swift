@@ -3,13 +3,13 @@ import HubStore
 import HubWire
 import Synchronization
 
-/// Takes batches of all peers from the door, stores what waits in one transaction after the other, and says what became of them.
+/// Takes batches of all peers from the door, stores them in one transaction after the other, and reports the results.
 ///
-/// While one transaction is written, the next collects: under load commits grow, alone a batch goes at once; whose turn it is says the
-/// ``BatchQueue``, and what comes while a transaction is open can still be in it. The queue is bounded by the credit of the sessions that
-/// are open: the end of a session drops what waits of it.
+/// While one transaction is written, the next batches collect: under load commits grow, and a single batch is stored at once. The
+/// ``BatchQueue`` decides the order, and a batch that comes while a transaction is open can still join it. The credit of open sessions
+/// bounds the queue: the end of a session drops its waiting batches.
 final class Committer: Sendable {
-    /// One batch on its way, with what its answer needs.
+    /// One batch on its way to the store, with the data for its answer.
     struct Work: Sendable {
         let session: SessionReference
         /// The batch's number within its session.
@@ -24,19 +24,19 @@ final class Committer: Sendable {
         let results: [StoreResult]
     }
 
-    /// What became of one transaction, in parts that do not hold up the loop for long.
+    /// The result of one transaction, in parts that do not block the loop for long.
     enum Outcome: Sendable {
-        /// For sessions of which little was stored: only to be answered yet.
+        /// For sessions with few stored records: to be answered, but not published yet.
         case answers([Settled])
-        /// To be answered unless that was done, and published; in the order of the sequence.
+        /// To be answered unless that was done, and published in the order of the sequence.
         case committed([Settled], areAnswered: Set<SessionReference>)
-        /// A person did something by hand.
+        /// The result of a manual change.
         case hand([ManualResult])
-        /// Nothing of these was stored.
+        /// None of these batches was stored.
         case failed([Work], StoreError)
     }
 
-    /// What a person does by hand, which waits in the same line as the batches: what is published must be in the order of the sequence.
+    /// A manual change; it waits in the same line as the batches, because publishing must follow the order of the sequence.
     private struct ManualWork: Sendable {
         let action: ManualChange
         let answer: CheckedContinuation<Result<[ManualResult], StoreError>?, Never>
@@ -49,22 +49,22 @@ final class Committer: Sendable {
 
     private struct State {
         var queue = BatchQueue()
-        /// Of the transaction that is open.
+        /// The batches of the open transaction.
         var share = BatchQueue.Share()
         var byHand = FIFO<ManualWork>()
         var wasByHand = false
-        /// Whether the outcome of the transaction before is being told.
+        /// Whether the outcome of the previous transaction is still being reported.
         var isReporting = false
         var isFinished = false
-        /// Since when the transaction that is under way has been so.
+        /// When the transaction in progress began.
         var began: ContinuousClock.Instant?
         var wake: CheckedContinuation<Void, Never>?
-        /// Who waits for the end of the transaction that is under way.
+        /// Tasks that wait for the end of the transaction in progress.
         var watchers: [CheckedContinuation<Void, Never>] = []
 
         var isIdle: Bool { queue.isEmpty && byHand.isEmpty }
 
-        /// What a person does goes before the batches, and after it they have their turn.
+        /// A manual change goes before the batches; after it the batches have their turn.
         mutating func next() -> Next? {
             if !wasByHand || queue.isEmpty, let work = byHand.popFirst() {
                 wasByHand = true
@@ -78,7 +78,7 @@ final class Committer: Sendable {
     private let store: Store
     private let clock: HubClock
 
-    /// The records of one part of an outcome.
+    /// Records in one part of an outcome.
     private static let recordsPerPart = 1_000
 
     init(store: Store, clock: HubClock) {
@@ -86,14 +86,14 @@ final class Committer: Sendable {
         self.clock = clock
     }
 
-    /// Queues a batch; from any thread, never blocks.
+    /// Queues a batch; may be called from any thread and never blocks.
     func submit(_ work: Work) {
         add { $0.queue.append(work) }
     }
 
-    /// Does what a person asked for; the outcome is reported before this returns.
+    /// Carries out a manual change; the outcome is reported before this returns.
     ///
-    /// - Returns: a result per record; `nil` when no more commits come.
+    /// - Returns: a result per record; `nil` if no more commits are made.
     func carryOut(_ action: ManualChange) async throws(StoreError) -> [ManualResult]? {
         let result = await withCheckedContinuation { answer in
             if !add({ $0.byHand.append(ManualWork(action: action, answer: answer)) }) { answer.resume(returning: nil) }
@@ -101,20 +101,20 @@ final class Committer: Sendable {
         return try result?.get()
     }
 
-    /// Whether nothing waits and no transaction is under way.
+    /// Whether no batch waits and no transaction is in progress.
     var isIdle: Bool { state.withLock { $0.isIdle && $0.began == nil } }
 
-    /// Records that wait for a transaction.
+    /// The number of records that wait for a transaction.
     var waitingRecords: Int { state.withLock(\.queue.records) }
 
-    /// Drops what waits of some sessions: its sources were not told that it is stored.
+    /// Drops the waiting batches of some sessions; their sources have no STORED for them.
     func drop(where isDropped: @Sendable (SessionReference) -> Bool) {
         state.withLock { $0.queue.drop(where: isDropped) }
     }
 
-    /// Returns when the transaction that is under way has ended; at once when there is none.
+    /// Returns when the transaction in progress has ended; at once if there is none.
     ///
-    /// Proves that the line moves: while a commit does not return, neither does this.
+    /// It proves that the line moves: it does not return while a commit hangs.
     func turn() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -126,10 +126,10 @@ final class Committer: Sendable {
         }
     }
 
-    /// For how long the transaction that is under way has not returned; `nil` when there is none.
+    /// How long the transaction in progress has taken so far; `nil` if there is none.
     var age: Duration? { state.withLock { $0.began }.map { $0.duration(to: .now) } }
 
-    /// No more batches come; `run` ends when the queued ones are stored.
+    /// Notes that no more batches come; `run` ends when the queued ones are stored.
     func finish() {
         let waiting = state.withLock { state in
             state.isFinished = true
@@ -139,13 +139,13 @@ final class Committer: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Commits until `finish`, one transaction after the other, and reports what became of each, in order.
+    /// Commits until `finish`, one transaction after the other, and reports each outcome, in order.
     ///
-    /// While an outcome is reported, the next transaction is under way: answering costs nearly as much as storing. Of a failure and of what
-    /// a person did all are told before anything else is stored.
+    /// While an outcome is reported, the next transaction is in progress: answering costs nearly as much as storing. A failure and the outcome
+    /// of a manual change are reported completely before the next transaction.
     func run(_ report: @escaping @Sendable (Outcome) async -> Void) async {
         await withTaskGroup(of: Void.self) { reports in
-            // Sessions that wait for an answer to an earlier batch: theirs come in order (R5.6).
+            // Sessions that wait for an answer to an earlier batch; their answers must stay in order (R5.6).
             var unanswered: Set<SessionReference> = []
             while let next = await next() {
                 state.withLock { $0.began = .now }
@@ -158,7 +158,7 @@ final class Committer: Sendable {
                         await report(.answers(settled.filter { answered.contains($0.work.session) }))
                     }
                 }
-                await reports.next()  // The outcome before this one has been reported.
+                await reports.next()  // Waits until the previous outcome has been reported.
                 switch outcome {
                 case .committed(let settled, _):
                     unanswered = Set(settled.lazy.map(\.work.session)).subtracting(answered)
@@ -178,12 +178,12 @@ final class Committer: Sendable {
         }
     }
 
-    /// Whether what was stored last for a session has to wait while others are answered, and all is published.
+    /// Whether the last sessions of an outcome would wait while all others are answered and published.
     private func hasLongReport(before settled: [Settled]) -> Bool {
         state.withLock(\.isReporting) || settled.reduce(0) { $0 + $1.results.count } > Self.recordsPerPart
     }
 
-    /// The sessions of which no more was stored than they wait for as those with little.
+    /// The sessions with so few stored records that they count as small in the queue.
     private static func withLittle(_ settled: [Settled]) -> Set<SessionReference> {
         var records: [SessionReference: Int] = [:]
         for batch in settled { records[batch.work.session, default: 0] += batch.results.count }
@@ -233,7 +233,7 @@ final class Committer: Sendable {
         }
     }
 
-    /// Those who are told that a transaction has failed: also where it failed before it asked for any, which then would wait for ever.
+    /// The batches of a failed transaction; if it failed before it took any, some are taken now, because they would wait for ever.
     private func refusedWorks() -> [Work] {
         state.withLock { state in
             if state.share.works.isEmpty { while state.queue.next(for: &state.share) != nil {} }
@@ -241,7 +241,7 @@ final class Committer: Sendable {
         }
     }
 
-    /// - Returns: whether it will be looked at; batches always are, for the door refuses them before `finish`.
+    /// - Returns: whether it was accepted; batches always are, because the door refuses them before `finish`.
     @discardableResult
     private func add(_ append: @Sendable (inout State) -> Void) -> Bool {
         let (isTaken, wake) = state.withLock { state in
@@ -253,7 +253,7 @@ final class Committer: Sendable {
         return isTaken
     }
 
-    /// What is to be done next; waits while there is nothing; `nil` at the end.
+    /// The next work; waits while there is none; `nil` at the end.
     private func next() async -> Next? {
         while true {
             let (taken, isOver, watchers) = state.withLock { state in
@@ -267,7 +267,7 @@ final class Committer: Sendable {
                 let resumed = state.withLock { state -> [CheckedContinuation<Void, Never>] in
                     guard state.isIdle, !state.isFinished else { return [continuation] }
                     state.wake = continuation
-                    // Those who came since the look above.
+                    // Watchers that came since the check above.
                     defer { state.watchers = [] }
                     return state.watchers
                 }

@@ -1,14 +1,13 @@
 import HubWire
 import Samples
 
-/// Whether the correlations of a batch have their members: a blood pressure one systolic and one diastolic value, a food what it
-/// consists of.
+/// Checks that the correlations of a batch have their members: a blood pressure one systolic and one diastolic value, a food its nutrients.
 struct CorrelationCheck {
     private let registry: TypeRegistry
 
     init(_ registry: TypeRegistry) { self.registry = registry }
 
-    /// What is wrong with which record of a batch, by its place.
+    /// The faults of a batch's records, by their places.
     func faults(of records: [Result<Record, RecordRejection>]) -> [Int: RecordRejection] {
         faults(
             of: records.enumerated().compactMap { place, result in
@@ -36,7 +35,7 @@ struct CorrelationCheck {
         return faults
     }
 
-    /// What `members` would have to be; `nil` where they are.
+    /// The members that the type requires; `nil` if `members` are right.
     private func missing(of type: TypeID, among members: [TypeID]) -> String? {
         let required = registry.type(type)?.requiredMembers ?? []
         if !required.isEmpty, members.sorted() != required.sorted() {

@@ -1,19 +1,19 @@
 import HubStore
 import Logging
 
-/// Carries out erasures in the line of the commits, also one that a killed hub has left, and takes away what only waited for sinks.
+/// Carries out erasures in the line of the commits, including one that a killed hub has left, and removes names that waited only for sinks.
 actor Eraser {
     private let store: Store
     private let committer: Committer
     private let logger: Logger
-    /// Whether a command has it erase.
+    /// Whether an erasure of a command is in progress.
     private var isAtWork = false
 
-    /// How often it is looked for work that no command waits for.
+    /// How often to look for work that no command waits for.
     private static let interval = Duration.seconds(5)
-    /// The longest time between two looks at what waits for sinks.
+    /// Maximum time between two scans of the names that wait for sinks.
     private static let longestPause = Duration.seconds(300)
-    /// How often what has failed is tried again.
+    /// How often failed erasures are retried.
     private static let retryInterval = Duration.seconds(3_600)
     /// How long to wait for readers of the log.
     private static let pause = Duration.milliseconds(100)
@@ -22,10 +22,10 @@ actor Eraser {
         (self.store, self.committer, self.logger) = (store, committer, logger)
     }
 
-    /// Erases; from the choice of the records on the hub goes on with it, whether the asker waits or not.
+    /// Erases records; once they are chosen, the hub continues even if the asker does not wait.
     ///
-    /// - Returns: how many records.
-    /// - Throws: `busy` while another erasure is under way; `interrupted` where the task is cancelled before the choice is made.
+    /// - Returns: the number of erased records.
+    /// - Throws: `busy` while another erasure is in progress; `interrupted` if the task is cancelled before the records are chosen.
     func erase(
         _ selection: ErasureSelection, forgetting person: String?, removingCopies: Bool,
         progress: @Sendable (Int64, Int64) -> Void
@@ -37,7 +37,7 @@ actor Eraser {
         defer { isAtWork = false }
         _ = try await store.beginErasure(of: selection, forgetting: person, removingCopies: removingCopies)
         let erased = try await finish(forCommand: true, progress)
-        // What sinks have been told of meanwhile is in the answer as it is, and not as waiting for them.
+        // Remove names now whose sinks have been notified meanwhile, so that the answer does not list them as waiting.
         while try await !store.removeErasedNames() { try await Task.sleep(for: Self.pause) }
         _ = try await finish(forCommand: true) { _, _ in }
         return erased
@@ -53,27 +53,27 @@ actor Eraser {
                 {
                     lastTry = .now
                 }
-                // Where many names wait for a sink, looking through them must not be all that the hub does.
+                // If many names wait for a sink, scanning them must not take all of the hub's time.
                 if namesAreDue <= .now {
                     let began = ContinuousClock.now
                     try await store.removeErasedNames()
                     namesAreDue = .now + Self.pause(after: began.duration(to: .now))
                 }
-                // Also what a command has left, soon after.
+                // Also finishes the remaining work of a command soon.
                 _ = try await finish(forCommand: false) { _, _ in }
             } catch {
-                // A store that does not work says so itself; a hub that stops goes on at its next start.
+                // A store that fails is reported elsewhere; a hub that stops continues at its next start.
                 logger.debug("an erasure waits", metadata: ["reason": "\(error)"])
             }
             await leaving.wait(upTo: Self.interval)
         }
     }
 
-    /// How long after a look at the names that wait for sinks there is none, when it took `duration`.
+    /// How long to pause after a scan of the names that took `duration`.
     static func pause(after duration: Duration) -> Duration { min(duration * 10, longestPause) }
 
-    /// - Parameter forCommand: whether a command waits for it; else an erasure that a command has begun is left to it.
-    /// - Returns: how many records it has erased.
+    /// - Parameter forCommand: whether a command waits for it; if not, an erasure that a command has begun is left to that command.
+    /// - Returns: the number of erased records.
     private func finish(forCommand: Bool, _ progress: @Sendable (Int64, Int64) -> Void) async throws -> Int64 {
         var erased: Int64 = 0
         var failed: [Int64] = []

@@ -2,13 +2,13 @@ import HubSettings
 import HubStore
 import Samples
 
-/// Decides whose body a record is of, as far as its source has said so, and whom its weight may tell where not.
+/// Decides which person a record belongs to, as far as its source tells, and which persons its weight may identify otherwise.
 ///
-/// A source never names a person: it says what it knows in `subject`. Nothing is guessed: what no rule decides is stored without a person, with
-/// the reason, and waits in the inbox.
+/// A source never names a person of the hub; its `subject` contains its information. The rules do not guess: an undecided record is stored without
+/// a person, with the reason, and waits in the inbox.
 struct PersonRules: Sendable {
     private let people: [Candidate]
-    /// Whom the store knows.
+    /// The persons that the store knows.
     private let known: [Person]
     private let certainty: Double
 
@@ -21,19 +21,19 @@ struct PersonRules: Sendable {
         var name: String { person.name }
     }
 
-    /// What is known of a record's person before it is stored.
+    /// The result of the rules for a record before it is stored.
     struct Finding: Hashable, Sendable {
-        /// By what the source said.
+        /// The assignment by the source's information.
         var assignment: Assignment
-        /// Whom its group or its weight may tell; `nil` where only one person comes into question, or none.
+        /// The persons that its group or its weight may identify; `nil` if at most one person is possible.
         var household: Household?
     }
 
     /// - Parameters:
     ///   - sections: the `[person.…]` tables of `hub.conf`.
-    ///   - uids: the permanent uid of each, by name, as the store knows them.
-    ///   - known: all whom the store knows, also those that `hub.conf` does not name any more.
-    ///   - certainty: the least probability with which a weight tells.
+    /// - uids: the permanent uid of each person, by name, as in the store.
+    /// - known: all persons of the store, including those that `hub.conf` no longer names.
+    /// - certainty: the least probability at which a weight identifies a person.
     init(
         _ sections: [PersonSection], uids: [String: String], known: [Person] = [],
         certainty: Double = HubSection.usualAssignCertainty
@@ -51,14 +51,14 @@ struct PersonRules: Sendable {
         }
     }
 
-    /// The person of a record with `subject` that `instance` sent, as far as its source has said.
+    /// The assignment of a record with `subject` that `instance` sent, by its source's information.
     ///
     /// - Parameter allowed: the persons of the instance by `hub.conf`; `nil` means all.
     func assignment(of subject: Subject?, instance: String, allowed: [String]?) -> Assignment {
         finding(of: subject, instance: instance, allowed: allowed).assignment
     }
 
-    /// The same, and who else may tell.
+    /// The same, with the persons that its weight may identify.
     func finding(of subject: Subject?, instance: String, allowed: [String]?) -> Finding {
         let candidates = people.filter { allowed?.contains($0.person.name) ?? true }
         guard candidates.count > 1 else {
@@ -70,14 +70,14 @@ struct PersonRules: Sendable {
                 return Finding(
                     assignment: .person(owner.person), household: household(candidates, owner: owner.person))
             }
-            // Who has another slot on this device was it not.
+            // Persons with another slot on this device are excluded.
             let others = candidates.filter { $0.slots[instance] == nil }
             return Finding(
                 assignment: .nobody(reason: "no person of hub.conf has slot \(slot) of \(instance)"),
                 household: household(others))
         case .name(let name), .account(let name):
             let named = candidates.named(name).map { Assignment.person($0.person) }
-            // Who it was its source knows: a weight has no say against that.
+            // The source knows the person, so a weight does not overrule it.
             return Finding(
                 assignment: named
                     ?? .nobody(
@@ -97,23 +97,23 @@ struct PersonRules: Sendable {
         Household(candidates.map(\.member), certainty: certainty, owner: owner)
     }
 
-    /// With one person there is nothing to tell apart.
+    /// The assignment with at most one candidate.
     private func only(_ candidate: Candidate?, _ subject: Subject?, _ instance: String) -> Assignment {
         guard let candidate else { return .nobody(reason: "hub.conf has no person for \(instance)") }
-        // Who has another slot on this device was it not, even where there is no other person.
+        // A person with another slot on this device is excluded, even as the only person.
         if case .slot(let slot) = subject, let own = candidate.slots[instance], own != slot {
             return .nobody(reason: "subject: no person of hub.conf has slot \(slot) of \(instance)")
         }
         return .person(candidate.person)
     }
 
-    /// The person a day record names, by name or uid.
+    /// The person that a day record names, by name or uid.
     func person(named nameOrUID: String, allowed: [String]?) -> Person? {
         people.first { $0.person.name == nameOrUID || $0.person.uid == nameOrUID }
             .flatMap { allowed?.contains($0.person.name) ?? true ? $0.person : nil }
     }
 
-    /// The person of a day that its source takes back: where the instance has all persons, also one whom `hub.conf` does not name any more.
+    /// The person of a day that its source retracts; for an instance with all persons, also one that `hub.conf` no longer names.
     func formerPerson(named nameOrUID: String, allowed: [String]?) -> Person? {
         person(named: nameOrUID, allowed: allowed)
             ?? (allowed == nil ? known.first { $0.name == nameOrUID || $0.uid == nameOrUID } : nil)

@@ -4,24 +4,24 @@ import Logging
 import Samples
 import Synchronization
 
-/// Carries out what `hub.conf` says how long records are kept: some minutes after the start and then every hour, in small steps.
+/// Carries out the retention rules of `hub.conf`: some minutes after the start and then every hour, in small steps.
 actor Retainer {
     private let store: Store
     private let committer: Committer
     private let clock: HubClock
     private let logger: Logger
     private var isAtWork = false
-    /// By the name of the rule, what its last turn did.
+    /// The last result of each rule, by its name.
     private nonisolated let last = Mutex<[String: RetentionCount]>([:])
     private(set) var watch: ClockWatch
-    /// Why the rules are not followed now.
+    /// Why the rules are suspended; `nil` if they are not.
     private nonisolated let doubt = Mutex<String?>(nil)
 
-    /// A hub that is started looks after those who wait first.
+    /// A hub that has just started serves waiting clients first.
     private static let beginning = Duration.seconds(300)
-    /// Between two turns.
+    /// The time between two turns.
     private static let interval = Duration.seconds(3_600)
-    /// Between two steps, of which each is a transaction: others are stored meanwhile.
+    /// The pause between two steps, each of which is a transaction; other records are stored meanwhile.
     private static let pause = Duration.milliseconds(20)
 
     init(store: Store, committer: Committer, clock: HubClock, logger: Logger) {
@@ -29,7 +29,7 @@ actor Retainer {
         watch = ClockWatch(believed: store.believedAtOpening ?? clock.now(), steady: clock.steadyNow())
     }
 
-    /// - Parameter commands: who knows the rules of `hub.conf` as it is now, and the declared types.
+    /// - Parameter commands: provides the current rules of `hub.conf` and the declared types.
     func run(until leaving: Flag, for commands: Commands) async {
         await finishThinning(until: leaving)
         await leaving.wait(upTo: Self.beginning)
@@ -41,23 +41,23 @@ actor Retainer {
         }
     }
 
-    /// One turn of all rules.
+    /// Carries out all rules once.
     func follow(
         _ rules: [RetentionRule], _ types: TypeRegistry, _ zones: [String: String], until leaving: Flag
     ) async {
         do {
-            // Also a hub without a rule remembers when its clock was right, for the day on which it gets one.
+            // A hub without rules also remembers when its clock was right, for the day on which it gets a rule.
             if rules.isEmpty { _ = try await lead() }
             for rule in rules where !leaving.isRaised {
                 _ = try await carryOut(rule, types, zones, until: leaving)
             }
         } catch {
-            // A store that does not work says so itself.
+            // A store that fails is reported elsewhere.
             logger.debug("retention waits", metadata: ["reason": "\(error)"])
         }
     }
 
-    /// Removes what was thinned before a kill, also when `hub.conf` no longer has the rule.
+    /// Finishes a thinning that a kill interrupted, even if `hub.conf` no longer has the rule.
     private func finishThinning(until leaving: Flag) async {
         do {
             try await store.finishThinning {
@@ -65,22 +65,22 @@ actor Retainer {
                 return !leaving.isRaised && !Task.isCancelled
             }
         } catch {
-            // A store that does not work says so itself.
+            // A store that fails is reported elsewhere.
             logger.debug("retention waits", metadata: ["reason": "\(error)"])
         }
     }
 
-    /// What rules did when they were last followed.
+    /// The last results of the rules.
     nonisolated func reports(on rules: [RetentionRule]) -> [RetentionReport] {
         last.withLock { last in
             rules.compactMap { rule in last[rule.name].map { RetentionReport(rule.name, $0) } }
         }
     }
 
-    /// Why the rules are not followed now; `nil` when they are.
+    /// Why the rules are suspended; `nil` if they are not.
     nonisolated var held: String? { doubt.withLock { $0 } }
 
-    /// Takes the clock for right, by a person's word.
+    /// Accepts the clock as right, because a person said so.
     func trustClock() async throws(StoreError) {
         let now = clock.now()
         watch.trust(now: now, steady: clock.steadyNow())
@@ -88,9 +88,9 @@ actor Retainer {
         try await store.believeClock(now, replacing: true)
     }
 
-    /// Believes the clock where it is not too far ahead.
+    /// Believes the clock unless it is too far ahead.
     ///
-    /// - Returns: by how many microseconds it is; `nil` where it is believed.
+    /// - Returns: the lead of the clock in microseconds; `nil` if it is believed.
     private func lead() async throws(StoreError) -> Int64? {
         let (now, steady) = (clock.now(), clock.steadyNow())
         if let lead = watch.lead(now: now, steady: steady) { return lead }
@@ -115,18 +115,18 @@ actor Retainer {
         throw CommandFailure("clock", reason)
     }
 
-    /// What the rules would do now, or one of them, each after those before it.
+    /// The effect that the rules, or one of them, would have now, each after those before it.
     func look(at rules: [RetentionRule], only name: String?, _ zones: [String: String]) async throws -> [RetentionCount]
     {
         try await store.count(rules, where: { name == nil || $0.name == name }, now: clock.now(), zones: zones)
     }
 
-    /// Carries a rule out now.
+    /// Carries out a rule now.
     ///
-    /// - Throws: `busy` while it is under way, `clock` while the clock is not believed.
+    /// - Throws: `busy` while it is in progress, `clock` while the clock is not believed.
     /// - Parameters:
     ///   - types: the standard types and those that programs have declared.
-    ///   - zones: those of persons, by name.
+    /// - zones: the time zones of persons, by name.
     func carryOut(
         _ rule: RetentionRule, _ types: TypeRegistry, _ zones: [String: String], until leaving: Flag? = nil
     ) async throws -> RetentionCount {
@@ -170,7 +170,7 @@ actor Retainer {
         return count
     }
 
-    /// - Throws: `busy` while records are being erased: what is thinned then would live on in a day.
+    /// - Throws: `busy` while records are being erased: records thinned meanwhile would live on in a day value.
     private static func refuseErasure(_ store: Store) async throws {
         guard try await store.erasure() == nil else {
             throw CommandFailure(
