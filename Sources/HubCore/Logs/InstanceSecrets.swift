@@ -2,12 +2,13 @@ import FoundationEssentials
 import HubWire
 import Synchronization
 
-/// What must not be read in an instance's log, nor in what it tells people: the secrets of its settings, its launch token, and the tokens that went through the door
-/// since its process began (R11.3).
+/// The secrets that an instance's log and messages must not contain (R11.3).
+///
+/// They are the secrets of its settings, its launch token, and the tokens that went through the door since its process began.
 final class InstanceSecrets: Sendable {
-    /// So many texts of tokens are hidden, the latest; eight accounts have two each.
+    /// Maximum number of token texts that are hidden, the latest ones; eight accounts have two each.
     private static let most = 256
-    /// Of a token's other members, texts of this length are hidden; shorter ones are words such as `Bearer`.
+    /// Minimum length of the texts of a token's other members that are hidden; shorter ones are words such as `Bearer`.
     private static let leastLength = 16
 
     private let fixed: [String]
@@ -20,7 +21,7 @@ final class InstanceSecrets: Sendable {
 
     var mask: SecretMask { state.withLock(\.mask) }
 
-    /// Hides a token, as JSON, from now on.
+    /// Hides the texts of a token, given as JSON, from now on.
     func learn(_ token: [UInt8]) {
         guard let value = try? JSONDecoder().decode(Value.self, from: Data(token)) else { return }
         let texts = value.secrets(named: "")
@@ -54,7 +55,7 @@ final class InstanceSecrets: Sendable {
         func secrets(named name: String) -> [String] {
             switch self {
             case .text(let text):
-                // A user's name at a service opens nothing there, and is in every record of it as its account.
+                // A user's name at a service grants no access, and is in every record of the service as its account.
                 let isPublic = TokenPut.openMembers.contains(name)
                 let isSecret = name.hasSuffix("token") || name.hasSuffix("secret")
                 return !isPublic && (isSecret || text.utf8.count >= InstanceSecrets.leastLength) ? [text] : []

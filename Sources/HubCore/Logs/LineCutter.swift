@@ -1,6 +1,6 @@
-/// Cuts bytes into lines of bounded length with secrets hidden, so that no plugin can make the hub hold or show more.
+/// Cuts bytes into lines of bounded length with hidden secrets, so that no plugin can make the hub hold or show more.
 struct LineCutter {
-    /// A longer line comes in pieces.
+    /// Maximum bytes of a line; a longer line is split.
     static let longestLine = 4_096
 
     private var mask: SecretMask
@@ -9,11 +9,11 @@ struct LineCutter {
 
     init(hiding mask: SecretMask = SecretMask([])) {
         self.mask = mask
-        // A secret that begins in one piece and ends in the next must be whole in one of them.
+        // A secret across two pieces must be complete in one of them.
         capacity = max(Self.longestLine, 2 * mask.longest)
     }
 
-    /// From now on other secrets are hidden, also in what has come of the line that is not complete.
+    /// Hides other secrets from now on, even in the incomplete line that was read before.
     mutating func hide(_ mask: SecretMask) {
         self.mask = mask
         capacity = max(capacity, 2 * mask.longest)
@@ -38,13 +38,13 @@ struct LineCutter {
         return lines
     }
 
-    /// What came after the last line break.
+    /// The text after the last line break.
     mutating func rest() -> String? {
         defer { line.removeAll(keepingCapacity: true) }
         return line.isEmpty ? nil : text(line[...], mask.places(in: line[...]))
     }
 
-    /// Takes all from the front that cannot be the beginning of a secret.
+    /// Takes all bytes from the front that cannot be the beginning of a secret.
     private mutating func piece() -> String {
         let places = mask.places(in: line[...])
         let certain = line.count - max(0, mask.longest - 1)

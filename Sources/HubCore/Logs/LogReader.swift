@@ -1,17 +1,17 @@
 import Foundation
 package import HubWire
 
-/// Reads the log files of an instance, and what is added to them later, through rotations.
+/// Reads the log files of an instance and the lines that are added later, across rotations.
 package struct LogReader {
     private let paths: [String]
     private var file: FileHandle?
     private var rest: [UInt8] = []
-    /// Whether any file was there.
+    /// Whether there was any file.
     package private(set) var exists = false
 
     package init(files: PluginLogFiles, instance: String) { paths = files.all(of: instance) }
 
-    /// All lines at first, then those that are new since.
+    /// Returns all lines at first, and the new lines after that.
     package mutating func read() -> [LogLine] {
         var lines: [LogLine] = []
         if !exists {
@@ -25,7 +25,7 @@ package struct LogReader {
         guard let current = file else { return lines }
         lines += take((try? current.readToEnd()).map(Array.init) ?? [])
         if isRotated(current) {
-            // What was written between our reading and the renaming.
+            // Lines that were written between our read and the renaming.
             lines += take((try? current.readToEnd()).map(Array.init) ?? [])
             open()
             lines += take((try? file?.readToEnd()).flatMap { $0 }.map(Array.init) ?? [])

@@ -3,22 +3,22 @@ import Glibc
 import HubWire
 import Synchronization
 
-/// Reads the end of an instance's log, on a thread of its own: a call on a disk that does not answer does not return.
+/// Reads the end of an instance's log on a separate thread, because a call to an unresponsive disk does not return.
 struct LogTail: Sendable {
     let files: PluginLogFiles
     let instance: String
-    /// At most so many lines.
+    /// Maximum number of lines.
     let limit: Int
-    /// Only lines from then on, as a line has its time; `nil`: all.
+    /// Only lines from this time on, in the format of a line's time; `nil` for all.
     let start: String?
 
-    /// So many threads may be held by a disk, and no further log is read until one is released.
+    /// Maximum number of blocked threads; above it, no log is read until a thread is released.
     private static let mostHeld = 4
     private static let held = Atomic(0)
 
-    /// Of the lines that fit; `nil` where there is no log of the instance.
+    /// The last lines within the limits; `nil` if the instance has no log.
     ///
-    /// - Throws: `store` where the disk does not answer.
+    /// - Throws: `store` if the disk does not answer.
     func page(within patience: Duration = .seconds(5)) async throws(WireError) -> LogPage? {
         let (found, isDone) = (Found(), Flag())
         guard Self.held.load(ordering: .relaxed) < Self.mostHeld else { throw Self.silence }
@@ -41,7 +41,7 @@ struct LogTail: Sendable {
         let value = Mutex<LogPage??>(nil)
     }
 
-    /// Looks from the newest line back, and no further than what is asked for.
+    /// Reads backwards from the newest line, only as far as needed.
     func read() -> LogPage? {
         var (lines, bytes, seen): ([LogLine], Int, Set<ino_t>) = ([], 0, [])
         var isThere = false
@@ -50,17 +50,17 @@ struct LogTail: Sendable {
             guard file >= 0 else { continue }
             defer { close(file) }
             var facts = stat()
-            // One that was renamed while this looked has been read under its former name.
+            // A file that was renamed meanwhile has been read under its former name.
             guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, seen.insert(facts.st_ino).inserted else {
                 continue
             }
             isThere = true
-            // With one byte before, of which it is told whether a line begins at the first of these.
+            // One byte more, to see whether a line begins at the first byte of the limit.
             let room = LogPage.mostBytes - bytes + 2
             let begin = max(0, Int(facts.st_size) - room)
             let text = Self.bytes(of: file, from: begin, count: Int(facts.st_size) - begin)
             var parts = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
-            // What is written just now has no end yet; what was begun before has its beginning elsewhere.
+            // The last line may still be incomplete, and the first one may begin before these bytes.
             parts = parts.dropLast()
             if begin > 0 { parts = parts.dropFirst() }
             for part in parts.reversed() {

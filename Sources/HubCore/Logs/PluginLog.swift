@@ -3,7 +3,7 @@ import HubWire
 import Logging
 import Synchronization
 
-/// The log file of one instance: appended to, and rotated by size, so that it never holds more than ``PluginLogFiles/bound``.
+/// The log file of one instance: appended to, and rotated by size, so that all files together never exceed ``PluginLogFiles/bound``.
 final class PluginLog: Sendable {
     private struct State {
         var file: CInt = -1
@@ -16,17 +16,17 @@ final class PluginLog: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - path: of the newest file; its folder exists.
-    ///   - fileSize: bytes after which it becomes `PATH.1`.
+    /// - path: the path of the newest file; its folder must exist.
+    /// - fileSize: the bytes after which the file becomes `PATH.1`.
     init(path: String, fileSize: Int = PluginLogFiles.fileSize, logger: Logger) {
         (self.path, self.fileSize, self.logger) = (path, fileSize, logger)
     }
 
     deinit { state.withLock { if $0.file >= 0 { close($0.file) } } }
 
-    /// Appends a line; from any thread.
+    /// Appends a line; may be called from any thread.
     ///
-    /// A disk that takes none is told of once: a plugin goes on without its log.
+    /// A disk that fails is logged once; the plugin continues without its log.
     func write(_ text: String, from: LogLine.Origin, level: String? = nil) {
         let line = LogLine(text, from: from, level: level, at: HubClock.system.now())
         let bytes = Array((line.line + "\n").utf8)
@@ -52,7 +52,7 @@ final class PluginLog: Sendable {
         state.size = state.file >= 0 && fstat(state.file, &facts) == 0 ? Int(facts.st_size) : 0
     }
 
-    /// Begins a new file; where the full one cannot be moved out of the way there is none, until a later line finds that it can.
+    /// Begins a new file; if the full one cannot be renamed, there is no file until a later line finds that it can.
     private func rotate(_ state: inout State) {
         close(state.file)
         state.file = -1
@@ -73,13 +73,13 @@ final class PluginLog: Sendable {
 private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { open(path, flags, mode) }
 private func systemWrite(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }
 
-/// Where the logs of plugins are.
+/// The locations of the plugins' logs.
 public struct PluginLogFiles: Sendable {
     /// Bytes of a file before it is rotated.
     public static let fileSize = 1 << 20
     /// Files beside the newest: `NAME.log.1` to `NAME.log.4`.
     public static let older = 4
-    /// The most bytes all files of an instance hold together.
+    /// Maximum bytes of all files of an instance together.
     public static let bound = fileSize * (older + 1)
 
     /// The folder.
@@ -91,7 +91,7 @@ public struct PluginLogFiles: Sendable {
     /// The newest file of an instance.
     public func newest(of instance: String) -> String { "\(folder)/\(instance).log" }
 
-    /// All files an instance can have, the oldest first.
+    /// All possible files of an instance, the oldest first.
     public func all(of instance: String) -> [String] {
         (1...Self.older).reversed().map { "\(newest(of: instance)).\($0)" } + [newest(of: instance)]
     }

@@ -6,7 +6,7 @@ extension SecretMask {
 
     func hiding(_ event: DeviceEvent) -> DeviceEvent { isEmpty ? event : event.rewritten(hiding) }
 
-    /// Reasons are for people; a receipt is the target's own name of a record and stays.
+    /// Hides secrets in reasons, which are for people; a receipt is the target's own name of a record and stays.
     func hiding(_ report: DeliveryReport) -> DeliveryReport {
         guard !isEmpty else { return report }
         var report = report
@@ -28,7 +28,7 @@ extension SecretMask {
         return progress
     }
 
-    /// A question goes to the person who logs in, with a page's address that has to be whole.
+    /// An `ask` stays: it goes to the person who logs in, with the address of a page that must be complete.
     func hiding(_ outcome: CommandOutcome) -> CommandOutcome {
         var outcome = outcome
         switch outcome.content {
@@ -68,7 +68,7 @@ extension SecretMask {
         return RawJSON(trusted: result)
     }
 
-    /// A JSON string, in whatever spelling.
+    /// Hides secrets in a JSON string, however it is spelt.
     private func hidingInText(_ quoted: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let text = try? JSONDecoder().decode(String.self, from: Data(quoted)) else { return quoted }
         let hidden = hiding(text)

@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// Hides secrets in what a plugin prints, in the spellings in which they get into logs: as they are, escaped in JSON or percent-encoded.
+/// Hides secrets in a plugin's output, in the forms that reach logs: verbatim, escaped in JSON or percent-encoded.
 ///
-/// What a plugin makes of a secret otherwise, such as a hash or Base64, is not known.
+/// Other forms of a secret, such as a hash or Base64, are not detected.
 struct SecretMask: Sendable {
-    /// Shorter texts are found in every other word: hiding them would hide the log, and tell more than it hides.
+    /// Shorter texts occur in many words: hiding them would hide the log, and reveal more than it hides.
     static let shortest = 4
     private static let replacement = Array("<secret>".utf8)
 
     private let needles: [[UInt8]]
-    /// By byte, whether a needle begins with it: nearly every byte of a log is passed over by this.
+    /// Whether a needle begins with this byte; this skips nearly every byte of a log.
     private let beginnings: [Bool]
 
     init(_ secrets: some Sequence<String>) {
@@ -23,7 +23,7 @@ struct SecretMask: Sendable {
                 }
             }
         }
-        // The longest first: one secret may be the beginning of another.
+        // The longest first, because one secret may be the beginning of another.
         needles = found.sorted { $0.count == $1.count ? $0.lexicographicallyPrecedes($1) : $0.count > $1.count }
         var beginnings = [Bool](repeating: false, count: 256)
         for needle in needles { beginnings[Int(needle[0])] = true }
@@ -35,7 +35,7 @@ struct SecretMask: Sendable {
     /// Bytes of the longest text that is hidden.
     var longest: Int { needles.first?.count ?? 0 }
 
-    /// Where secrets are, from front to back, without overlaps.
+    /// The places of secrets, from front to back, without overlaps.
     func places(in bytes: ArraySlice<UInt8>) -> [Range<Int>] {
         guard !needles.isEmpty else { return [] }
         return bytes.withUnsafeBufferPointer { buffer in
