@@ -7,9 +7,9 @@ public import ZeroMQ
 
 /// The keys on disk: the hub's own pair, and the public key of each instance that may come over the network.
 ///
-/// `keys/hub.json` and `keys/instances/<instance>.json` below the data directory, 0600 in directories of 0700. Of an instance the hub keeps
-/// the public key only. Any process of the hub's user may read and change them; a running hub follows when it is told to
-/// (``HubCore/ReloadKeys``).
+/// The files are `keys/hub.json` and `keys/instances/<instance>.json` below the data directory, mode 0600 in directories of 0700. The hub
+/// keeps only the public key of an instance. Any process of the hub's user may read and change the files; a running hub reads them again
+/// on request (``HubCore/ReloadKeys``).
 public struct KeyRing: Sendable {
     /// An instance's key.
     public struct Entry: Hashable, Sendable, Codable {
@@ -31,7 +31,7 @@ public struct KeyRing: Sendable {
     /// - Parameter data: the hub's data directory.
     public init(data: String) { folder = "\(data)/keys" }
 
-    /// The hub's own pair, made when it is first needed.
+    /// The hub's own pair, generated when it is first needed.
     public func hubKeys() throws(HubError) -> CurveKeyPair {
         if let bytes = try Self.read(hubFile) {
             guard let pair = try? JSONDecoder().decode(Pair.self, from: Data(bytes)),
@@ -48,14 +48,14 @@ public struct KeyRing: Sendable {
         let made = try Self.generate()
         try prepare()
         let pair = Pair(publicKey: made.publicKey.z85, secretKey: made.secretKey.z85)
-        // Of two processes that make it at once one comes first, and the other takes that.
+        // If two processes generate it at the same time, the first one wins and the other uses its pair.
         let isNew = try HubError.translated { () throws(FileError) in
             try PrivateFile.write(RawJSON(encoding: pair).bytes, to: hubFile, replacing: false)
         }
         return isNew ? made : try hubKeys()
     }
 
-    /// The keys that are valid, by instance's name.
+    /// The valid keys, by the instance's name.
     public func entries() throws(HubError) -> [Entry] {
         var entries: [Entry] = []
         let names = try HubError.translated { () throws(FileError) in try Folder.names(in: instances) }
@@ -73,11 +73,11 @@ public struct KeyRing: Sendable {
         return entries
     }
 
-    /// Makes a key for an instance, whose secret part is nowhere but in the result.
+    /// Makes a key for an instance; its secret part is only in the result.
     ///
     /// - Parameters:
-    ///   - instance: a name of `hub.conf`.
-    ///   - replacing: whether a key that it has becomes void; else that one stays and this returns nil.
+    /// - instance: a name in `hub.conf`.
+    /// - replacing: whether to replace a key that it has; if false, that key stays and this returns nil.
     public func add(_ instance: String, replacing: Bool, at time: Timestamp) throws(HubError) -> CurveKeyPair? {
         precondition(PeerName.isValid(instance), "the name of an instance")
         let keys = try Self.generate()
@@ -89,7 +89,7 @@ public struct KeyRing: Sendable {
         return isWritten ? keys : nil
     }
 
-    /// Takes an instance's key away.
+    /// Removes an instance's key.
     ///
     /// - Returns: whether it had one.
     public func remove(_ instance: String) throws(HubError) -> Bool {
@@ -110,7 +110,7 @@ public struct KeyRing: Sendable {
         try HubDirectories.make(instances)
     }
 
-    /// A key is much smaller than what is read at most.
+    /// Reads a file with a limit far above the size of a key.
     private static func read(_ path: String) throws(HubError) -> [UInt8]? {
         do throws(FileError) {
             return try PrivateFile.read(path, upTo: 65_536)

@@ -1,40 +1,40 @@
 import HubSettings
 import ZeroMQ
 
-/// The way in from other machines, as the door knows it at the moment.
+/// The current state of the entrance for other machines.
 struct Network {
-    /// What `hub.conf` says; it holds until the hub ends.
+    /// The settings of `hub.conf`, which hold until the hub ends.
     struct Setting: Sendable {
         let endpoint: TCPEndpoint
-        /// No keys: any program of this machine may be any remote instance.
+        /// No keys: any program of this machine may act as any remote instance.
         let isInsecure: Bool
         let ring: KeyRing
     }
 
-    /// Nil when `hub.conf` names no endpoint.
+    /// Nil if `hub.conf` names no endpoint.
     let setting: Setting?
     /// Nil without keys, or while they cannot be read.
     var hubKey: CurveSecretKey?
-    /// By public key: which instance it is of.
+    /// The instance of each public key.
     private(set) var instances: [String: String] = [:]
-    /// Whether the door is bound there.
+    /// Whether the door is bound to the endpoint.
     var isOpen = false
-    /// Why it is not, for the log and `hub status`; told once.
+    /// Why it is not bound, for the log and `hub status`; logged once.
     var fault: String?
-    /// When it last could not be opened, by the door's `now`.
+    /// When binding last failed, by the door's `now`.
     var lastFailedAt: Int64?
     /// It stays closed until then, by the door's `now`.
     var restsUntil: Int64 = 0
 
-    /// How long a connection may take to prove whose it is.
+    /// How long a connection may take to prove its identity.
     static let patience = Duration.seconds(5)
 
-    /// So many connections may wait for libzmq to take them: beyond, the system is silent, and a client calls again after a second.
+    /// Maximum number of connections that wait for libzmq; above it, the system does not answer, and a client retries after a second.
     static let queue = 1_024
 
     init(_ setting: Setting?) { self.setting = setting }
 
-    /// Takes the keys that are valid from now on.
+    /// Replaces the valid keys.
     ///
     /// - Returns: the instances whose former key is void.
     mutating func take(_ entries: [KeyRing.Entry]) -> Set<String> {
@@ -46,14 +46,14 @@ struct Network {
     func key(of instance: String) -> String? { instances.first { $0.value == instance }?.key }
 }
 
-/// How libzmq names those who logged in, in the property `User-Id` of their messages.
+/// The names of log-ins in libzmq's property `User-Id` of their messages.
 ///
-/// | `User-Id` | who |
+/// | `User-Id` | peer |
 /// |---|---|
 /// | none | the owner: a local socket without log-in |
 /// | an instance's name | one of its processes, by launch token |
 /// | `key:` and a public key | an instance on another machine |
-/// | `anyone:` | a program of this machine, where `insecure = true` |
+/// | `anyone:` | a program of this machine, with `insecure = true` |
 enum LogIn {
     private static let keyMark = "key:"
     static let anyone = "anyone:"

@@ -7,9 +7,9 @@ import ZeroMQ
 // MARK: - Opening and closing
 
 extension Door {
-    /// Opens the door to the network, if `hub.conf` says so, and the feeds of the instances that are elsewhere.
+    /// Opens the door to the network, if `hub.conf` says so, and the feeds of instances on other machines.
     ///
-    /// What cannot be opened is tried again; the hub works for its own machine meanwhile.
+    /// Endpoints that cannot be opened are retried; meanwhile the hub works for its own machine.
     func openNetwork() {
         guard let setting = gate.network.setting else { return }
         do throws(HubError) {
@@ -34,7 +34,7 @@ extension Door {
             gate.network.fault = nil
             logger.notice("the door is open to the network", metadata: ["endpoint": "\(setting.endpoint)"])
         } catch {
-            // After a close libzmq needs a moment to let go of the port.
+            // After a close, libzmq needs a moment to release the port.
             if gate.network.fault == nil, error.code != .addressInUse || gate.network.lastFailedAt != nil {
                 gate.network.fault = "\(setting.endpoint) cannot be opened: \(error.reason)"
                 logger.error("the network stays closed", metadata: ["error": "\(error)"])
@@ -45,10 +45,10 @@ extension Door {
         }
     }
 
-    /// Options for the next bind: they touch no endpoint that is bound.
+    /// Sets options for the next bind; they do not affect endpoints that are already bound.
     private func guardDoor(_ setting: Network.Setting) throws(ZeroMQError) {
         try socket?.set(.zapDomain, to: LaunchTokens.doorDomain)
-        // A connection that does not prove itself is ended; local peers keep libzmq's half minute.
+        // A connection that does not prove its identity in time is ended; local peers keep libzmq's half minute.
         try socket?.set(.handshakeInterval, to: Network.patience)
         try socket?.set(.backlog, to: Network.queue)
         try socket?.set(.tcpKeepalive, to: true)
@@ -64,9 +64,9 @@ extension Door {
         }
     }
 
-    /// Ends all connections over the network, and lets them come again.
+    /// Ends all network connections, and lets them reconnect.
     ///
-    /// libzmq cannot end one connection of a socket; it can let go of an endpoint, with all that came in there.
+    /// libzmq cannot end one connection of a socket; it can release an endpoint with all of its connections.
     private func renewNetwork() {
         guard let setting = gate.network.setting, gate.network.isOpen else { return }
         gate.network.isOpen = false
@@ -79,11 +79,11 @@ extension Door {
         bindDoorToNetwork()
     }
 
-    /// Makes room for connections: those that have proved nothing end, the longest silent first; where that is not enough, all do for a while.
+    /// Makes room for connections: ends those without proof, the longest silent first; if that is not enough, ends all for a while.
     ///
     /// - Parameters:
-    ///   - open: how many files and connections are open.
-    ///   - limit: how many may be.
+    /// - open: the number of open files and connections.
+    /// - limit: the maximum of that number.
     func relieveNetwork(open: Int, of limit: Int) {
         guard gate.network.isOpen, let setting = gate.network.setting else { return }
         let ports = [setting.endpoint.port] + facts.instances.values.compactMap { $0.remote?.feedPort }
@@ -97,7 +97,7 @@ extension Door {
         restNetwork(because: "\(open) files and connections are open, of \(limit)")
     }
 
-    /// Closes the network for a while: what comes from there uses up what the hub needs.
+    /// Closes the network for a while, because its connections use up resources that the hub needs.
     func restNetwork(because reason: String) {
         guard gate.network.isOpen else { return }
         logger.error(
@@ -115,7 +115,7 @@ extension Door {
 
     private static let restOfNetwork = Duration.seconds(10)
 
-    /// Opens and closes feeds as `hub.conf` now says.
+    /// Opens and closes feeds to match `hub.conf`.
     func followRemoteInstances() {
         guard let setting = gate.network.setting, setting.isInsecure || gate.network.hubKey != nil else { return }
         var endpoints: [String: String] = [:]
@@ -130,11 +130,11 @@ extension Door {
 // MARK: - Keys
 
 extension Door {
-    /// Reads the keys again; what was revoked ends now.
+    /// Reads the keys again, and ends sessions with a revoked key at once.
     ///
-    /// Its sessions are told, its messages are answered with `forbidden` from now on, and then its connections end. At the door all
-    /// connections over the network do, because libzmq cannot end one: the others come back at once and lose nothing.
-    /// - Returns: how many keys there are, and the instances whose former key is void.
+    /// The hub sends these sessions an error, answers later messages with `forbidden`, and then ends their connections. At the door this
+    /// ends all network connections, because libzmq cannot end a single one; the others reconnect at once and lose nothing.
+    /// - Returns: the number of keys, and the instances whose former key is void.
     func reloadKeys() throws(HubError) -> (keys: Int, revoked: [String]) {
         guard let setting = gate.network.setting, !setting.isInsecure else { return (0, []) }
         let entries = try setting.ring.entries()
@@ -145,7 +145,7 @@ extension Door {
             feeds.renew(of: instance)
         }
         if !revoked.isEmpty {
-            // The last words get a moment to leave.
+            // The last messages get a moment to leave.
             loop.schedule(after: .milliseconds(200)) { [weak self] in self?.assumeIsolated { $0.renewNetwork() } }
         }
         return (entries.count, revoked)

@@ -4,22 +4,22 @@
     import Glibc
 #endif
 
-/// Connections over the network that have proved nothing: too little has come from them for a greeting with a key.
+/// Finds network connections without proof: they have sent too few bytes for a greeting with a key.
 ///
-/// libzmq cannot end one connection of a socket, and keeps each for some seconds. But what it accepts are sockets of this process: one that is
-/// shut down (shutdown(2)) it takes for one that its peer has ended, and lets go.
+/// libzmq cannot end one connection of a socket, and keeps each for some seconds. But its connections are sockets of this process: if the
+/// hub shuts one down (shutdown(2)), libzmq assumes that the peer has ended it, and releases it.
 enum SilentConnections {
-    /// What a client sends until libzmq knows who it is: 64 bytes of ZMTP's greeting, and with CURVE at least 202 of HELLO and 259 of
-    /// INITIATE (ZMTP 3.1, RFC 26).
+    /// The bytes that a client sends before libzmq knows its identity: 64 bytes of ZMTP's greeting, and with CURVE at least 202 of HELLO and
+    /// 259 of INITIATE (ZMTP 3.1, RFC 26).
     static func bytesOfProof(isInsecure: Bool) -> UInt64 { isInsecure ? 64 + 1 : 64 + 202 + 259 }
 
-    /// Ends such connections, those that have been silent for longest first.
+    /// Ends such connections, the longest silent first.
     ///
     /// - Parameters:
-    ///   - ports: at which they came in.
-    ///   - proof: with fewer bytes received a connection has proved nothing.
-    ///   - count: so many at most.
-    /// - Returns: how many were ended.
+    /// - ports: the local ports of the connections.
+    /// - proof: a connection that has received fewer bytes counts as unproved.
+    /// - count: the maximum number of connections to end.
+    /// - Returns: the number of connections that were ended.
     static func end(on ports: Set<UInt16>, proof: UInt64, count: Int) -> Int {
         guard count > 0 else { return 0 }
         let silent = ProcessDescriptors.open.compactMap { descriptor -> (descriptor: CInt, silence: UInt32)? in
@@ -33,7 +33,7 @@ enum SilentConnections {
         return ended.count
     }
 
-    /// `nil` for what is not a TCP socket.
+    /// `nil` if the descriptor is not a TCP socket.
     private static func localPort(of descriptor: CInt) -> UInt16? {
         var address = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -45,10 +45,10 @@ enum SilentConnections {
         return withUnsafeBytes(of: &address) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
     }
 
-    /// What the kernel knows of a TCP connection (`struct tcp_info` of linux/tcp.h, which the Glibc module has in an older form).
+    /// The kernel's data about a TCP connection (`struct tcp_info` of linux/tcp.h, which the Glibc module has in an older form).
     private struct State {
         let isEstablished: Bool
-        /// Milliseconds since anything came, or since it was made.
+        /// Milliseconds since the last bytes came, or since the connection was made.
         let silence: UInt32
         let received: UInt64
 
