@@ -2,11 +2,11 @@ import Files
 import FoundationEssentials
 import Glibc
 
-/// The kernel's own hold on `memory_limit`: a control group for each plugin, below the hub's.
+/// Lets the kernel enforce `memory_limit`: a control group for each plugin, below the hub's.
 ///
-/// Needs a group of the hub's own, which a service manager has delegated (`Delegate=`) and in which no other program runs. Calls block shortly.
+/// This needs a group for the hub alone, delegated by a service manager (`Delegate=`), without other programs. Calls block briefly.
 struct ControlGroups: Sendable {
-    /// Why there are none; then the hub counts.
+    /// Why there are no groups; the hub then counts memory itself.
     struct Unavailable: Error, Sendable, CustomStringConvertible {
         let description: String
     }
@@ -17,11 +17,11 @@ struct ControlGroups: Sendable {
     private static let ofHub = "hub"
     private static let ofPlugins = "plugin-"
 
-    /// Makes the hub's group one that has groups: the hub moves into one of its own, since no group may have both processes and groups.
+    /// Prepares the hub's group for subgroups: the hub moves into a subgroup, because no group may have both processes and subgroups.
     ///
     /// - Parameters:
-    ///   - mounts: what is mounted where (`/proc/self/mountinfo`).
-    ///   - own: in which groups this process is (`/proc/self/cgroup`).
+    /// - mounts: the list of mounts (`/proc/self/mountinfo`).
+    /// - own: the groups of this process (`/proc/self/cgroup`).
     static func take(
         mounts: String = "/proc/self/mountinfo", own: String = "/proc/self/cgroup"
     ) throws(Unavailable) -> ControlGroups {
@@ -42,7 +42,7 @@ struct ControlGroups: Sendable {
             throw Unavailable(description: "\(home) cannot be made: \(String(cString: strerror(errno)))")
         }
         do throws(Unavailable) {
-            // Twice: a program that the hub was just starting may have come after the first look.
+            // Twice, because a program that the hub was just starting may have come after the first scan.
             for process in here { try write("\(process)", to: "\(home)/cgroup.procs") }
             for process in processes() { try write("\(process)", to: "\(home)/cgroup.procs") }
             try write("+memory", to: "\(folder)/cgroup.subtree_control")
@@ -51,18 +51,18 @@ struct ControlGroups: Sendable {
             rmdir(home)
             throw error
         }
-        // Groups that a killed hub has left.
+        // Removes groups that a killed hub has left.
         for name in (try? Folder.names(in: folder)) ?? [] where name.hasPrefix(ofPlugins) {
             Group(folder: "\(folder)/\(name)").end()
         }
         return ControlGroups(folder: folder)
     }
 
-    /// One for a plugin that is to be started.
+    /// Makes the group for a plugin that is about to start.
     func group(of instance: String, limit: Int64) throws(Unavailable) -> Group {
         let group = Group(folder: "\(folder)/\(Self.ofPlugins)\(instance)")
         if mkdir(group.folder, 0o755) != 0 {
-            // One that is there has counted what was before.
+            // An existing group still counts memory of earlier processes.
             group.end()
             guard mkdir(group.folder, 0o755) == 0 else {
                 throw Unavailable(description: "\(group.folder) cannot be made: \(String(cString: strerror(errno)))")
@@ -70,11 +70,11 @@ struct ControlGroups: Sendable {
         }
         do throws(Unavailable) {
             try group.limit(to: limit)
-            // Otherwise the kernel swaps, and the machine slows down for all. A kernel without swap has no such file.
+            // Otherwise the kernel swaps, and the whole machine slows down. A kernel without swap has no such file.
             if access("\(group.folder)/memory.swap.max", F_OK) == 0 {
                 try Self.write("0", to: "\(group.folder)/memory.swap.max")
             }
-            // A plugin that lost one of its processes would go on in parts.
+            // A plugin that lost one of its processes would continue incompletely.
             try Self.write("1", to: "\(group.folder)/memory.oom.group")
         } catch {
             group.end()
@@ -88,26 +88,26 @@ struct ControlGroups: Sendable {
 
         func limit(to bytes: Int64) throws(Unavailable) { try write("\(bytes)", to: "\(folder)/memory.max") }
 
-        /// A process that `hub-confine` has not started, which enters the group by itself.
+        /// Adds a process that was not started by `hub-confine`, which enters the group on start.
         func add(_ process: Int) throws(Unavailable) { try write("\(process)", to: "\(folder)/cgroup.procs") }
 
-        /// Whether the kernel has ended processes for the limit.
+        /// Whether the kernel has killed processes because of the limit.
         var hasKilled: Bool {
             let words = words(of: "\(folder)/memory.events")
             return zip(words, words.dropFirst()).contains { ["oom_kill", "oom_group_kill"].contains($0) && $1 != "0" }
         }
 
-        /// Ends what is left in it, and takes it away.
+        /// Kills the remaining processes in the group, and removes it.
         func end() {
             try? write("1", to: "\(folder)/cgroup.kill")
-            // A process that was killed is in its group until it has been collected.
+            // A killed process stays in its group until it has been reaped.
             for _ in 0..<100 where rmdir(folder) != 0 && errno == EBUSY { usleep(10_000) }
         }
     }
 
     // MARK: - Files
 
-    /// The folder of the group that this process is in.
+    /// The folder of the group that contains this process.
     static func place(mounts: String, own: String) -> String? {
         guard let line = own.split(separator: "\n").first(where: { $0.hasPrefix("0::/") }) else { return nil }
         let path = line.dropFirst("0::".count)
@@ -116,7 +116,7 @@ struct ControlGroups: Sendable {
             guard let dash = fields.firstIndex(of: "-"), fields.count > dash + 1, dash > 4,
                 fields[dash + 1] == "cgroup2"
             else { continue }
-            // A part of the tree may be mounted.
+            // Only a part of the tree may be mounted.
             let (root, place) = (fields[3], fields[4])
             if root == "/" { return path == "/" ? String(place) : "\(place)\(path)" }
             guard path == root || path.hasPrefix(root + "/") else { continue }

@@ -3,18 +3,18 @@ import FoundationEssentials
 import Logging
 import Synchronization
 
-/// What is known of devices, from one run of the hub to the next: `devices.json` in the data directory, mode 0600.
+/// Keeps the state of devices from one run of the hub to the next: `devices.json` in the data directory, mode 0600.
 ///
-/// A scale sleeps all day: what it said last is all there is until the next weighing. The first change is on the disk
-/// within a moment, those of one second together, and the last of all when the hub stops.
+/// A scale sleeps all day, so its last report is all there is until the next weighing. The first change is on the disk within a moment,
+/// later changes at most once a second, and the last one when the hub stops.
 final class DeviceMemory: Sendable {
     private struct State {
-        /// What is not on the disk yet.
+        /// The table that is not on the disk yet.
         var table: DeviceTable?
-        /// Whether it is to be there soon.
+        /// Whether it should be written soon.
         var isDue = false
         var waiting: CheckedContinuation<Void, Never>?
-        /// The log has been told that nothing can be written.
+        /// Whether the failure to write was logged.
         var hasFailed = false
     }
     private let path: String
@@ -25,7 +25,7 @@ final class DeviceMemory: Sendable {
 
     init(data: String, logger: Logger) { (path, self.logger) = ("\(data)/devices.json", logger) }
 
-    /// What the last run wrote; nothing where it cannot be read, for devices tell it all again.
+    /// The table of the last run; empty if it cannot be read, because devices report everything again.
     func read() -> [String: [String: DeviceTable.Entry]] {
         guard let file = FileManager.default.contents(atPath: path) else { return [:] }
         do {
@@ -39,7 +39,7 @@ final class DeviceMemory: Sendable {
 
     /// Notes a change; returns at once.
     ///
-    /// - Parameter mayWait: whether it is enough to write it with the next one, or when the hub stops.
+    /// - Parameter mayWait: whether the change may be written with the next one, or when the hub stops.
     func note(_ table: DeviceTable, mayWait: Bool) {
         let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
             state.table = table
@@ -51,7 +51,7 @@ final class DeviceMemory: Sendable {
         waiting?.resume()
     }
 
-    /// Writes what is noted, until `leaving` is up.
+    /// Writes noted changes until `leaving` is raised.
     func run(until leaving: Flag) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
@@ -66,9 +66,9 @@ final class DeviceMemory: Sendable {
         }
     }
 
-    /// Writes what is noted and not on the disk yet; blocks.
+    /// Writes the noted changes that are not on the disk yet; blocks.
     ///
-    /// What cannot be written stays noted: ``run(until:)`` tries it again a moment later, and the hub when it stops.
+    /// A failed write is retried: by ``run(until:)`` a moment later, and when the hub stops.
     func write() {
         let noted = state.withLock { state in
             state.isDue = false
@@ -82,7 +82,7 @@ final class DeviceMemory: Sendable {
             state.withLock { $0.hasFailed = false }
         } catch {
             let isNews = state.withLock { state in
-                // Kept for the next try; what was noted in the meantime is newer.
+                // Kept for the next attempt; a table that was noted meanwhile is newer.
                 state.table = state.table ?? table
                 state.isDue = true
                 defer { state.hasFailed = true }

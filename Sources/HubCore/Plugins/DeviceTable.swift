@@ -2,49 +2,49 @@ import FoundationEssentials
 import HubSessions
 import HubWire
 
-/// What the instances of `hub.conf` have told of their devices, in this run of the hub or an earlier one: for `hub status`.
+/// The devices that the instances of `hub.conf` have reported, in this run of the hub or an earlier one: for `hub status`.
 struct DeviceTable: Hashable, Sendable {
     struct Entry: Hashable, Sendable, Codable {
-        /// `nil` while its plugin has no session, and before it has said so; not kept beyond the hub's run.
+        /// `nil` while its plugin has no session, and before the plugin has reported it; not kept beyond the hub's run.
         var isConnected: Bool?
         /// Percent.
         var battery: Int?
         var isBatteryLow = false
         var lastError: Fault?
-        /// By the hub's clock, microseconds since 1970; `nil` where it was never reached.
+        /// By the hub's clock, microseconds since 1970; `nil` if it was never reached.
         var heardAt: Int64?
 
         private enum CodingKeys: String, CodingKey { case battery, isBatteryLow, lastError, heardAt }
 
-        /// When it was last heard, or something was told of it.
+        /// The time of the last sign of the device or of the last report about it.
         fileprivate var latest: Int64 { max(heardAt ?? .min, lastError?.at ?? .min) }
     }
 
-    /// What is wrong with a device, in words for people.
+    /// An error of a device, in words for people.
     struct Fault: Hashable, Sendable, Codable {
         var text: String
-        /// The device's own number of it.
+        /// The device's own number of the error.
         var code: Int64?
-        /// Not known of what an older hub remembered.
+        /// Unknown for errors that an older hub stored.
         var severity: DeviceEvent.Severity?
         /// As ``Entry/heardAt``.
         var at: Int64
     }
     private var entries: [String: [String: Entry]] = [:]
 
-    /// Devices of an instance; of more, the one of which nothing was heard for longest is forgotten.
+    /// Maximum number of devices of an instance; above it, the device with the oldest report is forgotten.
     static let most = 16
     private static let longest = (device: 64, text: 300)
-    /// Percent, where the device does not say itself that its battery is low.
+    /// Percent at which a battery counts as low, if the device does not report that itself.
     private static let low = 15
 
-    /// What an earlier run of the hub knew.
+    /// The state of an earlier run of the hub.
     init(remembered: [String: [String: Entry]] = [:]) { entries = remembered }
 
-    /// What the next run is to know, by instance and device.
+    /// The state for the next run, by instance and device.
     var memory: [String: [String: Entry]] { entries }
 
-    /// By instance and device.
+    /// Sorted by instance and device.
     var all: [(instance: String, device: String, entry: Entry)] {
         entries.sorted { $0.key < $1.key }.flatMap { instance, devices in
             devices.sorted { $0.key < $1.key }.map { (instance, $0.key, $0.value) }
@@ -53,7 +53,7 @@ struct DeviceTable: Hashable, Sendable {
 
     mutating func note(_ event: DeviceEvent, of instance: String, at time: Int64) {
         guard let name = event.device.map({ String($0.prefix(Self.longest.device)) }) else {
-            // What is over without a device's name is over for all of them.
+            // An event that resolves an error without naming a device resolves it for all of them.
             if event.isResolved { change(instance) { $0.lastError = nil } }
             return
         }
@@ -73,7 +73,7 @@ struct DeviceTable: Hashable, Sendable {
             let text = String((event.text ?? event.event).prefix(Self.longest.text))
             entry.lastError = Fault(text: text, code: event.code, severity: event.severity, at: time)
         }
-        // Where the plugin does not reach the device, the event is the plugin's alone: the device was not heard.
+        // If the plugin does not reach the device, the event comes from the plugin alone: the device was not heard.
         if wasConnected { entry.heardAt = time }
         entries[instance, default: [:]][name] = entry
         if let devices = entries[instance], devices.count > Self.most,
@@ -83,15 +83,15 @@ struct DeviceTable: Hashable, Sendable {
         }
     }
 
-    /// A device that is known has given a record.
+    /// Notes that a known device has given a record.
     mutating func heard(_ device: String, of instance: String, at time: Int64) {
         entries[instance]?[String(device.prefix(Self.longest.device))]?.heardAt = time
     }
 
-    /// Whether devices of an instance are known.
+    /// Whether any devices of an instance are known.
     func knows(_ instance: String) -> Bool { entries[instance] != nil }
 
-    /// Whether nothing differs but when the devices were heard.
+    /// Whether the tables differ at most in the times when the devices were heard.
     func saysTheSame(as other: DeviceTable) -> Bool {
         func still(_ table: DeviceTable) -> [String: [String: Entry]] {
             table.entries.mapValues { devices in
@@ -105,13 +105,13 @@ struct DeviceTable: Hashable, Sendable {
         return still(self) == still(other)
     }
 
-    /// An instance has no session now: whether its devices are connected is not known.
+    /// Notes that an instance has no session now, so that it is unknown whether its devices are connected.
     mutating func lost(_ instance: String) { change(instance) { $0.isConnected = nil } }
 
     /// Keeps these instances, and forgets the others.
     ///
-    /// An error without the device's own number concerns the way to the device, which changed settings may have mended. An instance that
-    /// restarts reports it again if it lasts.
+    /// An error without the device's own number concerns the connection to the device, which changed settings may have fixed. An instance
+    /// that restarts reports it again if it persists.
     /// - Parameter restarting: instances that restart with other settings or another program.
     mutating func adopt(instances: some Sequence<String>, restarting: Set<String> = []) {
         let kept = Set(instances)
@@ -142,6 +142,6 @@ struct DeviceTable: Hashable, Sendable {
 }
 
 extension DeviceEvent {
-    /// Whether `hub status` keeps it until it is taken back: an error, or a warning that calls itself one.
+    /// Whether `hub status` keeps the event until it is resolved: an error, or a warning with the name `error`.
     var isError: Bool { severity == .error || event == "error" && severity == .warning }
 }

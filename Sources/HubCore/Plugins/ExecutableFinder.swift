@@ -1,12 +1,14 @@
 import FoundationEssentials
 
-/// Finds the program of a plugin: an absolute path as it is, a name beside the hub's own program first, then among those that
+/// Finds the program of a plugin.
+///
+/// An absolute path is used unchanged. A name is searched in the folder of the hub's own program first, then among the programs that
 /// `hub plugin install` has installed, then in `PATH`.
 struct ExecutableFinder: Sendable {
     enum Finding: Sendable, Hashable {
         /// The path of an executable file.
         case found(String)
-        /// There is something at this path, which the hub may not execute.
+        /// There is a file at this path, which the hub may not execute.
         case notExecutable(String)
         case folder(String)
         case missing
@@ -16,7 +18,7 @@ struct ExecutableFinder: Sendable {
     let ownFolder: String
     /// The value of `PATH`.
     let searchPath: String
-    /// Of `hub.conf`; `nil` where that does not say where its data are.
+    /// The installed programs of `hub.conf`; `nil` if it does not name the data folder.
     var installed: InstalledPrograms?
 
     init(programPath: String, searchPath: String) {
@@ -25,7 +27,7 @@ struct ExecutableFinder: Sendable {
         self.searchPath = searchPath
     }
 
-    /// The first executable file among the candidates, or else what comes nearest to one.
+    /// The first executable file among the candidates, or else the closest match.
     func find(_ executable: String) -> Finding {
         if executable.contains("/") { return look(at: executable) }
         let own = "\(ownFolder)/\(executable)"
@@ -49,7 +51,7 @@ struct ExecutableFinder: Sendable {
 }
 
 extension ExecutableFinder.Finding {
-    /// Why there is no program, and what to do.
+    /// The reason why there is no program, with the remedy.
     func fault(of executable: String) -> String? {
         let remedy = "correct executable, or set enabled = false"
         return switch self {

@@ -1,26 +1,26 @@
-/// What went wrong with an instance, and what can be done about it.
+/// A failure of an instance, and how it can be resolved.
 struct Fault: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
-        /// Its program failed; too many of these mean quarantine.
+        /// Its program failed; too many of these lead to quarantine.
         case crash
-        /// Something it needs was not there; it is tried again for ever, ever more slowly.
+        /// A resource that it needs was not available; it is retried without limit, at growing intervals.
         case temporary
-        /// Only a person can mend it; tried again now and then, in case that has happened.
+        /// Only a person can correct it; it is retried at long intervals in case that has happened.
         case hopeless(Remedy)
     }
 
-    /// What a person has to do.
+    /// The correction that a person has to make.
     enum Remedy: Sendable, Hashable {
         case settings, program, refusal
     }
 
     let kind: Kind
-    /// In words, to be read after the instance's name: `exited with code 3`.
+    /// In words that follow the instance's name: `exited with code 3`.
     let text: String
 
     init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
 
-    /// - Parameter bytes: as counted; `nil` if the kernel held it to its limit.
+    /// - Parameter bytes: the counted bytes; `nil` if the kernel enforced the limit.
     static func overweight(bytes: Int64?, limit: Int64) -> Fault {
         let most = "its memory_limit of \(limit >> 20) MiB"
         return Fault(
@@ -30,19 +30,19 @@ struct Fault: Sendable, Hashable {
     }
 }
 
-/// How a process has ended.
+/// The way in which a process has ended.
 package enum ProcessEnding: Sendable, Hashable {
     case exited(Int)
     case killed(signal: Int)
-    /// The kernel has ended it for wanting more memory than this limit, in bytes.
+    /// The kernel has killed it for exceeding this limit of memory, in bytes.
     case overLimit(Int64)
-    /// There was none.
+    /// The process could not be started.
     case notStarted(String)
 
-    /// What it says about the plugin; `nil` for a clean end.
+    /// The fault that the ending indicates; `nil` for a clean end.
     ///
-    /// The codes are those of PluginKit and `sysexits.h`; another program may use them or not.
-    /// - Parameter hadSession: whether it had greeted the hub: who leaves without a word has not done its work.
+    /// The codes are those of PluginKit and `sysexits.h`; other programs may or may not use them.
+    /// - Parameter hadSession: whether it had greeted the hub: a program that ends without greeting has not done its work.
     func fault(hadSession: Bool) -> Fault? {
         switch self {
         case .exited(0): hadSession ? nil : Fault(.crash, "ended at once, without a word to the hub (exit code 0)")

@@ -6,25 +6,25 @@ import HubWire
 
 /// The programs that `hub plugin install` has installed, in a folder of the hub's data.
 ///
-/// Each kind has a folder there, in that one folder for each pack that is or was installed, and `installed.json`, which says which
-/// of them counts: it is written last, whole, so that a program is there or is not.
+/// Each kind has a folder there, and in it a folder for each pack that is or was installed, and `installed.json`, which names the
+/// current one. It is written last and as a whole, so that a program is installed completely or not at all.
 package struct InstalledPrograms: Hashable, Sendable {
-    /// Absolute; need not be there.
+    /// Absolute; need not exist.
     package let folder: String
 
-    /// - Parameter data: of `[hub]`.
+    /// - Parameter data: the data folder of `[hub]`.
     package init(data: String) { folder = "\(data)/programs" }
 
-    /// What is installed of one kind.
+    /// The installed packs of one kind.
     package struct Account: Codable, Hashable, Sendable {
-        /// A pack that is here.
+        /// A pack in the folder.
         package struct Installed: Codable, Hashable, Sendable {
-            /// The folder below that of the kind.
+            /// The folder of the pack, below that of the kind.
             package var folder: String
             package var version: String
-            /// Of the pack, in small hexadecimal digits.
+            /// The digest of the pack, in lower-case hexadecimal digits.
             package var sha256: String
-            /// Whose signature it had, by the number of the key; absent: none that is trusted.
+            /// The number of the key that signed it; absent if no trusted key did.
             package var signer: String?
 
             package init(folder: String, version: String, sha256: String, signer: String?) {
@@ -32,9 +32,9 @@ package struct InstalledPrograms: Hashable, Sendable {
             }
         }
 
-        /// Absent where it was removed.
+        /// Absent if it was removed.
         package var current: Installed?
-        /// To which one can go back.
+        /// The pack for a rollback.
         package var former: Installed?
 
         package init(current: Installed? = nil, former: Installed? = nil) {
@@ -47,9 +47,9 @@ package struct InstalledPrograms: Hashable, Sendable {
     /// The folder of a kind.
     package func folder(of kind: String) -> String { "\(folder)/\(kind)" }
 
-    /// What is installed of a kind; `nil` where nothing is or was.
+    /// The installed packs of a kind; `nil` if there never were any.
     ///
-    /// - Throws: where the file cannot be read, `EBADMSG` where it is not what was written.
+    /// - Throws: an error if the file cannot be read, `EBADMSG` if its contents are invalid.
     package func account(of kind: String) throws(FileError) -> Account? {
         let path = "\(folder(of: kind))/\(Self.account)"
         guard let bytes = try PrivateFile.read(path, upTo: 65_536) else { return nil }
@@ -64,12 +64,12 @@ package struct InstalledPrograms: Hashable, Sendable {
         try PrivateFile.write(Array(bytes), to: "\(folder(of: kind))/\(Self.account)")
     }
 
-    /// Where the files of an installed pack are.
+    /// The folder of an installed pack's files.
     package func folder(of pack: Account.Installed, kind: String) -> String { "\(folder(of: kind))/\(pack.folder)" }
 
     /// The path of an installed program.
     ///
-    /// - Parameter executable: as `hub.conf` or the kind names it: `hub-KIND`.
+    /// - Parameter executable: the name in `hub.conf` or of the kind: `hub-KIND`.
     package func program(_ executable: String) -> String? {
         guard executable.hasPrefix("hub-") else { return nil }
         let kind = String(executable.dropFirst("hub-".count))
@@ -77,7 +77,7 @@ package struct InstalledPrograms: Hashable, Sendable {
         return "\(folder(of: current, kind: kind))/\(executable)"
     }
 
-    /// The kinds of which something is installed, in order.
+    /// The kinds with an installed pack, sorted.
     package func kinds() throws(FileError) -> [String] {
         try Folder.names(in: folder).filter { PeerName.isValid($0) && (try? account(of: $0))?.current != nil }.sorted()
     }

@@ -1,9 +1,9 @@
 import HubSessions
 import HubWire
 
-/// What the hub has seen since it started of the instances that `hub.conf` names: for `hub status`.
+/// The hub's observations of the instances in `hub.conf` since it started: for `hub status`.
 ///
-/// Of others nothing is kept: any program may invent names.
+/// Nothing is kept for other names, because any program may invent names.
 struct InstanceCounters {
     struct Entry {
         var sessions = 0
@@ -13,9 +13,9 @@ struct InstanceCounters {
         var lastError: String?
         /// Why its last log-in was refused, until it has a session.
         var logInFault: String?
-        /// Whether that is an error, not a warning.
+        /// Whether the fault is an error, not a warning.
         var isGrave = false
-        /// Whether the process that told it is gone, and the next one tells by itself what is still wrong.
+        /// Whether the process that reported it has ended; the next process reports again if it persists.
         var isOfThePast = false
     }
     private var entries: [String: Entry]
@@ -24,7 +24,7 @@ struct InstanceCounters {
         entries = Dictionary(instances.map { ($0, Entry()) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Keeps what is known of these, and forgets the others.
+    /// Keeps the entries of these instances, and forgets the others.
     mutating func adopt(instances: some Sequence<String>) {
         entries = Dictionary(instances.map { ($0, self[$0]) }, uniquingKeysWith: { first, _ in first })
     }
@@ -48,8 +48,8 @@ struct InstanceCounters {
     }
 
     /// - Parameters:
-    ///   - isGrave: whether it is an error, not a warning.
-    ///   - isEnding: whether the plugin is about to end because of it.
+    /// - isGrave: whether it is an error, not a warning.
+    /// - isEnding: whether the plugin is about to end because of it.
     mutating func failed(_ instance: String, _ reason: String, isGrave: Bool, isEnding: Bool = false) {
         entries[instance]?.lastError = reason
         entries[instance]?.isGrave = isGrave

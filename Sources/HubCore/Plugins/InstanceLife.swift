@@ -1,9 +1,9 @@
 import HubSessions
 
-/// The life of one instance's process: when it is started, given up, tried again.
+/// The life of one instance's process: when it is started, killed and restarted.
 ///
 /// A value without clock and processes: events in, actions out. Times are monotonic milliseconds. There is at most one process, and
-/// none is launched before the one before it has ended.
+/// none is launched before the previous one has ended.
 struct InstanceLife: Sendable {
     enum State: Sendable, Hashable {
         /// Not to run: before the start, or after `stop`.
@@ -11,41 +11,41 @@ struct InstanceLife: Sendable {
         /// Its process runs and has not greeted the hub yet.
         case starting(since: Int64)
         case running(since: Int64)
-        /// Its process lives on without a session.
+        /// Its process runs without a session.
         case silent(since: Int64)
-        /// Its process was told to end.
+        /// Its process was asked to end.
         case ending(NextAction)
-        /// Started again at this time.
+        /// Will be started again at this time.
         case waiting(until: Int64)
-        /// Crashed too often: waits for a person.
+        /// Crashed too often; waits for a person.
         case quarantined
-        /// Only a person can mend it; tried again at this time all the same.
+        /// Only a person can correct it; retried at this time anyway.
         case failed(until: Int64)
-        /// Has ended by itself with nothing more to do.
+        /// Has ended on its own with nothing more to do.
         case finished
-        /// Runs now and then, and not now.
+        /// Runs on a schedule, and not now.
         case resting
     }
 
-    /// What follows once a process that was told to end has ended.
+    /// The next step once a process that was asked to end has ended.
     enum NextAction: Sendable, Hashable {
         case stop, launch, rest
         case fault(Fault)
     }
 
     enum Event: Sendable, Hashable {
-        /// Shall run; also the release from quarantine, and the end of any wait.
+        /// It should run; also ends a quarantine and any wait.
         case run
-        /// Shall run again, for its settings have changed.
+        /// It should run again because its settings have changed.
         case restart
         case stop
-        /// Need not run for now.
+        /// It need not run for now.
         case rest
         case sessionBegan
         case sessionLost
         /// - chance: 0 to 1, for the jitter of the pause.
         case ended(ProcessEnding, chance: Double)
-        /// Holds more memory than it may.
+        /// It holds more memory than it may.
         case overweight(bytes: Int64, limit: Int64)
         /// Time has passed.
         case tick
@@ -54,14 +54,14 @@ struct InstanceLife: Sendable {
     enum Action: Sendable, Hashable {
         /// Start a process; report `ended`.
         case launch
-        /// Ask the process to finish, and end it when it does not.
+        /// Ask the process to finish, and kill it if it does not.
         case finish
-        /// End the process now.
+        /// Kill the process now.
         case kill
         case tell(News)
     }
 
-    /// What others should hear.
+    /// News for listeners.
     enum News: Sendable, Hashable {
         /// Has greeted the hub.
         case running
@@ -75,18 +75,18 @@ struct InstanceLife: Sendable {
         case stopped
     }
 
-    /// Whether it runs now and then: what ends by itself has done all there was for now.
+    /// Whether it runs on a schedule: if it ends on its own, it has finished its work for now.
     var isOccasional = false
     let policy: LifePolicy
     private(set) var state = State.stopped
-    /// What went wrong last, until the plugin has been well for a while.
+    /// The last fault, until the plugin has been well for a while.
     private(set) var fault: Fault?
-    /// Processes that were started after the first.
+    /// The number of processes started after the first.
     private(set) var restarts = 0
     private var launches = 0
-    /// Pauses since it was last well.
+    /// The number of pauses since it was last well.
     private var attempts = 0
-    /// When it crashed within the window.
+    /// The times of crashes within the window.
     private var crashes: [Int64] = []
     private var hadSession = false
     private var isHealthy = false
@@ -127,7 +127,7 @@ struct InstanceLife: Sendable {
     }
 }
 
-// MARK: - What it is told
+// MARK: - Events from the hub
 
 extension InstanceLife {
     private mutating func run(at now: Int64) -> [Action] {
@@ -136,7 +136,7 @@ extension InstanceLife {
         case .ending(.stop), .ending(.rest):
             state = .ending(.launch)
             return []
-        // What crashed when it ran last may do so again.
+        // Earlier crashes still count, because it may crash again.
         case .resting:
             launches = 0
             return launch(at: now)
@@ -189,7 +189,7 @@ extension InstanceLife {
         return [.tell(isOccasional ? .resting : .finished)]
     }
 
-    /// What is told to run again has nothing to make good.
+    /// A new start by request clears the earlier failures.
     private mutating func forget() { (attempts, crashes, fault) = (0, [], nil) }
 
     private mutating func launch(at now: Int64) -> [Action] {
@@ -201,7 +201,7 @@ extension InstanceLife {
     }
 }
 
-// MARK: - What its process does
+// MARK: - Events of its process
 
 extension InstanceLife {
     private mutating func sessionBegan(at now: Int64) -> [Action] {
@@ -290,7 +290,7 @@ extension InstanceLife {
 }
 
 extension Int64 {
-    /// Milliseconds as a person reads them: `30 s`, `5 min`.
+    /// A duration in milliseconds as text for people: `30 s`, `5 min`.
     var seconds: String {
         if self >= 120_000, self % 60_000 == 0 { return "\(self / 60_000) min" }
         return self < 1_000 ? "\(self) ms" : "\((self + 500) / 1_000) s"

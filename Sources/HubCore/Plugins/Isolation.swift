@@ -3,28 +3,28 @@ import HubWire
 import Subprocess
 import SystemPackage
 
-/// How plugins are kept to what they need on this machine: by the program `hub-confine`, as far as the kernel helps it.
+/// How plugins are confined on this machine: by the program `hub-confine`, as far as the kernel supports it.
 public struct Isolation: Sendable, Hashable, Codable {
-    /// Something that is not confined.
+    /// A part that is not confined.
     public struct Gap: Sendable, Hashable, Codable {
-        /// A word of ``confined``.
+        /// A word as in ``confined``.
         public let subject: String
         public let reason: String
     }
 
-    /// `hub-confine`; `nil` where it cannot be used, and then no plugin starts that is to be confined.
+    /// `hub-confine`; `nil` if it cannot be used; then no plugin starts that must be confined.
     private(set) var launcher: String?
-    /// What holds: `files`, `sockets`, `processes`, `network`, `calls`.
+    /// The parts that are confined: `files`, `sockets`, `processes`, `network`, `calls`.
     public private(set) var confined: [String] = []
     public private(set) var gaps: [Gap] = []
-    /// Why plugins cannot be confined at all, and what to do.
+    /// Why plugins cannot be confined at all, with the remedy.
     public private(set) var fault: String?
 
     private enum CodingKeys: String, CodingKey { case confined, gaps, fault }
 
     static let program = "hub-confine"
 
-    /// - Parameter line: the first that `hub-confine` prints: `hub-confine: process 7; confined: files, calls; not: sockets (why)`.
+    /// - Parameter line: the first line that `hub-confine` prints: `hub-confine: process 7; confined: files, calls; not: sockets (why)`.
     init(launcher: String, line: String) {
         self.launcher = launcher
         for part in line.split(separator: ";").map({ $0.trimmingPrefix { $0 == " " } }) {
@@ -45,17 +45,17 @@ public struct Isolation: Sendable, Hashable, Codable {
 
     private init(fault: String) { (launcher, self.fault) = (nil, fault) }
 
-    /// Whether the kernel gives user namespaces, in which a plugin has a root of its own.
+    /// Whether the kernel supports user namespaces, in which a plugin has a separate root.
     public var hasNamespaces: Bool { confined.contains("sockets") }
 
-    /// - Parameter programPath: of the hub.
+    /// - Parameter programPath: the path of the hub.
     public static func look(programPath: String) async -> Isolation {
         await look(
             ExecutableFinder(
                 programPath: programPath, searchPath: ProcessInfo.processInfo.environment["PATH"] ?? ""))
     }
 
-    /// Finds `hub-confine` as plugins are found, and has it try what it can.
+    /// Finds `hub-confine` as plugins are found, and runs its probe.
     static func look(_ finder: ExecutableFinder) async -> Isolation {
         guard case .found(let path) = finder.find(program) else {
             return Isolation(
@@ -87,7 +87,7 @@ public struct Isolation: Sendable, Hashable, Codable {
             + (gaps.isEmpty ? "" : "; not: \(gaps)")
     }
 
-    /// What each gap lets a plugin do.
+    /// The effect of each gap: the things that a plugin can do.
     public static func consequence(of subject: String) -> String {
         switch subject {
         case "files":

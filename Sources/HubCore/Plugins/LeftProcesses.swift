@@ -1,23 +1,23 @@
 import FoundationEssentials
 import Glibc
 
-/// Processes of plugins that should be gone: what a killed hub has left behind, and what a plugin has started and not ended.
+/// Processes of plugins that should have ended: those that a killed hub has left behind, and those that a plugin has started and not ended.
 ///
-/// They are known by their environment: the plugin door of this run directory, and the instance. `hub-confine` keeps it whatever the plugin
-/// does, and ends with all that the plugin has started; of a plugin that is not confined a child can clear it. Only the processes of the
-/// hub's own user can be looked at, and only where there is `/proc`.
+/// They are identified by their environment: the plugin door of this run directory, and the instance. `hub-confine` keeps this environment
+/// whatever the plugin does, and takes all processes of the plugin with it when it ends; a child of a plugin that is not confined can
+/// clear its environment. Only processes of the hub's own user can be examined, and only if there is `/proc`.
 struct LeftProcesses: Sendable {
     let door: String
 
-    /// - Parameter instance: `nil` for those of all.
+    /// - Parameter instance: `nil` for the processes of all instances.
     func find(of instance: String? = nil) -> [pid_t] {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let known = entries.compactMap { pid_t($0) }.filter { $0 != getpid() && belongs($0, instance) }
-        // What they have started may have another environment.
+        // Their children may have another environment.
         return Set(known + known.flatMap(ProcessTree.below)).sorted()
     }
 
-    /// SIGTERM to all, and SIGKILL to those that are still there after `grace`.
+    /// Sends SIGTERM to all, and SIGKILL to those that still run after `grace`.
     func end(of instance: String? = nil, grace: Duration) async -> Int {
         let found = find(of: instance)
         guard !found.isEmpty else { return 0 }

@@ -1,19 +1,19 @@
 import HubSessions
 import HubWire
 
-/// What the supervisor tells of an instance's process, and how it reads in `hub status`.
+/// The supervisor's report on an instance's process, and its form in `hub status`.
 struct LifeReport: Sendable {
     /// Times are those of the door's `now`.
     var state: InstanceLife.State
     var fault: Fault?
     var restarts = 0
     var pid: Int?
-    /// Of what runs now and then, in microseconds since 1970 by the hub's clock: when it was started last, and may be next if something
-    /// waits for it.
+    /// For a program that runs on a schedule, in microseconds since 1970 by the hub's clock: its last start, and the earliest next one if there
+    /// is work for it.
     var lastRun: Int64?
     var nextRun: Int64?
 
-    /// The word of `hub status`.
+    /// The word in `hub status`.
     var word: PluginState {
         switch state {
         case .stopped: .stopped
@@ -44,7 +44,7 @@ struct LifeReport: Sendable {
         }
     }
 
-    /// One line: what is wrong with `instance` and what to do; `nil` when nothing is.
+    /// One line with the problem of `instance` and the remedy; `nil` if there is none.
     func advice(for instance: String, _ policy: LifePolicy, at now: Int64) -> String? {
         let cause = fault.map(\.text)
         switch state {

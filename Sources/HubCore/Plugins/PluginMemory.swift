@@ -5,9 +5,9 @@ import Glibc
 /// The memory of a plugin, as far as it can be counted from outside.
 ///
 /// A control group counts all of it. This counts mapped memory, files in memory and the buffers of sockets, but no pipes, and no files or
-/// sockets that are on their way through a socket.
+/// sockets in transit through a socket.
 enum PluginMemory {
-    /// Bytes of these processes together.
+    /// The bytes of these processes together.
     static func bytes(of processes: [pid_t]) -> Int64 {
         var (own, shared): (Int64, Int64) = (0, 0)
         var open = OpenMemory()
@@ -17,7 +17,7 @@ enum PluginMemory {
             shared += resident.shared
             open.add(process)
         }
-        // A file in memory that is mapped as well is both.
+        // A file in memory that is also mapped appears in both counts.
         return own + max(shared, open.files) + open.sockets
     }
 
@@ -36,7 +36,7 @@ enum PluginMemory {
         return (own, shared)
     }
 
-    /// The memory of open files, each once, however many processes have it open.
+    /// The memory of open files; each file counts once, however many processes have it open.
     private struct OpenMemory {
         private struct Inode: Hashable { var device, number: UInt }
 
@@ -44,7 +44,7 @@ enum PluginMemory {
         private(set) var files: Int64 = 0
         private(set) var sockets: Int64 = 0
 
-        /// What the kernel holds for a socket of another process; 0 if it does not tell.
+        /// The bytes that the kernel holds for a socket of another process; 0 if it does not report them.
         private static func bytes(ofSocket number: CInt, _ process: CInt) -> Int64 {
             let file = taken_file(process, number)
             guard file >= 0 else { return 0 }

@@ -3,12 +3,12 @@ import HubWire
 import Logging
 import Samples
 
-/// What became of a plugin, in words: for its log, the hub's log, and the feed.
+/// News about a plugin, in words: for its log, the hub's log, and the feed.
 struct PluginNews: Sendable {
     let instance: String
-    /// A word of `hub status`, or what happened.
+    /// A word of `hub status`, or the event.
     let word: String
-    /// To be read after the instance's name.
+    /// The text that follows the instance's name.
     let text: String
     let level: Logger.Level
     /// Whether a person should know.
@@ -48,7 +48,7 @@ struct PluginNews: Sendable {
 }
 
 extension Fault {
-    /// What a person has to do, with the command.
+    /// The correction for a person, with the command.
     func remedy(for instance: String) -> String {
         switch kind {
         case .crash, .temporary: "see why with hub logs \(instance)"
@@ -60,7 +60,7 @@ extension Fault {
     }
 }
 
-/// What a person should know, on `hub/notice/`.
+/// A notice for a person, on `hub/notice/`.
 struct NoticeBody: Encodable {
     var level, subject: String
     var instance: String?
@@ -71,9 +71,9 @@ private struct PluginBody: Encodable {
     var instance, event, text, time: String
 }
 
-/// What supervisor and configuration tell of plugins.
+/// Reports of supervisor and configuration about plugins.
 extension Door {
-    /// What happened to a plugin on `hub/plugin/`; what a person should know on `hub/notice/` too.
+    /// Publishes news of a plugin on `hub/plugin/`, and on `hub/notice/` too if a person should know.
     func publish(_ news: PluginNews) {
         let (text, time) = ("\(news.instance) \(news.text)", facts.clock.time.text)
         let body = PluginBody(instance: news.instance, event: news.word, text: text, time: time)
@@ -84,13 +84,13 @@ extension Door {
         feeds.announce(.notice, RawJSON(encoding: notice), to: .owner)
     }
 
-    /// - Parameter report: `nil` when the instance is not the supervisor's any more.
+    /// - Parameter report: `nil` if the supervisor no longer manages the instance.
     func note(_ report: LifeReport?, of instance: String) {
         plugins.lives[instance] = report
         switch report?.state {
         case nil, .stopped, .waiting, .quarantined, .failed, .finished:
             parts.commands.assumeIsolated { $0.cannotStart(instance) }
-        // Its session was over before the supervisor heard that it had begun.
+        // Its session had ended before the supervisor learnt that it had begun.
         case .silent where facts.plugins.contains { $0.name == instance && $0.run == nil }:
             parts.commands.assumeIsolated { $0.cannotStart(instance) }
         default: break
@@ -99,7 +99,7 @@ extension Door {
 
     func note(fallbacks: [String: String]) { plugins.fallbacks = fallbacks }
 
-    /// - Parameter secrets: what the instance's log hides; learns the tokens that go through the door.
+    /// - Parameter secrets: the secrets that the instance's log hides; learns the tokens that go through the door.
     /// - Returns: the endpoint of the instance's feed.
     func admit(_ instance: String, token: String, _ secrets: InstanceSecrets) -> String {
         gate.tokens.admit(instance, token: token)
@@ -107,7 +107,7 @@ extension Door {
         return feeds.open(for: instance)
     }
 
-    /// Its token opens nothing any more, and its sessions are over.
+    /// Revokes the token of an ended process, and ends its sessions.
     func processEnded(_ instance: String) {
         gate.tokens.revoke(instance)
         parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }

@@ -9,39 +9,39 @@ import SystemPackage
 /// One run of a plugin's program, from start to end.
 struct PluginProcess: Sendable {
     let instance: String
-    /// The plugin's program with its arguments, or `hub-confine` with these and what they may reach.
+    /// The plugin's program with its arguments, or `hub-confine` with these and the places that they may reach.
     let program: String
     let arguments: [String]
-    /// All of it.
+    /// The complete environment.
     let environment: [String: String]
-    /// Whether `hub-confine` starts it, and says as its first line which process it is.
+    /// Whether `hub-confine` starts it, and names the process in its first line.
     let isConfined: Bool
-    /// What may help when it fails.
+    /// A hint for people if it fails.
     let hint: ReachHint
-    /// The control group, which `hub-confine` joins by itself; any other program is moved there.
+    /// The control group; `hub-confine` joins it, and any other program is moved into it.
     var group: ControlGroups.Group?
-    /// Proves to the plugin endpoints that a connection belongs to this process; valid for its life only.
+    /// Proves to the plugin endpoints that a connection belongs to this process; valid only while the process runs.
     let token: String
-    /// What is hidden in what the process prints; the token is one of them.
+    /// The secrets to hide in the output of the process; the token is one of them.
     let secrets: InstanceSecrets
     let log: PluginLog
     let logger: Logger
 
     /// How long a process may take to end.
     struct Patience: Sendable {
-        /// From the end of stdin to SIGTERM.
+        /// The time from the end of stdin to SIGTERM.
         var stop: Duration
-        /// From SIGTERM to SIGKILL.
+        /// The time from SIGTERM to SIGKILL.
         var kill: Duration
     }
 
     private enum Event { case outputEnded, processEnded, toEnd }
 
-    /// Runs the program until it ends by itself or `end` is asked for.
+    /// Runs the program until it ends or `end` is requested.
     ///
-    /// The launch token is the first line on its stdin, which then stays open: its end tells the plugin that the hub is gone, whatever
-    /// became of the hub. Asked to end, the plugin first sees the end of stdin, then SIGTERM, then SIGKILL; the signals go to its whole
-    /// process group, and what is left of that when the process has ended is killed.
+    /// The launch token is the first line on its stdin, which then stays open: the end of stdin shows the plugin that the hub is gone, even if
+    /// the hub was killed. If `end` is requested, the plugin first sees the end of stdin, then SIGTERM, then SIGKILL. The signals go to its
+    /// whole process group, and processes that remain in it after the process has ended are killed.
     ///
     /// - Parameter started: called with the process id of the plugin, and how it is confined.
     func run(
@@ -52,7 +52,7 @@ struct PluginProcess: Sendable {
             if let key = Environment.Key(rawValue: name) { keys[key] = value }
         }
         var options = PlatformOptions()
-        // Its own group: Ctrl-C in a terminal is the hub's to hear, and at the end nothing that the plugin has started stays behind.
+        // A separate process group: Ctrl-C in a terminal is for the hub, and all processes of the plugin can be ended together.
         options.processGroupID = 0
         let words = FirstWords()
         do {
@@ -68,13 +68,13 @@ struct PluginProcess: Sendable {
                     }
                     await started(pid, nil)
                 }
-                // A plugin that ends before it has read its token breaks this pipe; its exit code tells the story.
+                // A plugin that ends before it has read its token breaks this pipe; its exit code is reported instead.
                 _ = try? await execution.standardInputWriter.write(token + "\n")
                 await attend(execution, patience, end, words, started)
-                // Not yet reaped, so the group is still its own.
+                // The process is not reaped yet, so the group id still belongs to it.
                 try? execution.send(signal: .kill, toProcessGroup: true)
             }
-            // The code of hub-confine itself; what it says tells it from a plugin's.
+            // Exit code 125 is of hub-confine itself; its message distinguishes it from a plugin's exit code.
             if isConfined, result.terminationStatus == .exited(125), let fault = words.fault {
                 return .notStarted(hint.ofInterpreter(125).map { "\(fault): \($0)" } ?? fault)
             }
@@ -115,7 +115,7 @@ struct PluginProcess: Sendable {
                 switch happening {
                 case .outputEnded:
                     open -= 1
-                    // A plugin may close what it prints to and go on.
+                    // A plugin may close its output and continue.
                     if open == 0 {
                         group.addTask {
                             await Self.end(of: process)
@@ -131,7 +131,7 @@ struct PluginProcess: Sendable {
                     await Self.end(of: process, within: patience.stop, unless: end)
                     try? execution.send(signal: .terminate, toProcessGroup: true)
                     await Self.end(of: process, within: patience.kill)
-                    // What has left the group ends while hub-confine, which it belongs to, is still there.
+                    // Processes that have left the group are killed while hub-confine, their ancestor, is still there.
                     for left in ProcessTree.below(process) { kill(left, SIGKILL) }
                     if isConfined { await Self.end(of: process, within: .seconds(1)) }
                     try? execution.send(signal: .kill, toProcessGroup: true)
@@ -140,11 +140,11 @@ struct PluginProcess: Sendable {
         }
     }
 
-    /// Waits until the process has ended, without taking its ending from the one that waits for it.
+    /// Waits until the process has ended, without reaping it.
     private static func end(of process: pid_t) async {
         while !Task.isCancelled {
             var info = siginfo_t()
-            // Of a process that still runs nothing is filled in.
+            // `info` stays empty for a process that still runs.
             guard waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0, info.si_signo == 0 else {
                 return
             }
@@ -162,9 +162,9 @@ struct PluginProcess: Sendable {
         }
     }
 
-    /// What a plugin prints is its log: read to its end whatever it is, though not faster than is good for others.
+    /// Reads a plugin's output into its log, to the end, but at a limited rate.
     ///
-    /// - Parameter isOfLauncher: hears each line of `hub-confine`, which is the hub's and no plugin's.
+    /// - Parameter isOfLauncher: gets each line; returns whether it is one of `hub-confine`, which belongs to the hub and not to the plugin.
     private func read(
         _ output: SubprocessOutputSequence, _ origin: LogLine.Origin, _ isOfLauncher: (String) async -> Bool
     ) async {
@@ -176,7 +176,7 @@ struct PluginProcess: Sendable {
         do {
             for try await buffer in output {
                 let now = ContinuousClock.now.millisecondsSinceStart(began)
-                // A plugin prints a token only after it has come through the door.
+                // A plugin can print a token only after the token has come through the door, so the mask is up to date.
                 lines.hide(secrets.mask)
                 for line in buffer.withUnsafeBytes({ lines.add($0) }) {
                     if await isOfLauncher(line) {
@@ -187,7 +187,7 @@ struct PluginProcess: Sendable {
                     let omitted = allowance.takeRefused()
                     if omitted > 0 { say("(\(omitted) lines left out: more than ten a second)", .hub) }
                     say(line, origin)
-                    // Each once; a program may fail at one thing after the other.
+                    // Each hint once; a program may fail at several things in turn.
                     if origin == .err, hints.count < 8, let hint = hint.after(line), hints.insert(hint).inserted {
                         say(hint, .hub)
                     }
@@ -207,7 +207,7 @@ struct PluginProcess: Sendable {
     }
 }
 
-/// What `hub-confine` says: first that the plugin starts, and at its end what it could not do.
+/// The messages of `hub-confine`: first the start of the plugin, and at the end a failure.
 private final class FirstWords: Sendable {
     enum News { case started(Int, String), other }
 
@@ -234,7 +234,7 @@ private final class FirstWords: Sendable {
     }
 }
 
-/// The wish that a process ends: in its own time, or now.
+/// The request that a process ends: within its time limits, or now.
 package struct ProcessEnd: Sendable {
     private let wished = Flag()
     private let hurried = Flag()

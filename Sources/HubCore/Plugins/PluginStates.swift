@@ -2,7 +2,7 @@ import HubSessions
 import HubWire
 import Samples
 
-/// What the hub knows of the instances of `hub.conf` while it runs: their sessions and records, devices and processes.
+/// The hub's knowledge of the instances in `hub.conf` while it runs: their sessions and records, devices and processes.
 struct PluginStates {
     var counters = InstanceCounters(instances: [])
     var devices: DeviceTable {
@@ -11,11 +11,11 @@ struct PluginStates {
         }
     }
     private let deviceMemory: DeviceMemory
-    /// What the supervisor says of the instances it runs.
+    /// The supervisor's reports on the instances that it runs.
     var lives: [String: LifeReport] = [:]
     /// Why instances run with their former settings.
     var fallbacks: [String: String] = [:]
-    /// Hears which instances have a session.
+    /// Receives changes of the instances' sessions.
     private let sessionChanges: SessionChanges
     private let lifePolicy: LifePolicy
 
@@ -29,7 +29,7 @@ struct PluginStates {
         counters.adopt(instances: instances)
     }
 
-    /// Keeps these instances, and forgets the others.
+    /// Keeps the data of these instances, and forgets the others.
     mutating func adopt(instances: [String], restarting: Set<String>) {
         counters.adopt(instances: instances)
         devices.adopt(instances: instances, restarting: restarting)
@@ -40,7 +40,7 @@ struct PluginStates {
         if endpoint != .owner, hello.mode == .run { sessionChanges.sessionBegan(hello.instance) }
     }
 
-    /// Something was stored that these instances may read.
+    /// Notes that records were stored that these instances may read.
     func stored(for instances: [String]) { sessionChanges.stored(for: instances) }
 
     /// - Parameter wasLast: whether the instance runs in no other session now.
@@ -51,7 +51,7 @@ struct PluginStates {
         devices.lost(hello.instance)
     }
 
-    /// - Parameter device: of the last of the records.
+    /// - Parameter device: the device of the last of the records.
     mutating func stored(_ count: Int, of instance: String, by device: @autoclosure () -> String?, at time: Int64) {
         counters.stored(count, of: instance, at: time)
         if devices.knows(instance), let device = device() { devices.heard(device, of: instance, at: time) }
@@ -59,7 +59,7 @@ struct PluginStates {
 
     // MARK: - For `hub status`
 
-    /// What is known of an instance, beside what `hub.conf` says of it.
+    /// The status of an instance: its observed state, added to its configuration.
     func status(
         of plugin: PluginStatus, sinks: [SinkStatus], tokens: [TokenStatus]?, _ network: Network, time: Int64,
         now: Int64

@@ -4,12 +4,12 @@ package import HubSettings
 package import HubWire
 import Logging
 
-/// A plugin's program with its settings of `hub.conf`, to be started as the hub starts it where no hub is: for those who test plugins.
+/// A plugin's program with its settings in `hub.conf`, started as by the hub but without a hub: for testing plugins.
 package struct PluginTrial: Sendable {
-    /// What one process is given (Protocol §13.2).
+    /// The parameters of one process (Protocol §13.2).
     package struct Place: Sendable {
         package var door, feed: String
-        /// Folders of its own, and the file that gets what it prints, nothing hidden in it.
+        /// Its own folders, and the file for its output, in which nothing is hidden.
         package var state, temporary, log: String
         /// 32 characters.
         package var token: String
@@ -26,10 +26,10 @@ package struct PluginTrial: Sendable {
     private let reach: ProgramReach
     /// The one zone of the instance's persons; `nil` if they have several zones or none.
     ///
-    /// A running plugin hears it in WELCOME.
+    /// In a hub, WELCOME contains it.
     private let zone: String?
 
-    /// - Throws: what `hub check` would say of it, a line for each fault; what is wrong with other plugins keeps none from being tried.
+    /// - Throws: the problems that `hub check` would report for it, one line each; problems of other plugins do not matter.
     package init(_ checked: CheckedConfiguration, _ name: String) throws(HubError) {
         let common = checked.loaded.problems.filter { $0.severity == .error && $0.table?.hasPrefix("plugin.") != true }
         let problems = (common + checked.loaded.problems.errors(["plugin", name])).map(\.description)
@@ -50,16 +50,16 @@ package struct PluginTrial: Sendable {
             hidden: [checked.file, configuration.hub.data])
     }
 
-    /// As WELCOME carries them, defaults filled in and secrets in plain text.
+    /// The settings as in WELCOME, with defaults filled in and secrets in plain text.
     package var settings: RawJSON { InstancePolicy(instance, manifest).settings }
-    /// What of the settings must not be seen.
+    /// The settings that must not be shown.
     package var secrets: [String] { instance.secrets }
 
-    /// Runs it with `--run` until it ends by itself or `end` is asked for.
+    /// Runs it with `--run` until it ends or `end` is requested.
     ///
     /// - Parameters:
-    ///   - stop: how long it has from the end of its stdin to SIGTERM.
-    ///   - started: its process id.
+    /// - stop: the time from the end of its stdin to SIGTERM.
+    /// - started: called with its process id.
     package func run(
         in place: Place, stop: Duration, end: ProcessEnd, started: @escaping @Sendable (Int) -> Void
     ) async -> ProcessEnding {
@@ -86,9 +86,9 @@ package struct PluginTrial: Sendable {
             PluginProcess.Patience(stop: stop, kill: .seconds(1)), started: { pid, _ in started(pid) }, end: end)
     }
 
-    /// Runs it with these arguments and no log-in, as `--describe` is.
+    /// Runs it with these arguments and without a log-in, as for `--describe`.
     ///
-    /// - Returns: what it printed on stdout; or how it failed, in words with its exit code.
+    /// - Returns: its output on stdout; or how it failed, in words with its exit code.
     package func ask(_ arguments: [String], input: String = "") async -> Result<String, Silence> {
         let question = PluginQuestion(
             path: executable, arguments: arguments, reach: reach, input: input, patience: .seconds(10))
@@ -96,10 +96,10 @@ package struct PluginTrial: Sendable {
             .mapError { Silence(reason: $0.reason, hasEnded: $0.hasEnded) }
     }
 
-    /// Has it log in or connect for real (`--check`), as free as it is when the hub runs it, with nothing of a hub.
+    /// Lets it log in or connect for real (`--check`), with the same rights as in a hub, but without a hub.
     ///
-    /// - Parameter folder: its own for as long, with nothing in it; its settings are written there, mode 0600.
-    /// - Returns: what it says it found; or what is wrong, without its secrets.
+    /// - Parameter folder: an empty folder for this check alone; its settings are written there, mode 0600.
+    /// - Returns: its report; or the problem, without its secrets.
     package func check(in folder: String, patience: Duration) async -> Result<String, Silence> {
         let file = "\(folder)/settings.toml"
         let lines = instance.settings.sorted { $0.key < $1.key }.map { "\($0) = \($1.revealed().toml)\n" }
@@ -117,10 +117,10 @@ package struct PluginTrial: Sendable {
         }
     }
 
-    /// Why a program did not answer.
+    /// The reason why a program did not answer.
     package struct Silence: Error {
         package let reason: String
-        /// Whether it ended by itself, with an exit code other than 0.
+        /// Whether the program ended on its own, with an exit code other than 0.
         package let hasEnded: Bool
     }
 }

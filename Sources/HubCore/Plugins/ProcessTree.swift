@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Glibc
 
-/// Which process has started which, as `/proc` says.
+/// The tree of processes and their parents, from `/proc`.
 struct ProcessTree {
     private let children: [pid_t: [pid_t]]
 
-    /// The tree as it is now; empty if there is no `/proc`.
+    /// The current tree; empty if there is no `/proc`.
     init() {
         var children: [pid_t: [pid_t]] = [:]
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
@@ -17,7 +17,7 @@ struct ProcessTree {
 
     static func below(_ process: pid_t) -> [pid_t] { ProcessTree().below(process) }
 
-    /// All that `process` has started and what that has started, without itself.
+    /// All descendants of `process`, without `process`.
     func below(_ process: pid_t) -> [pid_t] {
         var children = children
         var (found, rest) = ([pid_t](), [process])
@@ -30,7 +30,7 @@ struct ProcessTree {
     }
 
     static func parent(of process: pid_t) -> pid_t? {
-        // The name of a program, in brackets, may hold anything.
+        // The name of a program, in brackets, may contain any characters.
         guard let bytes = FileManager.default.contents(atPath: "/proc/\(process)/stat"),
             let close = bytes.lastIndex(of: UInt8(ascii: ")"))
         else { return nil }
@@ -38,10 +38,10 @@ struct ProcessTree {
         return fields.count > 1 ? pid_t(String(decoding: fields[1], as: UTF8.self)) : nil
     }
 
-    /// Whether one of the processes that have started it is `ancestor`.
+    /// Whether `ancestor` is one of its ancestors.
     static func isBelow(_ process: pid_t, _ ancestor: pid_t) -> Bool {
         var current = process
-        // The tree changes while it is climbed; no chain is longer than this.
+        // The tree may change during the loop; no chain of ancestors is longer than this.
         for _ in 0..<256 {
             guard current > 1, let next = parent(of: current) else { return false }
             if next == ancestor { return true }

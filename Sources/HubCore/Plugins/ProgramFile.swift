@@ -4,11 +4,11 @@
     import Glibc
 #endif
 
-/// Which file a program is: what tells an edited or replaced one from the one that was started, though its path is the same.
+/// The identity of a program's file: it changes if the file is edited or replaced under the same path.
 struct ProgramFile: Sendable, Hashable {
     private let device, inode, size, seconds, nanoseconds: Int64
 
-    /// The file that the path leads to, links followed; `nil` where there is none.
+    /// The file at the path, with links followed; `nil` if there is none.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -22,7 +22,7 @@ struct ProgramFile: Sendable, Hashable {
         (size, seconds, nanoseconds) = (Int64(status.st_size), Int64(changed.tv_sec), Int64(changed.tv_nsec))
     }
 
-    /// Which file is at a path, whatever is written to it.
+    /// The identity of the file at a path, whatever is written to it.
     struct Identity: Sendable, Hashable {
         private let device, inode: Int64
 

@@ -3,36 +3,36 @@ import Glibc
 import HubSettings
 import HubWire
 
-/// What the program of an instance may reach, and how it is started so that this is all.
+/// The places that the program of an instance may reach, and the command that confines it to them.
 struct ProgramReach: Sendable, Hashable {
     struct Place: Sendable, Hashable {
         let path: String
         let access: SettingAccess
     }
 
-    /// `hub-confine`; `nil` where `hub.conf` says `confine = false`.
+    /// The path of `hub-confine`; `nil` if `hub.conf` has `confine = false`.
     var launcher: String?
-    /// Files and folders of `hub.conf`'s `readable`.
+    /// Files and folders of `readable` in `hub.conf`.
     var readable: [String] = []
-    /// What its settings name.
+    /// The places that its settings name.
     var places: [Place] = []
     var words: Set<PluginReach> = []
-    /// The hub's own, which lies in no plugin's reach wherever it is.
+    /// The hub's own folders, which no plugin may reach wherever they are.
     var hidden: [String] = []
 
     static let unconfined = ProgramReach()
 
-    /// What a running plugin has of the hub.
+    /// The hub's resources for a running plugin.
     struct Own: Sendable, Hashable {
         let state, temporary: String
         let sockets: [String]
     }
 
-    /// Where distributions keep programs and libraries.
+    /// The folders in which distributions keep programs and libraries.
     private static let systems = [
         "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/gnu/store",
     ]
-    /// What the C library, TLS and interpreters read.
+    /// Files that the C library, TLS and interpreters read.
     private static let facts = [
         "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
         "/etc/ssl",
@@ -46,8 +46,8 @@ struct ProgramReach: Sendable, Hashable {
     /// The words of the command that starts `executable`.
     ///
     /// - Parameters:
-    ///   - own: `nil` while the program is only asked: it may write nothing then.
-    ///   - group: the folder of the control group in which it is started.
+    /// - own: `nil` while the program is only asked; it may not write anything then.
+    /// - group: the folder of the control group in which it is started.
     func command(
         _ executable: String, _ arguments: [String], _ own: Own? = nil, group: String? = nil
     ) -> (program: String, words: [String]) {
@@ -57,7 +57,7 @@ struct ProgramReach: Sendable, Hashable {
         func grant(_ kind: String, _ paths: [String]) { for path in paths { words += ["--\(kind)", path] } }
         func existing(_ paths: [String]) -> [String] { paths.filter { access($0, F_OK) == 0 } }
         for word in self.words.map(\.rawValue).sorted() where own != nil { words += ["--reach", word] }
-        // What lies among what is hidden comes after it, or would be hidden too.
+        // Places inside hidden folders are granted after these; otherwise they would be hidden too.
         let (installed, places) = programPlaces(executable).divided { place in
             hidden.contains { place.hasPrefix(InstalledPrograms(data: $0).folder + "/") }
         }
@@ -76,18 +76,18 @@ struct ProgramReach: Sendable, Hashable {
         return (launcher, words + ["--", executable] + arguments)
     }
 
-    /// The program, and the folder it is in: modules, resources and libraries lie there.
+    /// The program and its folder, which may contain modules, resources and libraries.
     ///
-    /// A folder of everything is not one of these.
+    /// A folder such as `/tmp` or a home folder is not granted.
     private func programPlaces(_ executable: String) -> [String] {
         let file = Self.resolved(executable)
         let folders = Set([executable, file].map { String($0.prefix(upTo: $0.lastIndex(of: "/") ?? $0.startIndex)) })
             .filter { !$0.isEmpty && !Self.isOfEverything(Self.resolved($0)) }
-        // The folder of a link has nothing of the program but the link.
+        // The folder of a link is skipped, because it contains only the link.
         return [executable] + folders.filter { file == executable || file.hasPrefix($0 + "/") }.sorted()
     }
 
-    /// Whether much else lies in a folder, so that no program gets all of it.
+    /// Whether a folder contains many unrelated files, so that no program gets all of it.
     static func isOfEverything(_ folder: String) -> Bool {
         ["/", "/tmp", "/var/tmp", "/home", "/root", "/etc"].contains(folder)
             || ProcessInfo.processInfo.environment["HOME"].map { resolved($0) } == folder
@@ -99,7 +99,7 @@ struct ProgramReach: Sendable, Hashable {
         return String(cString: text)
     }
 
-    /// Makes what settings name and is not there yet, as their declarations promise.
+    /// Makes missing places that settings name, if their declarations say so.
     func makePlaces() {
         guard launcher != nil else { return }
         for place in places where access(place.path, F_OK) != 0 {
@@ -113,21 +113,21 @@ struct ProgramReach: Sendable, Hashable {
         }
     }
 
-    /// Which files a program that starts now sees behind what it was granted: one that comes later, or takes the place of one, it would not.
+    /// The files that a program sees if it starts now; it would not see a file that is created or replaced later.
     var sight: [String: ProgramFile.Identity?] {
         guard launcher != nil else { return [:] }
         return Dictionary(
             places.map { ($0.path, ProgramFile.Identity($0.path)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What the names of the network are found by: replaced whenever the machine is on another network.
+    /// The configuration for name resolution, which is replaced whenever the machine joins another network.
     var resolverText: Data? {
         launcher != nil && words.contains(.network) ? FileManager.default.contents(atPath: Self.resolver) : nil
     }
 }
 
 extension ProgramReach {
-    /// - Parameter manifest: `nil` while the program is asked what it is.
+    /// - Parameter manifest: `nil` while the program is asked for its manifest.
     init(
         _ confinement: PluginInstance.Confinement, _ manifest: Manifest?, _ instance: PluginInstance?,
         _ isolation: Isolation, hidden: [String]
@@ -149,7 +149,7 @@ extension ProgramReach {
 }
 
 extension Sequence {
-    /// Those that meet a condition, and the others.
+    /// The elements that meet a condition, and the others.
     fileprivate func divided(_ condition: (Element) -> Bool) -> (these: [Element], others: [Element]) {
         (filter(condition), filter { !condition($0) })
     }

@@ -3,24 +3,24 @@ import FoundationEssentials
 import Glibc
 import HubSettings
 
-/// The right that a confined program seems to lack: its own error names a path or a call, and no setting.
+/// Finds the right that a confined program seems to lack: its own error names a path or a call, but no setting.
 struct ReachHint: Sendable {
     let executable: String
     let reach: ProgramReach
-    /// What it has while it runs; `nil` while it is asked what it is.
+    /// The resources of the running program; `nil` while it is asked for its manifest.
     var own: ProgramReach.Own?
-    /// Of its section of `hub.conf`; `nil` while a program is asked what it is.
+    /// The name of its section in `hub.conf`; `nil` while a program is asked for its manifest.
     var instance: String?
 
-    /// After a line on stderr: a right that it may lack; `nil` for other lines.
+    /// A right that the program may lack, from a line on stderr; `nil` for other lines.
     func after(_ line: String) -> String? { place(in: line) ?? module(in: line) ?? denial(in: line) }
 
-    /// The same for the last line of a program that only says what it is.
+    /// The same for the last line of a program that is asked for its manifest.
     func after(lastWords line: String) -> String? { place(in: line) ?? module(in: line) }
 
-    /// Why a program that is there did not start; `nil` if its interpreter is not the reason.
+    /// Why an existing program did not start; `nil` if its interpreter is not the reason.
     ///
-    /// - Parameter code: with which it ended: 125 of `hub-confine`, 126 and 127 of `env`.
+    /// - Parameter code: its exit code: 125 of `hub-confine`, 126 and 127 of `env`.
     func ofInterpreter(_ code: Int) -> String? {
         guard reach.launcher != nil, [125, 126, 127].contains(code), let interpreter = Interpreter(of: executable)
         else { return nil }
@@ -42,7 +42,7 @@ struct ReachHint: Sendable {
     private var view: ReachView { ReachView(reach, executable, own) }
     private var section: String { instance.map { "[plugin.\($0)]" } ?? "the plugin's section of hub.conf" }
 
-    /// The setting that lets it run an interpreter; `nil` if it may.
+    /// The setting that allows an interpreter; `nil` if it is allowed already.
     private func lack(of interpreter: String) -> String? {
         var (view, path, unseen, folders) = (view, interpreter, String?.none, [String]())
         // An interpreter may be a link to another one, or a script that names a further interpreter.
@@ -71,7 +71,7 @@ struct ReachHint: Sendable {
         return nil
     }
 
-    /// A path that an error names, which is there and which the program does not see.
+    /// A path that an error names, if it exists and the program does not see it.
     private func place(in line: String) -> String? {
         let errors = ["o such file", "ot found", "ermission denied", "EACCES", "ENOENT", "cannot open shared object"]
         guard reach.launcher != nil, errors.contains(where: { line.contains($0) }) else { return nil }
@@ -95,7 +95,7 @@ struct ReachHint: Sendable {
         return nil
     }
 
-    /// A module that is missing because `env` passed over an interpreter that the program does not see.
+    /// A missing module, if `env` skipped an interpreter that the program does not see.
     private func module(in line: String) -> String? {
         let errors = ["No module named", "cannot load such file", "Can't locate", "Cannot find module"]
         guard reach.launcher != nil, errors.contains(where: { line.contains($0) }),
@@ -129,13 +129,13 @@ struct ReachHint: Sendable {
         path.hasPrefix("/tmp/") ? ", for a plugin has a /tmp of its own" : ""
     }
 
-    /// The whole line with the present entries, for a section has one such line.
+    /// The whole line including the present entries, because a section has only one such line.
     private func setting(_ folders: [String]) -> String {
         let all = reach.readable + folders
         return "readable = [\(all.map { "\"\($0)\"" }.joined(separator: ", "))]"
     }
 
-    /// The folder that has to be readable: an interpreter's modules lie beside its folder `bin`.
+    /// The folder that must be readable: an interpreter's modules are beside its folder `bin`.
     private func home(of program: String) -> String {
         func folder(of path: String) -> String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
         let bin = folder(of: program)
@@ -153,10 +153,10 @@ struct ReachHint: Sendable {
 /// The interpreter in the first line of a script: `#!PATH`, or `#!/usr/bin/env NAME`.
 private struct Interpreter {
     let name: String
-    /// Whether it is sought in `PATH`.
+    /// Whether it is searched in `PATH`.
     let isSought: Bool
 
-    /// `nil` if the file is no script, or cannot be read.
+    /// `nil` if the file is not a script, or cannot be read.
     init?(of file: String) {
         guard let start = try? Descriptor(file, O_RDONLY).read(upTo: 256), start.starts(with: "#!".utf8) else {
             return nil
@@ -174,7 +174,7 @@ private struct Interpreter {
 
     static var searchPath: String { ProcessInfo.processInfo.environment["PATH"] ?? "" }
 
-    /// The programs of this name, in the order of `PATH`.
+    /// The programs with this name, in the order of `PATH`.
     static func found(_ name: String) -> [String] {
         searchPath.split(separator: ":").map { "\($0)/\(name)" }.filter { access($0, X_OK) == 0 }
     }

@@ -13,14 +13,14 @@ struct ReachView: Sendable {
         }
     }
 
-    /// A path as the program finds it.
+    /// The visibility of a path to the program.
     enum Sight: Hashable {
         case seen
-        /// Nothing, for it or for the hub.
+        /// The path does not exist, for the hub either.
         case absent
-        /// Nothing, though this place, on the way through links, is there.
+        /// The path does not exist for the program, although this place on the way through links exists.
         case unseen(String)
-        /// Nothing, because it is the hub's own.
+        /// The path is hidden because it belongs to the hub.
         case hidden(String)
     }
 
@@ -45,7 +45,7 @@ struct ReachView: Sendable {
                 guard access(whole, F_OK) == 0 else { return .absent }
                 return place == nil ? .unseen(whole) : .hidden(whole)
             }
-            // A place is mounted as what its link leads to.
+            // A place is mounted as the target of its link.
             if next != place.path, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: next) {
                 links += 1
                 guard links <= 40 else { return .absent }
@@ -59,6 +59,6 @@ struct ReachView: Sendable {
         return .seen
     }
 
-    /// The last one first.
+    /// The names in reverse order.
     private static func names(of path: String) -> [String] { path.split(separator: "/").reversed().map(String.init) }
 }

@@ -3,7 +3,7 @@ import FoundationEssentials
 import HubWire
 import Logging
 
-/// When programs that run now and then were started last, from one run of the hub to the next: `runs.json` in the data directory.
+/// The last start times of programs that run on a schedule, from one run of the hub to the next: `runs.json` in the data directory.
 final class RunMemory {
     private let path: String
     private let logger: Logger
@@ -13,13 +13,13 @@ final class RunMemory {
 
     init(data: String, clock: HubClock, logger: Logger) {
         (path, self.clock, self.logger) = ("\(data)/runs.json", clock, logger)
-        // Without it they are started once more than they had to be.
+        // Without the file, each program is started one time more than necessary.
         starts =
             FileManager.default.contents(atPath: path)
             .flatMap { try? JSONDecoder().decode([String: Int64].self, from: $0) } ?? [:]
     }
 
-    /// Milliseconds of the machine's clock since an instance was started last; a clock that was set back counts as none.
+    /// Milliseconds of the machine's clock since an instance was last started; zero if the clock was set back.
     func age(of instance: String) -> Int64? {
         starts[instance].map { start in
             let (age, _) = clock.now().subtractingReportingOverflow(start)

@@ -1,59 +1,59 @@
 import HubSettings
 
-/// When the program of an instance that runs now and then is started, and when it is done (Protocol §13.9).
+/// Decides when the program of an instance with a schedule is started, and when it is done (Protocol §13.9).
 ///
 /// A value without clock and store. Times are monotonic milliseconds.
 struct RunSchedule: Sendable, Hashable {
-    /// From the beginning of one run to the next, at least.
+    /// Minimum time from the beginning of one run to the next.
     let pause: Int64
     private let policy: LifePolicy
-    /// When it was started last; before the hub's start, too.
+    /// The last start, which may be before the hub's start.
     private(set) var last: Int64?
-    /// Whether something may wait for it: it is to be looked.
+    /// Whether there may be work for it, so that the store must be asked.
     private(set) var mayWait = true
-    /// When something waits for it that cannot be given before.
+    /// When work becomes due for it that is not due before.
     private var due: Int64?
     private var looked: Int64?
-    /// Since when nothing waits for it while it runs.
+    /// Since when there is no work for it while it runs.
     private var idle: Int64?
 
     /// - Parameters:
-    ///   - pause: of `run`, by the machine's clock.
-    ///   - last: when it was started last, where that is known.
+    /// - pause: the interval of `run`, by the machine's clock.
+    /// - last: the last start, if it is known.
     init(pause: Int64, last: Int64?, _ policy: LifePolicy) {
         (self.pause, self.last, self.policy) = (max(pause, policy.runFloor), last, policy)
     }
 
-    /// What a sink has to be given, as the store says.
+    /// The work for its sinks, as the store reports it.
     enum Waiting: Sendable, Hashable {
-        /// It has no subscription: only what was stored tells.
+        /// It has no subscription, so only stored records count.
         case unknown
         case nothing, now
-        /// At this time.
+        /// Work is due at this time.
         case later(Int64)
     }
 
-    /// When it may be started next.
+    /// The earliest time of the next start.
     var earliest: Int64? { last.map { $0 + pause } }
 
-    /// When to look whether it is to be started; `nil` while nothing tells that something waits.
+    /// When to check whether to start it; `nil` while there is no sign of work.
     var nextLook: Int64? {
         guard let from = mayWait ? .min : due else { return nil }
         return max(from, earliest ?? .min, looked.map { $0 + policy.runLook } ?? .min)
     }
 
-    /// When to look whether it is done.
+    /// When to check whether it is done.
     var nextIdleLook: Int64? { looked.map { $0 + policy.runLook } }
 
     mutating func stored() { mayWait = true }
 
     mutating func began(at now: Int64) { (last, looked, mayWait, due, idle) = (now, now, false, nil, nil) }
 
-    /// It is looked what waits for it.
+    /// Notes the result of a check for work.
     ///
-    /// - Returns: whether it is to be started.
+    /// - Returns: whether to start it.
     mutating func look(_ waiting: Waiting, at now: Int64) -> Bool {
-        // Without a subscription it is started because something was stored.
+        // Without a subscription, it is started because records were stored.
         let isStored = mayWait
         (looked, mayWait, due) = (now, false, nil)
         switch waiting {
@@ -66,7 +66,7 @@ struct RunSchedule: Sendable, Hashable {
         }
     }
 
-    /// It has ended.
+    /// Notes that it has ended.
     mutating func ended(_ waiting: Waiting, at now: Int64) {
         looked = nil
         switch waiting {
@@ -77,7 +77,7 @@ struct RunSchedule: Sendable, Hashable {
         }
     }
 
-    /// Why it is to end now; `nil` while it is not.
+    /// Why it should end now; `nil` if it should not.
     mutating func reasonToEnd(isIdle: Bool, at now: Int64) -> String? {
         looked = now
         idle = isIdle ? idle ?? now : nil
@@ -88,7 +88,7 @@ struct RunSchedule: Sendable, Hashable {
 }
 
 extension PluginInstance.Run {
-    /// Seconds from the beginning of one run to the next; `nil` for what always runs.
+    /// Seconds from the beginning of one run to the next; `nil` if it always runs.
     var seconds: Int64? {
         switch self {
         case .always: nil

@@ -3,20 +3,20 @@ import HubSettings
 import HubWire
 import Logging
 
-/// What happens to lives, and what they want done.
+/// Handles the events of lives, and carries out their actions.
 extension Supervisor {
-    /// - Parameter reason: what STOP says where the process is asked to finish; `nil` where STOP was said.
+    /// - Parameter reason: the reason in STOP if the process is asked to finish; `nil` if STOP was already sent.
     func handle(
         _ event: InstanceLife.Event, of instance: String, because reason: String? = "its configuration has changed"
     ) async {
-        // A start of several that the end came upon must not start the rest.
+        // A series of starts that the hub's end interrupts must not continue.
         if isStopping, event == .run || event == .restart { return }
         guard let actions = charges[instance]?.life.handle(event, at: now) else { return }
         for action in actions {
             switch action {
             case .launch: launch(instance)
             case .finish:
-                // STOP before the end of stdin, which alone would mean that the hub is gone. At the end of the hub all have been told already.
+                // STOP goes before the end of stdin, which alone would mean that the hub is gone. When the hub ends, all plugins have STOP already.
                 if !isStopping, let reason {
                     await door.beginStopping(instance, because: reason, deadline: policy.stopGrace)
                 }
@@ -42,7 +42,7 @@ extension Supervisor {
         launching.yield(Launch(program: charge.program, token: LaunchTokens.random(), log: charge.log, end: end))
     }
 
-    /// The door says it in `hub status`; a dismissed instance is forgotten when its process is gone.
+    /// Reports the life to the door for `hub status`; a dismissed instance is removed when its process is gone.
     private func report(_ instance: String) async {
         guard let charge = charges[instance] else { return }
         if charge.isDismissed, !charge.life.hasProcess {
@@ -106,7 +106,7 @@ extension Supervisor {
         await processEnded(program.instance, ending)
     }
 
-    /// The control group that a program is started in; `nil` if its memory has no limit, or the hub has to count.
+    /// The control group for a program; `nil` if its memory has no limit, or the hub has to count.
     private func group(for program: Program) -> ControlGroups.Group? {
         charges[program.instance]?.group = nil
         guard let groups, let limit = program.memoryLimit else { return nil }
@@ -122,7 +122,7 @@ extension Supervisor {
         }
     }
 
-    /// What a process has left where nothing has to last.
+    /// Removes the temporary files of an earlier process.
     private nonisolated func empty(_ folder: String) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
@@ -140,7 +140,7 @@ extension Supervisor {
     private func processEnded(_ instance: String, _ ending: ProcessEnding) async {
         charges[instance]?.pid = nil
         charges[instance]?.end = nil
-        // Whether it had greeted the hub must be known before its ending is judged.
+        // Its ending can only be judged when it is known whether it had greeted the hub.
         await hearSessions()
         await handle(.ended(ending, chance: .random(in: 0..<1)), of: instance)
         if charges[instance]?.life.state == .resting { await hasRun(instance) }

@@ -1,7 +1,7 @@
 import HubSettings
 import HubWire
 
-/// Programs that run now and then: started when something waits for them, ended when nothing does (Protocol §13.9).
+/// Programs that run on a schedule: started when there is work for them, and ended when there is none (Protocol §13.9).
 extension Supervisor {
     func schedule(of program: Program) -> RunSchedule? {
         guard let seconds = program.run.seconds else { return nil }
@@ -9,7 +9,7 @@ extension Supervisor {
         return RunSchedule(pause: pause, last: runs.age(of: program.instance).map { now - $0 }, policy)
     }
 
-    /// Starts what is due, and ends what is done.
+    /// Starts programs that are due, and ends programs that are done.
     func lookAtRuns() async {
         for (instance, charge) in charges where charge.runDeadline.map({ $0 <= now }) ?? false {
             if charge.life.state == .resting {
@@ -36,14 +36,14 @@ extension Supervisor {
         }
     }
 
-    /// Starts an instance that rests, for a command (R13.70); one that is starting need not be (R8.18).
+    /// Starts a resting instance for a command (R13.70); one that is already starting needs nothing (R8.18).
     ///
     /// - Returns: whether it has a session, or will have one if all goes well.
     func wake(_ instance: String) async -> Bool {
         guard let charge = charges[instance], !charge.isDismissed, !isStopping else { return false }
         switch charge.life.state {
         case .starting, .ending(.launch): return true
-        // Of what runs all the time the session alone has ended, and nothing says that there will be another.
+        // If an instance without a schedule has lost its session, it may not get another one.
         case .running, .silent: return charge.schedule != nil
         case .resting, .ending(.rest):
             await handle(.run, of: instance)
@@ -53,10 +53,10 @@ extension Supervisor {
         }
     }
 
-    /// It rests now: what waits for it is known from here on, and a command that came while its process was about to end has it started again.
+    /// Notes that a run has ended; starts the instance again if a command came while its process was about to end.
     func hasRun(_ instance: String) async {
         let waiting = await waiting(for: instance)
-        // A command may have had it started meanwhile: that start is looked at by itself.
+        // A command may have started it meanwhile; that start is handled separately.
         guard charges[instance]?.life.state == .resting else { return }
         charges[instance]?.schedule?.ended(waiting, at: now)
         if await door.parts.commands.areAwaited(by: instance) { _ = await wake(instance) }
@@ -81,7 +81,7 @@ extension Supervisor.Charge {
         }
     }
 
-    /// When to look at it, where it runs now and then.
+    /// When to check a program that runs on a schedule.
     var runDeadline: Int64? {
         guard let schedule else { return nil }
         if case .resting = life.state { return schedule.nextLook }

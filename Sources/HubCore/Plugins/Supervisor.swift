@@ -5,24 +5,24 @@ import HubSettings
 import HubWire
 import Logging
 
-/// Keeps the processes of the enabled plugins as their ``InstanceLife`` says: starts them, ends them, waits, and gives up.
+/// Runs the processes of the enabled plugins according to their ``InstanceLife``.
 ///
-/// What happens to one instance touches no other.
+/// Events of one instance do not affect any other.
 actor Supervisor {
     /// A plugin that can be started.
     struct Program: Sendable {
         let instance: String
         let executable: String
         let stateDirectory: String
-        /// Bytes its process may hold; `nil` for no limit.
+        /// Maximum bytes that its process may hold; `nil` for no limit.
         var memoryLimit: Int64?
-        /// Hidden in its log.
+        /// The secrets to hide in its log.
         var secrets: [String] = []
-        /// Its own folder for files that need not last.
+        /// Its own folder for temporary files.
         var temporaryDirectory: String
         var reach = ProgramReach.unconfined
         var run = PluginInstance.Run.always
-        /// The zone of `[hub]`, which becomes `TZ` of the program; `nil`: the machine's.
+        /// The time zone of `[hub]`, which becomes `TZ` of the program; `nil` for the machine's zone.
         var zone: String?
     }
 
@@ -39,16 +39,16 @@ actor Supervisor {
         let log: PluginLog
         var end: ProcessEnd?
         var pid: Int?
-        /// Where the kernel holds its memory to the limit.
+        /// Its control group, if the kernel limits its memory.
         var group: ControlGroups.Group?
-        /// What its program was when it was started last.
+        /// The program's file when it was last started.
         var file: ProgramFile?
-        /// Which files it was granted.
+        /// The identities of the files that it was granted.
         var sight: [String: ProgramFile.Identity?] = [:]
         var resolver: Data?
-        /// Where it runs now and then.
+        /// Its schedule, if it does not run all the time.
         var schedule: RunSchedule?
-        /// Not to run any more: forgotten once its process has ended.
+        /// Whether it should no longer run; it is removed once its process has ended.
         var isDismissed = false
     }
 
@@ -57,7 +57,7 @@ actor Supervisor {
     let logger: Logger
     let endpoints: HubEndpoints
     private let logs: PluginLogFiles
-    /// `nil` if the hub counts what its plugins hold.
+    /// `nil` if the hub counts the memory of its plugins.
     let groups: ControlGroups?
     let sessionChanges: SessionChanges
     private let began: ContinuousClock.Instant
@@ -70,10 +70,10 @@ actor Supervisor {
     var isStopping = false
     private var timer: Task<Void, Never>?
     private var memoryDue: Int64 = 0
-    /// Hears what becomes of an instance; called in order.
+    /// Receives the news of instances, in order.
     var listener: (@Sendable (String, InstanceLife.News) -> Void)?
 
-    /// - Parameter began: where the milliseconds of the door and of all lives begin.
+    /// - Parameter began: the origin of the milliseconds of the door and of all lives.
     init(
         endpoints: HubEndpoints, door: Door, sessionChanges: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
         runs: sending RunMemory, groups: ControlGroups? = nil, began: ContinuousClock.Instant, logger: Logger
@@ -88,7 +88,7 @@ actor Supervisor {
 
     var now: Int64 { ContinuousClock.now.millisecondsSinceStart(began) }
 
-    /// Runs all of them until `stop` ends and every process has ended.
+    /// Runs all programs until `stop` returns and every process has ended.
     func run(
         _ programs: [Program], stop: @escaping @Sendable () async -> Void,
         listener: @escaping @Sendable (String, InstanceLife.News) -> Void
@@ -112,9 +112,9 @@ actor Supervisor {
         timer?.cancel()
     }
 
-    /// Follows a changed configuration: `programs` are all that shall run from now on.
+    /// Applies a changed configuration: `programs` are all that should run from now on.
     ///
-    /// - Parameter restarting: those of them whose processes must not go on as they are.
+    /// - Parameter restarting: the instances whose processes must not continue unchanged.
     func adopt(_ programs: [Program], restarting: Set<String>) async {
         guard !isStopping else { return }
         let wanted = Set(programs.map(\.instance))
@@ -139,9 +139,9 @@ actor Supervisor {
         await rearm()
     }
 
-    /// Starts an instance that waits, whatever it waits for.
+    /// Starts an instance that waits, for whatever reason.
     ///
-    /// - Returns: the state it was in; `nil` when there is nothing to start.
+    /// - Returns: its former state; `nil` if there is nothing to start.
     func release(_ instance: String, isDryRun: Bool) async -> InstanceLife.State? {
         guard let charge = charges[instance], !charge.isDismissed else { return nil }
         let state = charge.life.state
@@ -152,9 +152,9 @@ actor Supervisor {
         return state
     }
 
-    /// Ends the process of an instance, if there is one, and starts it again; what waits is started at once.
+    /// Ends the process of an instance, if there is one, and starts it again; an instance that waits is started at once.
     ///
-    /// - Returns: the state it was in; `nil` when there is nothing to start.
+    /// - Returns: its former state; `nil` if there is nothing to start.
     func restart(_ instance: String, isDryRun: Bool) async -> InstanceLife.State? {
         guard let charge = charges[instance], !charge.isDismissed, !isStopping else { return nil }
         let state = charge.life.state
@@ -165,7 +165,7 @@ actor Supervisor {
         return state
     }
 
-    /// The instances whose program on the disk is another one than when it was started last.
+    /// The instances whose program on the disk differs from the one that was last started.
     var replaced: Set<String> {
         Set(
             charges.filter { _, charge in
@@ -179,7 +179,7 @@ actor Supervisor {
         Set(charges.filter { if case .running = $0.value.life.state { true } else { false } }.keys)
     }
 
-    /// Whether every instance that shall run is well, or has done its work.
+    /// Whether every instance that should run is well, or has done its work.
     var allAreWell: Bool {
         charges.values.allSatisfy {
             switch $0.life.state {
@@ -213,7 +213,7 @@ actor Supervisor {
 // MARK: - Time
 
 extension Supervisor {
-    /// Wakes up when a life or a look at memory is due.
+    /// Sets the timer for the next deadline of a life, a memory check or a scheduled run.
     func rearm() async {
         timer?.cancel()
         let deadlines = charges.values.compactMap(\.life.nextDeadline)
@@ -245,7 +245,7 @@ extension Supervisor {
                     await handle(.restart, of: name, because: reason)
                 }
             }
-            // Who holds half of it already may hold all of it soon.
+            // A process that holds half of its limit may soon reach all of it.
             memoryDue = now + (isNear ? policy.memoryInterval / 5 : policy.memoryInterval)
         }
         await rearm()
@@ -253,7 +253,7 @@ extension Supervisor {
 }
 
 extension Supervisor.Charge {
-    /// Why a confined process must be started again to see what is there now; `nil` if it sees that, or has only just started.
+    /// Why a confined process must restart to see current files; `nil` if it sees them, or has only just started.
     fileprivate func newSight(at now: Int64, after pause: Int64) -> String? {
         guard case .running(let since) = life.state, now - since >= pause else { return nil }
         let sight = program.reach.sight

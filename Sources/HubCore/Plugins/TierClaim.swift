@@ -3,17 +3,17 @@ package import Files
 import FoundationEssentials
 import Glibc
 
-/// What `hub plugin test` has found of a program: it holds for the very file that was examined, and for no other.
+/// The result of `hub plugin test` for a program: it is valid for exactly the file that was examined.
 package struct TierClaim: Codable, Hashable, Sendable {
     /// `bronze`, `silver`, `gold` or `platinum`.
     package var tier: String
-    /// Of the plugin.
+    /// The version of the plugin.
     package var version: String
-    /// Of the program's file, in small hexadecimal digits.
+    /// The digest of the program's file, in lower-case hexadecimal digits.
     package var sha256: String
     /// The day of the examination, `yyyy-MM-dd`.
     package var examined: String
-    /// The name of the machine that examined it: a file that came from elsewhere is not taken for a finding of this one.
+    /// The name of the machine that examined it, so that a file from elsewhere does not count as examined on this machine.
     package var host: String
 
     package init(tier: String, version: String, sha256: String, examined: String, host: String = thisHost) {
@@ -23,21 +23,21 @@ package struct TierClaim: Codable, Hashable, Sendable {
 
     package static var thisHost: String { ProcessInfo.processInfo.hostName }
 
-    /// Whether it is about this very file.
+    /// Whether the claim is about this file.
     package func holds(of program: FileDigest, version: String?) -> Bool {
         sha256 == program.sha256 && self.version == version
             && ["bronze", "silver", "gold", "platinum"].contains(tier)
     }
 
-    /// Behind the path of the program that it is about: a folder may have several.
+    /// The suffix after the path of the program: a folder may contain several claims.
     package static let ending = ".tier.json"
 
-    /// The one that is kept beside a program, whether or not it still holds.
+    /// The claim beside a program, valid or not.
     package static func kept(beside program: String) -> TierClaim? {
         read(program + ending, TierClaim.self)
     }
 
-    /// The one that the maker of its pack has put in there, whether or not it still holds.
+    /// The claim in the program's pack by its maker, valid or not.
     static func declared(beside program: String) -> TierClaim? {
         struct Index: Decodable { var tier: TierClaim? }
         return read("\(Folder.parent(of: program))/pack.json", Index.self)?.tier
@@ -50,7 +50,7 @@ package struct TierClaim: Codable, Hashable, Sendable {
     }
 }
 
-/// How long a file is, and its SHA-256, read in pieces.
+/// The size of a file and its SHA-256, read in pieces.
 package struct FileDigest: Hashable, Sendable {
     package let bytes: Int
     package let sha256: String
@@ -68,20 +68,20 @@ package struct FileDigest: Hashable, Sendable {
     }
 }
 
-/// How reliable a plugin's program was found, and by whom: what `hub plugins` shows.
+/// The tested reliability of a plugin's program and its origin, as `hub plugins` shows it.
 package struct PluginTier: Codable, Hashable, Sendable {
     package var tier: String
-    /// `examined`: by `hub plugin test` on this machine; `declared`: by who made its pack.
+    /// `examined` by `hub plugin test` on this machine, or `declared` by the maker of its pack.
     package var origin: String
     package var examined: String
 
-    /// What holds for the program that is there now; one that was examined here counts before what its pack says.
+    /// The valid claim for the current program; one that was examined on this machine takes precedence over one in its pack.
     ///
-    /// - Parameter version: as its manifest has it.
+    /// - Parameter version: the version in its manifest.
     init?(of program: String, version: String?) {
         let kept = TierClaim.kept(beside: program)
         let claims = [kept, TierClaim.declared(beside: program)].compactMap { $0 }
-        // Reading a large program takes a while: only where something is claimed of it.
+        // Reading a large program takes a while, so it is read only if there is a claim.
         guard !claims.isEmpty, let now = try? FileDigest(program),
             let claim = claims.first(where: { $0.holds(of: now, version: version) })
         else { return nil }
@@ -89,7 +89,7 @@ package struct PluginTier: Codable, Hashable, Sendable {
         (tier, origin, examined) = (claim.tier, isOurs ? "examined" : "declared", claim.examined)
     }
 
-    /// For people.
+    /// The tier as a text for people.
     package var text: String {
         origin == "examined"
             ? "\(tier), as hub plugin test found here on \(examined)"
