@@ -2,21 +2,22 @@ import HubStore
 import HubWire
 import Samples
 
-/// What is known of persons themselves: their sex, blood type, date of birth (Protocol R8.62).
+/// The characteristics of persons: their sex, blood type, date of birth (Protocol R8.62).
 ///
-/// There is one value for each person and type. What `hub.conf` says holds, for its owner wrote it down; else the record with the latest start.
+/// There is one value for each person and type. A value in `hub.conf` takes precedence, because the owner wrote it; otherwise the record
+/// with the latest start counts.
 struct Characteristics {
     static let types = TypeRegistry.standard.all.filter { $0.kind == .characteristic }.map(\.id)
 
-    /// What a record says where a person wants no value to be known.
+    /// The value of a record that says a person's characteristic is not set.
     static let notSet = "notSet"
 
-    /// Those of one person, a member for each type; without a value it is not set.
+    /// The characteristics of one person, a member for each type; one without a value is not set.
     ///
     /// - Parameters:
-    ///   - said: by `hub.conf`.
-    ///   - mayRead: whether a record may be read; one that may not is as if it did not exist.
-    ///   - isAsked: whether anything of a type may be told.
+    /// - said: the values in `hub.conf`.
+    /// - mayRead: whether a record may be read; one that may not is treated as absent.
+    /// - isAsked: whether a type may be returned.
     static func of(
         _ person: Person, said: [TypeID: String], in store: Store, where mayRead: (StoredRecord) -> Bool,
         ofType isAsked: (TypeID) -> Bool
@@ -27,7 +28,7 @@ struct Characteristics {
             let record = newest.flatMap { mayRead($0) ? value($0) : nil }
             let written = said[type].map { HubStatus.Characteristic(value: $0, from: .configuration) }
             var characteristic = written ?? record ?? HubStatus.Characteristic()
-            // What holds is said once; what does not, only where it is something else.
+            // A record that agrees with hub.conf is not repeated; only a different value is listed as overruled.
             if let written, let record, record.value != written.value {
                 characteristic.overruled = .init(value: record.value, number: record.number, start: record.start)
             }

@@ -3,12 +3,12 @@ import HubStore
 import HubWire
 import Samples
 
-/// Makes of `where` what the store judges rows by: types by their ids, quantities in the types' own units, values by their names.
+/// Converts `where` for the store: types to their ids, quantities to the types' own units, and values to their names.
 struct ConditionNames {
     private let names: FilterNames
-    /// The asked types that the registry has; all of them where none is asked for.
+    /// The requested types that are in the registry; all types if none is requested.
     private let types: [HealthType]
-    /// Whether types are asked for that the registry does not have.
+    /// Whether a requested type is not in the registry.
     private let hasUnregistered: Bool
 
     /// - Parameter asked: `types` of the same filter.
@@ -18,7 +18,7 @@ struct ConditionNames {
         (self.types, hasUnregistered) = (types, asked.map { $0.count > types.count } ?? false)
     }
 
-    /// - Parameter path: where the expression stands.
+    /// - Parameter path: the path of the expression.
     func resolved(_ condition: QueryRequest.Condition, at path: String) throws(WireError) -> RecordCondition {
         switch condition {
         case .all(let parts): return .all(try all(parts, at: "\(path).and"))
@@ -55,7 +55,7 @@ struct ConditionNames {
         return conditions
     }
 
-    /// Each expression is read as of its own type alone.
+    /// Each expression is interpreted only for its own type.
     private func contains(
         _ contained: [QueryRequest.Condition.Contained], at path: String
     ) throws(WireError) -> RecordCondition {
@@ -79,7 +79,7 @@ struct ConditionNames {
         do throws(UnitError) { return try HealthUnit(text) } catch { throw Self.fault(path, "\(error)") }
     }
 
-    /// In the unit of each type that the asked unit converts to, exactly as a record of it would have been converted.
+    /// Converts a quantity to the unit of each compatible type, exactly as a record of the type is converted.
     private func quantity(
         _ comparisons: [Comparison<Double>], _ unit: String, at path: String
     ) throws(WireError) -> RecordCondition {
@@ -100,7 +100,7 @@ struct ConditionNames {
         return .quantity(measures, unit: unit, comparisons)
     }
 
-    /// `nil` where the unit measures something else than the type.
+    /// `nil` if the unit measures another dimension than the type.
     private func comparisons(
         _ comparisons: [Comparison<Double>], of type: HealthType, _ unit: String, at path: String
     ) throws(WireError) -> [Comparison<Double>]? {

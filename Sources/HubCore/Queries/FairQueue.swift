@@ -1,8 +1,8 @@
-/// A line in which those who have cost least come first.
+/// A queue in which clients with the least cost come first.
 ///
-/// Each client has used some time; the next turn is that of the client that has used least, within it of the session that has, within
-/// that of what has waited longest. A client that has asked nothing for a while begins where the others are now: it has saved up no
-/// time, and owes none. So one that asks seldom and little waits for no more than what is being done, however much others ask.
+/// Each client has used some time. The next turn goes to the client that has used least, then to its session that has used least, then to
+/// the element that has waited longest. A client that was idle for a while starts where the others are now, with neither credit nor debt.
+/// So a client with few small questions only waits for work in progress, however much others ask.
 struct FairQueue<Session: Hashable, Element> {
     private struct Entry {
         let element: Element
@@ -13,7 +13,7 @@ struct FairQueue<Session: Hashable, Element> {
     private var waiting: [Entry] = []
     private var clients: [String: Duration] = [:]
     private var sessions: [Session: Duration] = [:]
-    /// What the client had used whose turn was last: none that waits has used less.
+    /// The time that the last served client had used: no waiting client has used less.
     private var now = Duration.zero
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -22,7 +22,7 @@ struct FairQueue<Session: Hashable, Element> {
         waiting.append(Entry(element: element, client: client, session: session))
     }
 
-    /// Takes out what is next, among what may have its turn.
+    /// Removes the next element among those that may have their turn.
     mutating func next(where isReady: (Element) -> Bool) -> Element? {
         var best: (index: Int, client: Duration, session: Duration)?
         for (index, entry) in waiting.enumerated() where isReady(entry.element) {
@@ -32,19 +32,19 @@ struct FairQueue<Session: Hashable, Element> {
         }
         guard let best else { return nil }
         now = max(now, best.client)
-        // Who has used no more than that is where a newcomer is.
+        // A client that has used no more than `now` counts like a new one.
         clients = clients.filter { $0.value > now }
         sessions = sessions.filter { $0.value > now }
         return waiting.remove(at: best.index).element
     }
 
-    /// A turn has taken this long.
+    /// Charges the time of a turn.
     mutating func charge(_ duration: Duration, to session: Session, _ client: String) {
         clients[client] = used(client) + duration
         sessions[session] = max(now, sessions[session] ?? now) + duration
     }
 
-    /// A session is over.
+    /// Removes a session that is over.
     mutating func drop(_ session: Session) {
         waiting.removeAll { $0.session == session }
         sessions[session] = nil

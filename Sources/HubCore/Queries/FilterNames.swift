@@ -3,12 +3,12 @@ import HubStore
 import HubWire
 import Samples
 
-/// The names in a filter of QUERY or WANT, judged by what the session may read: the same for both.
+/// The names in a filter of QUERY or WANT, checked against the session's rights; the same for both.
 struct FilterNames {
     /// `QUERY` or `WANT`, for reasons.
     let verb: String
     let reading: ReadGrant
-    /// The same in the store's terms; `nil` for all.
+    /// The same rights in the store's terms; `nil` for all.
     let allowance: ReadAllowance?
     let registry: TypeRegistry
     /// Persons of `hub.conf` that the session may read, in its order.
@@ -26,13 +26,14 @@ struct FilterNames {
         listed = readable.isEmpty ? "none" : readable.map(\.bothNames).joined(separator: ", ")
     }
 
-    /// Types by id; those that the session may not read are still among them.
-    /// - Throws: `field` for what is not a type.
+    /// Types by id; types that the session may not read are not removed.
+    ///
+    /// - Throws: `field` for a name that is not a type.
     func types(_ asked: [String]?) throws(WireError) -> Set<TypeID>? {
         try asked.map { asked throws(WireError) in try types(asked, at: "\(verb).types") }
     }
 
-    /// - Parameter path: where the names stand.
+    /// - Parameter path: the path of the names.
     func types(_ asked: [String], at path: String) throws(WireError) -> Set<TypeID> {
         var types: Set<TypeID> = []
         for name in asked {
@@ -52,8 +53,10 @@ struct FilterNames {
             ? type : nil
     }
 
-    /// Persons that the session may read; without names all of them, `nil` for all of them, and for records without a person.
-    /// - Throws: `field` for a name of none of them; whether there is such a person is not to be told from it (R8.37).
+    /// The persons of a filter that the session may read.
+    ///
+    /// Without names, all that it may read; `nil` means all persons, and also records without a person.
+    /// - Throws: `field` for any other name; the error does not reveal whether there is such a person (R8.37).
     func persons(_ asked: [String]?) throws(WireError) -> Set<String>? {
         guard let asked else { return reading.persons }
         var found: Set<String> = []

@@ -2,13 +2,13 @@ import HubStore
 import HubWire
 import Samples
 
-/// A QUERY for records as the store understands it, and what remains of its limit over the pages.
+/// A QUERY for records in the store's terms, and the rest of its limit over the pages.
 struct PageQuestion {
     var query = RecordQuery()
     private var remaining: Int64?
 
-    /// - Throws: `field` for a type or person that is none here; `query` for what cannot be asked together; `cursor` for a page mark of
-    ///   another form.
+    /// - Throws: `field` for an unknown type or person; `query` for an invalid combination; `cursor` for a page mark with another
+    ///   format.
     init(_ request: QueryRequest, _ names: FilterNames) throws(WireError) {
         let filter = request.filter
         query.types = names.reading.narrowed(types: try names.types(filter.types))
@@ -52,7 +52,7 @@ struct PageQuestion {
         }
     }
 
-    /// With a limit the mark of a page says first how many records may still come.
+    /// With a limit, the mark of a page begins with the number of records that may still come.
     private mutating func read(mark: String, hasLimit: Bool) throws(WireError) {
         guard hasLimit else {
             query.next = mark
@@ -69,9 +69,9 @@ struct PageQuestion {
 
     /// The page as it is answered.
     ///
-    /// In the order of the sequence the cursor of a page that is not the last is its last record, or up to where it has looked in vain: asking
-    /// again since it does what `next` does.
-    /// In the order of time no place in the sequence does, and only the last page has one.
+    /// In the order of the sequence, the cursor of a page that is not the last is its last record, or the last sequence that was checked without
+    /// a match: asking again since that cursor is the same as `next`.
+    /// In the order of time, no cursor has this property, so only the last page has one.
     func answer(_ page: RecordPage) -> (records: [StoredRecord], next: String?, cursor: Cursor?) {
         var next = page.next
         if let remaining {

@@ -2,47 +2,47 @@ import HubSessions
 import HubStore
 import HubWire
 
-/// A QUERY that a session has admitted, and how far its answer has come.
+/// A QUERY that a session has admitted, with the progress of its answer.
 struct Question {
     let query: QueryRequest
     let session: ClientSession
     /// `nil` before the first turn.
     var progress: Progress?
-    /// What its turns have taken so far.
+    /// The time that its turns have taken so far.
     var used = Duration.zero
 
     enum Progress: Sendable {
-        /// What is asked of the store next.
+        /// The next question to the store.
         case records(PageQuestion)
-        /// What has been found.
+        /// The result so far.
         case trace(RecordTrace)
-        /// What has been counted, and from where it goes on.
+        /// The counts so far, and where to continue.
         case sources(SourceCountPage)
-        /// How far it has been computed.
+        /// The progress of the computation.
         case statistics(StatisticsQuestion)
     }
 
     init(query: QueryRequest, session: ClientSession) { (self.query, self.session) = (query, session) }
 
-    /// What looks through records; everything else is small.
+    /// Whether the question scans records; all others are small.
     var isOfRecords: Bool { !query.want.isOfOwner }
 
-    /// What an answer may cost; then it has what was found until then (R8.42).
+    /// Maximum time of one answer; it then contains the results so far (R8.42).
     static let budget = Duration.milliseconds(100)
 }
 
 /// The questions that wait for their turn (R8.39).
 ///
-/// So few are worked on at a time that what they hold is bounded, also for sessions that ended meanwhile: a peer may ask and say HELLO again
-/// without an end. A question about the hub's state does not wait behind those for records.
+/// Only a few are worked on at a time, so that their memory is bounded. Questions of ended sessions count too, because a peer may repeat
+/// HELLO and ask without end. A question about the hub's state does not wait behind questions for records.
 struct QuestionQueue {
-    /// Of each of the two kinds; the store reads on as many connections at a time, and there are not more cores to gain.
+    /// Maximum number of questions at work of each of the two kinds; the store has this number of reading connections.
     static let bound = 2
 
     private var records = FairQueue<SessionReference, Question>()
     private var others = FairQueue<SessionReference, Question>()
     private var begun = (records: 0, others: 0)
-    /// Those at work whose first turn was not enough: one at a time, so that a question that needs a single turn finds room.
+    /// The number of questions in a second or later turn: one at a time, so that a question that needs a single turn finds room.
     private var begunAgain = 0
 
     mutating func append(_ question: Question) {
@@ -54,7 +54,7 @@ struct QuestionQueue {
         }
     }
 
-    /// The next that may have a turn, which it then has.
+    /// Takes the next question that may have a turn.
     ///
     /// - Parameter isOpen: whether the session that asked still waits.
     mutating func next(where isOpen: (SessionReference) -> Bool) -> Question? {
@@ -74,7 +74,7 @@ struct QuestionQueue {
         return question
     }
 
-    /// The turn of one that `next` returned is over, and has taken this long.
+    /// Ends the turn of a question that `next` returned, and charges its time.
     mutating func ended(_ question: Question, after duration: Duration) {
         let (session, client) = (question.session.reference, question.session.instance)
         if question.isOfRecords {
@@ -87,7 +87,7 @@ struct QuestionQueue {
         }
     }
 
-    /// A session is over.
+    /// Removes a session that is over.
     mutating func drop(_ session: SessionReference) {
         records.drop(session)
         others.drop(session)

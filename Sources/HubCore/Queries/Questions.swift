@@ -6,9 +6,9 @@ import HubWire
 import Samples
 import ZeroMQ
 
-/// Questions of sessions and their answers (Protocol §8.1).
+/// Answers the questions of sessions (Protocol §8.1).
 ///
-/// A part of the poll loop, as ``Deliveries`` is.
+/// It runs on the poll loop, as ``Deliveries`` does.
 actor Questions {
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -17,7 +17,7 @@ actor Questions {
     private let storeHealth: StoreHealth
     private let outlet: Outlet
     private var queue = QuestionQueue()
-    /// Those that are being answered, by their session's numbers.
+    /// The tasks of questions that are being answered, by their sessions and numbers.
     private var tasks: [SessionReference: [Int64: Task<Void, Never>]] = [:]
 
     init(of store: Store, _ storeHealth: StoreHealth, on loop: PollLoop, outlet: Outlet) {
@@ -29,7 +29,7 @@ actor Questions {
         beginQuestions()
     }
 
-    /// A session is over: its answers have no reader.
+    /// Cancels the questions of a session that is over.
     func end(of session: SessionReference) {
         for task in (tasks.removeValue(forKey: session) ?? [:]).values { task.cancel() }
         queue.drop(session)
@@ -39,15 +39,15 @@ actor Questions {
         for session in tasks.keys { end(of: session) }
     }
 
-    /// Gives turns to what waits.
+    /// Gives turns to waiting questions.
     private func beginQuestions() {
         while let question = queue.next(where: outlet.isOpen) { begin(question) }
     }
 
-    /// What a turn has brought.
+    /// The result of a turn.
     private enum Step: Sendable {
         case answer(QueryResult.Content)
-        /// Nothing to answer with yet, or not all of it.
+        /// There is nothing to answer with yet, or not everything.
         case more(Question.Progress)
     }
 
@@ -65,7 +65,7 @@ actor Questions {
         let (query, session) = (question.query, question.session.reference)
         defer { beginQuestions() }
         queue.ended(question, after: duration)
-        // The session that asked is over, and what was found goes nowhere.
+        // The session that asked is over, so the result is dropped.
         guard tasks[session]?.removeValue(forKey: query.id) != nil else { return }
         if tasks[session]?.isEmpty == true { tasks[session] = nil }
         switch step {
@@ -112,9 +112,9 @@ actor Questions {
         }
     }
 
-    /// All persons that the store knows, with what is known of each.
+    /// All persons of the store, with their characteristics.
     ///
-    /// - Parameter narrowing: what the asker may read of them; `nil` for all.
+    /// - Parameter narrowing: the asker's reading rights; `nil` for all.
     private func persons(_ narrowing: ReadGrant?) async throws -> [HubStatus.PersonStatus] {
         let (all, facts) = (try await store.persons(), outlet.facts)
         let known = all.filter { narrowing?.persons?.contains($0.name) ?? true }
@@ -130,7 +130,7 @@ actor Questions {
         return statuses
     }
 
-    /// The last lines of an instance's log, also of one that hub.conf has no longer.
+    /// The last lines of an instance's log, even if hub.conf no longer has the instance.
     private func log(_ query: QueryRequest) async throws -> LogPage {
         let (name, facts) = (query.instance ?? "", outlet.facts)
         let tail = LogTail(
@@ -148,7 +148,7 @@ actor Questions {
         return outlet.status(reading, state)
     }
 
-    /// One turn: a page, or some of the way to its first record.
+    /// One turn: a page, or a part of the search for its first record.
     private func records(_ question: Question) async throws -> Step {
         let began = ContinuousClock.now
         var asked: PageQuestion
@@ -158,7 +158,7 @@ actor Questions {
             asked = try PageQuestion(question.query, FilterNames("QUERY", question.session, outlet.facts))
         }
         let page = try await asked.page(of: store)
-        // A narrow filter may find nothing in much; an empty page would only cost the asker a round trip.
+        // A narrow filter may match nothing in many records; an empty page would only cost the asker a round trip.
         if page.records.isEmpty, let next = page.next,
             question.used + began.duration(to: .now) < Question.budget
         {
@@ -171,7 +171,7 @@ actor Questions {
         return .answer(.records(records, next: answer.next, cursor: answer.cursor))
     }
 
-    /// One turn: some of the records, by their sources.
+    /// One turn: counts some of the records by their sources.
     private func sources(_ question: Question) async throws -> Step {
         let began = ContinuousClock.now
         var asked = try PageQuestion(question.query, FilterNames("QUERY", question.session, outlet.facts))
@@ -185,7 +185,7 @@ actor Questions {
         return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found, asked.query.allowance, outlet.facts))))
     }
 
-    /// One turn: some of the way to an interval, or to a page of them.
+    /// One turn: computes a part of an interval, or of a page of intervals.
     private func statistics(_ question: Question) async throws -> Step {
         let began = ContinuousClock.now
         var asked: StatisticsQuestion
@@ -226,7 +226,7 @@ actor Questions {
             }
             story = first
         }
-        // Days may be anywhere among all days; a story goes out without them only where they are very many.
+        // Days may be anywhere among all days; an answer goes out without all of them only if the search takes too long.
         if let next = story.next, next.hasDays, story.days.count < RecordQuery.maximumPage,
             question.used + began.duration(to: .now) < Question.budget
         {
@@ -235,7 +235,7 @@ actor Questions {
         let facts = outlet.facts
         if let narrowing = question.session.narrowing {
             story = story.narrowed { narrowing.allows($0, by: facts.clock) }
-            // They name other persons, and the weight of the group.
+            // The odds name other persons, and the weight of the group.
             if !narrowing.isAll { story = story.withoutOdds }
         }
         return .answer(.answer(.trace, TraceReport.json(of: story, facts.waits)))
@@ -245,7 +245,7 @@ actor Questions {
 extension SourcesPage {
     /// Sorted by type, person and source.
     fileprivate init(_ page: SourceCountPage, _ allowance: ReadAllowance?, _ facts: HubFacts) {
-        /// Where only the plugin's own sources may be read, also the order names no others.
+        /// If only the plugin's own sources may be read, the order names no others either.
         func priority(_ count: SourceCount, _ person: Person) -> [String] {
             let order = facts.priority(of: count.type, person.name)
             guard let allowance, !allowance.types.contains(count.type) else { return order }
@@ -281,7 +281,7 @@ extension WireError {
             case .epoch: .epoch
             case .cursor, .token: .cursor
             case .query: .query
-            // What a person has to mend is not a fault of the one who asks, who may ask again when it is.
+            // A fault that a person has to correct is not the asker's; the asker may ask again afterwards.
             case .full, .readOnly, .busy, .input, .locked, .corrupt: .store
             default: .internal
             }

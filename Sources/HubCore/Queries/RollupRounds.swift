@@ -4,36 +4,36 @@ import HubStore
 import HubWire
 import Samples
 
-/// Has the store keep figures of whole hours where there are many samples, in small pieces, a tenth of the time at most.
+/// Lets the store maintain figures of whole hours for types with many samples, in small steps, with at most a tenth of the time.
 struct RollupRounds: Sendable {
     let store: Store
     let committer: Committer
     let clock: HubClock
-    /// A hub that is started looks after those who wait first.
+    /// A hub that has just started serves waiting clients first.
     var beginning = Duration.seconds(30)
     var interval = Duration.seconds(60)
-    /// So many times what a piece has taken nothing is done; at least `pause`.
+    /// The length of a rest as a multiple of the last step's time; at least `pause`.
     var rest = 9
     var pause = Duration.milliseconds(20)
 
-    /// Pieces of one person and type in one turn: where its days change as fast as they are computed, others have theirs all the same.
+    /// Maximum number of steps of one person and type in one turn, so that days that change all the time do not block the others.
     private static let pieces = 2_000
 
-    /// While more than this waits to be stored, that goes first.
+    /// Maximum number of records that may wait for the store during a step; if there are more, they go first.
     private static let backlog = 500
 
-    /// - Parameter commands: who knows the persons and sources of `hub.conf` as it is now, and the declared types.
+    /// - Parameter commands: provides the current persons and sources of `hub.conf`, and the declared types.
     func run(until leaving: Flag, for commands: Commands) async {
         await leaving.wait(upTo: beginning)
         while !leaving.isRaised {
-            // A store that does not work says so itself.
+            // A store that fails is reported elsewhere.
             try? await followOnce(
                 await commands.facts.priorities, await commands.knownTypes, await commands.zones, until: leaving)
             await leaving.wait(upTo: interval)
         }
     }
 
-    /// One turn of all persons and types.
+    /// One turn for all persons and types.
     func followOnce(
         _ priorities: [PrioritySection], _ types: TypeRegistry, _ zones: [String: String], until leaving: Flag
     ) async throws(StoreError) {

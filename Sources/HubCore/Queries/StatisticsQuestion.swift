@@ -5,9 +5,9 @@ import HubStore
 import HubWire
 import Samples
 
-/// A QUERY for statistics as the store understands it, and how far its answer has come (Protocol §8.4).
+/// A QUERY for statistics in the store's terms, with the progress of its answer (Protocol §8.4).
 struct StatisticsQuestion: Sendable {
-    /// The type's id and unit, and the person's name: the answer says them.
+    /// The type's id and unit, and the person's name, as in the answer.
     let type: TypeID
     let unit: String
     let person: String
@@ -15,10 +15,10 @@ struct StatisticsQuestion: Sendable {
     let figures: StatisticsOptions
     let intervals: Intervals?
     var walk: StatisticsWalk
-    /// Intervals that may still come after this answer; `nil` for all.
+    /// The number of intervals that may still come after this answer; `nil` for all.
     private let remaining: Int64?
 
-    /// - Throws: `field` for what cannot be asked, with what can; `cursor` for a page mark of another form.
+    /// - Throws: `field` for an invalid question, with the valid choices; `cursor` for a page mark with another format.
     init(_ request: QueryRequest, _ session: ClientSession, _ facts: HubFacts) throws(WireError) {
         let names = FilterNames("QUERY", session, facts)
         let type = try Self.type(request, names, session.registry)
@@ -46,7 +46,7 @@ struct StatisticsQuestion: Sendable {
         query.limit = Int(min(remaining ?? .max, Int64(facts.policy.limits.pageRecords)))
         query.tellsNext = remaining.map { $0 > query.limit } ?? true
         self.remaining = remaining
-        // What a session may not read is as if it did not exist (R8.7); what its own plugin gave it may read (R8.120).
+        // Records that a session may not read are treated as absent (R8.7); it may read those that its own plugin gave (R8.120).
         let (reading, asked) = (names.reading, names.reading.asked?.contains(type.id) ?? true)
         if !reading.types.contains(type.id), asked, let own = reading.own {
             query.sources = (query.sources ?? [own]).intersection([own])
@@ -155,7 +155,7 @@ struct StatisticsQuestion: Sendable {
 }
 
 extension HubFacts {
-    /// The zone of a person by name or uid, else that of the first person.
+    /// The zone of a person by name or uid, or else of the first person.
     fileprivate func zone(of person: String) -> String {
         (persons.first { $0.name == person } ?? persons.first)?.zone ?? "UTC"
     }

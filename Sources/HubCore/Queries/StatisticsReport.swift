@@ -4,7 +4,7 @@ import HubWire
 import JSON
 import Samples
 
-/// Statistics as JSON: the answer to `statistics`.
+/// The answer to `statistics` as JSON.
 enum StatisticsReport {
     static func json(of question: StatisticsQuestion) -> RawJSON {
         var bytes = Array("{\"type\":".utf8)
@@ -45,7 +45,7 @@ enum StatisticsReport {
         return RawJSON(trusted: bytes)
     }
 
-    /// With the offset of the zone by which the intervals go.
+    /// Uses the offset of the zone of the intervals.
     private static func text(_ time: Int64, _ question: StatisticsQuestion) -> String {
         let time = min(max(time, Timestamp.range.lowerBound), Timestamp.range.upperBound)
         return (question.intervals?.local(time) ?? Timestamp(microseconds: time)).text

@@ -2,7 +2,7 @@ import HubStore
 import HubWire
 import Samples
 
-/// The story of a record as JSON: the answer to `trace`.
+/// The answer to `trace`, the history of a record, as JSON.
 enum TraceReport {
     static func json(of trace: RecordTrace, _ waits: WaitClock) -> RawJSON {
         let current = trace.current
@@ -56,7 +56,7 @@ enum TraceReport {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// By which rule a version came to its person.
+    /// The rule that assigned a version to its person.
     private struct Ruling: Encodable {
         /// `subject`, `weight` or `group`.
         var rule: String
@@ -68,20 +68,20 @@ enum TraceReport {
         }
     }
 
-    /// What became of the record at a sink.
+    /// The state of the record at a sink.
     private struct Delivery: Encodable {
         var sink: String
         /// `pending`, `retrying`, `unauthorized`, `delivered`, `refused`, `superseded` or `skipped`.
         var state: String
-        /// The version that `state` is of.
+        /// The version that `state` refers to.
         var seq: Int64
-        /// When it came to this; absent where only the sink's cursor says so.
+        /// When it reached this state; absent if only the sink's cursor shows it.
         var at: String?
         var attempts: Int64?
         var reason: String?
-        /// When it is offered again.
+        /// When it is delivered again.
         var due: String?
-        /// What the sink confirmed last, of this version or an older one.
+        /// The last confirmation of the sink, for this version or an older one.
         var confirmed: Confirmed?
 
         struct Confirmed: Encodable {
