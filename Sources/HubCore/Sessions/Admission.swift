@@ -1,7 +1,7 @@
 import HubSessions
 import HubWire
 
-/// Who acts on what a session has admitted.
+/// Passes the admitted messages of sessions to the parts that act on them.
 extension Door {
     func admit(_ message: ClientMessage, from peer: RoutingID) {
         guard let client = clients[peer] else { return }
@@ -28,7 +28,7 @@ extension Door {
             parts.tokens.assumeIsolated { $0.answer(request, for: session) }
         case .tokenPut(let put): parts.tokens.assumeIsolated { $0.store(put, for: session) }
         case .hello, .samples, .ping, .pong, .bye:
-            break  // The session machine admits none of these: they are answered there, or not served.
+            break  // The session machine admits none of these: it answers or rejects them.
         }
     }
 

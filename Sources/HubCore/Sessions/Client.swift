@@ -4,23 +4,23 @@ import HubWire
 import Samples
 import ZeroMQ
 
-/// What the hub keeps of the client of a session, beside the session's state; only on the poll loop.
+/// The hub's data about the client of a session, in addition to the session's state; only on the poll loop.
 ///
-/// A class, because every message looks at it, and its decoder keeps memory that must have one owner.
+/// A class, because every message accesses it, and its decoder keeps memory that must have one owner.
 final class Client {
     let session: ClientSession
-    /// The session's; here too, for every message looks at it.
+    /// The reference of the session; kept here too, because every message uses it.
     let reference: SessionReference
-    /// Where it came in.
+    /// The endpoint through which it came.
     let endpoint: Endpoint
-    /// As whom it logged in there (``LogIn``); `nil` for the owner.
+    /// The name of its log-in there (``LogIn``); `nil` for the owner.
     let logIn: String?
     var decoder: RecordDecoder
     var intake: BatchIntake
-    /// Prefixes of the feed of which the session was told that it may not read them.
+    /// Prefixes of the feed that the session was notified it may not read.
     var toldInVain: Set<[UInt8]> = []
     static let mostToldInVain = 100
-    /// What its LIVE messages have in common.
+    /// The common state of its LIVE messages.
     var track = LiveTrack()
 
     init(_ session: ClientSession, _ endpoint: Endpoint, logIn: String?, _ intake: BatchIntake) {
@@ -34,13 +34,13 @@ final class Client {
     var registry: TypeRegistry { session.registry }
 }
 
-/// What of a session and its client holds as long as the session: all that the parts of the loop need to serve it.
+/// The data of a session and its client that holds as long as the session: all that the parts of the loop need to serve it.
 final class ClientSession: Sendable {
     let reference: SessionReference
     let hello: Hello
     let policy: InstancePolicy
     let registry: TypeRegistry
-    /// Whether it came in at the owner's endpoint: what it asks and does there is the owner's, whatever its name.
+    /// Whether it came through the owner's endpoint: its requests there count as the owner's, whatever its name.
     let isOwners: Bool
 
     init(
@@ -53,6 +53,6 @@ final class ClientSession: Sendable {
 
     var instance: String { hello.instance }
 
-    /// What a plugin may read that asks or does what is the owner's (R12.13); `nil` for the owner.
+    /// The reading rights of a plugin that uses the owner's requests (R12.13); `nil` for the owner.
     var narrowing: ReadGrant? { isOwners ? nil : ReadGrant(policy, of: instance) }
 }

@@ -1,23 +1,23 @@
 import HubWire
 import Samples
 
-/// The types that instances have declared since the hub started: one id means the same to all (R4.11).
+/// The types that instances have declared since the hub started: an id has the same meaning for all (R4.11).
 struct DeclaredTypes {
     static let boundOfInstance = 256
     static let bound = 4_096
 
     private var owners: [TypeID: (type: HealthType, instances: Set<String>)] = [:]
 
-    /// The standard types and all of these.
+    /// The standard types and all declared ones.
     var registry: TypeRegistry {
-        // One that contradicts the standard registry was refused when it was declared.
+        // A declaration that contradicts the standard registry was refused before.
         owners.values.reduce(.standard) { registry, owner in (try? registry.registering(owner.type)) ?? registry }
     }
 
-    /// Takes the declarations of an instance, all or none.
+    /// Adds the declarations of an instance, all or none.
     ///
-    /// An instance may change what no other has declared: its program is newer now.
-    /// - Throws: `field` where another instance has declared the id otherwise; `limit` when there are too many.
+    /// An instance may change a declaration that no other instance shares, because its program may be newer now.
+    /// - Throws: `field` if another instance has declared the id differently; `limit` if there are too many.
     mutating func add(_ types: [HealthType], of instance: String) throws(WireError) {
         var new = 0
         for type in types {

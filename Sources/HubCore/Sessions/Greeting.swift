@@ -5,9 +5,9 @@ import HubWire
 import Logging
 import Samples
 
-/// Judging a HELLO, and answering it (Protocol §4.1).
+/// Checks a HELLO, and answers it (Protocol §4.1).
 extension Door {
-    /// Judges a HELLO by configuration and registry, and opens its session or refuses it.
+    /// Checks a HELLO against configuration and registry, and opens its session or refuses it.
     func welcome(_ hello: Hello, _ peer: RoutingID, _ endpoint: Endpoint) {
         do throws(WireError) {
             let policy = try policy(for: hello, endpoint).declaring(hello.declares)
@@ -25,7 +25,7 @@ extension Door {
             let client = ClientSession(reference, hello, policy, registry, isOwners: endpoint == .owner)
             clients[peer] = Client(client, endpoint, logIn: gate.logIn(of: endpoint), intake)
             plugins.sessionBegan(hello, at: endpoint)
-            // One that greets again before each question, as a follower may, is not worth a line.
+            // A client that greets again before each question, as a follower may, is only logged for debugging.
             logOfSessions(
                 isKnown ? .debug : .info, "session began",
                 [
@@ -76,13 +76,13 @@ extension Door {
         }
     }
 
-    /// R4.34: what an owner had exported comes back under the name of who gave it, also of the hub itself and of a hand.
+    /// R4.34: an owner's exported records are imported under their original source, even if that is the hub itself or manual entry.
     private func bringsBack(_ hello: Hello, _ endpoint: Endpoint) -> Bool {
         endpoint == .owner && hello.mode == .once && hello.instance == Greetings.importer
             && facts.instances[hello.instance] == nil
     }
 
-    /// R4.26: at the owner's door nothing shows who a client is, and the one that has shown it would be ended by [R4.3].
+    /// R4.26: at the owner's door a client cannot prove its identity, and R4.3 would end the session of the client that has proved it.
     private func leaveToItsOwn(_ hello: Hello, _ endpoint: Endpoint) throws(WireError) {
         guard endpoint == .owner, hello.mode == .run else { return }
         if gate.tokens.isAdmitted(hello.instance) {
@@ -118,13 +118,13 @@ extension Door {
     }
 }
 
-/// What greetings leave behind: the types that instances have declared, and how sessions are named.
+/// State of the hub's greetings: the types that instances have declared, and the names of sessions.
 struct Greetings {
     /// The instance of `hub import`.
     static let importer = "hub-import"
 
     private(set) var declared = DeclaredTypes()
-    /// Begins the name of each session, so that none of this hub's has the name of one of the hub before (R4.31).
+    /// The prefix of session names, so that no name repeats one of an earlier run of the hub (R4.31).
     private let prefix = String(UInt64.random(in: 0 ... .max), radix: 36)
 
     func name(of session: SessionReference, _ instance: String) -> String { "\(instance)-\(prefix)-\(session.serial)" }

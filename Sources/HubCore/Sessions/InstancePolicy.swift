@@ -3,42 +3,42 @@ import HubSettings
 import HubStore
 import HubWire
 
-/// What `hub.conf` says of an instance, as its sessions feel it.
+/// The settings of `hub.conf` that govern an instance's sessions.
 ///
-/// A program that `hub.conf` does not name gets the owner's.
+/// A program that `hub.conf` does not name gets the owner's policy.
 struct InstancePolicy: Sendable, Hashable {
-    /// As WELCOME says them: of reading what the instance asks for, not what of it is granted (R8.120).
+    /// As in WELCOME: for reading the types that the instance asks for, not those that are granted (R8.120).
     var grants: Grants
-    /// The types that it may read whatever source they are of.
+    /// The types that it may read from every source.
     let reads: TypeSelection
-    /// How far back; `nil`: all there is.
+    /// How far back it may read; `nil` for no limit.
     let history: HistoryLimit?
-    /// Names of the persons it may write for; `nil` means all.
+    /// Names of the persons that it may write for; `nil` means all.
     var persons: [String]?
-    /// Whether the bytes its records were made from are kept.
+    /// Whether the hub keeps the bytes from which its records were made.
     var keepsRaw: Bool
-    /// How many times the usual it may leave behind of what is limited.
+    /// The factor by which its limits exceed the usual ones.
     var limitFactor: Int64 = 1
-    /// The plugin's own settings as WELCOME carries them, secrets in plain text.
+    /// The plugin's own settings as in WELCOME, with secrets in plain text.
     var settings: RawJSON
-    /// Those of the settings that must not be seen.
+    /// The settings that must not be shown.
     var secrets: [String] = []
-    /// The plugin kind that the instance's program says it is; `nil` where any may come.
+    /// The plugin kind that the instance's program reports; `nil` if any kind may come.
     var plugin: String?
-    /// What its manifest says it can be asked to do; `nil` where no manifest is known.
+    /// The commands in its manifest; `nil` if no manifest is known.
     var commands: [CommandDeclaration]?
-    /// Whether it is told of its persons' bodies what `hub.conf` says.
+    /// Whether it gets the descriptions of its persons' bodies in `hub.conf`.
     var seesProfiles = false
 
-    /// Set where the instance runs on another machine.
+    /// Set if the instance runs on another machine.
     var remote: Remote?
 
     struct Remote: Hashable, Sendable {
-        /// Where it may listen; `nil`: nowhere.
+        /// The port of its feed; `nil` if it has none.
         let feedPort: Int?
     }
 
-    /// Who may open the owner's socket owns the data.
+    /// The policy of the owner: opening the owner's socket proves ownership of the data.
     static func owner(keepsRaw: Bool) -> InstancePolicy {
         InstancePolicy(grants: Grants(), persons: nil, keepsRaw: keepsRaw, settings: .emptyObject)
     }
@@ -50,7 +50,7 @@ struct InstancePolicy: Sendable, Hashable {
 
     /// The policy of a configured instance.
     ///
-    /// What its manifest asks for `hub.conf` may narrow.
+    /// `hub.conf` may narrow the requests of its manifest.
     init(_ instance: PluginInstance, _ manifest: Manifest?) {
         let asked = AskedTypes(instance, manifest)
         (plugin, commands) = (manifest?.name ?? (instance.isRemote ? instance.kind : nil), manifest?.commands)
@@ -72,7 +72,7 @@ struct InstancePolicy: Sendable, Hashable {
         secrets = instance.secrets
     }
 
-    /// The policy of a session that declares these types: of a pattern there remain those that it covers (R4.28).
+    /// The policy of a session that declares these types: a pattern is replaced by the declared types that it covers (R4.28).
     func declaring(_ types: [TypeDeclaration]) -> InstancePolicy {
         let patterns = grants.write.types.map(TypePattern.init).filter(\.isOfVendor)
         guard !patterns.isEmpty else { return self }
@@ -91,13 +91,13 @@ struct InstancePolicy: Sendable, Hashable {
     }
 }
 
-/// What an instance asks to read and to write, and what `hub.conf` says of it.
+/// The types that an instance asks to read and to write, and their permissions in `hub.conf`.
 ///
-/// Where the hub cannot ask a program on this machine, it gets all; of one on another machine `hub.conf` says what it may.
+/// If the hub cannot ask a program on this machine, the program gets all types; for one on another machine, `hub.conf` lists them.
 struct AskedTypes {
     let reads, writes: [String]
     let read, write: TypePermissions
-    /// What of the owner's it may: nothing where its program is elsewhere, or cannot be asked.
+    /// The owner's words that it may use: none if its program is elsewhere, or cannot be asked.
     let owner: [String]
 
     init(_ instance: PluginInstance, _ manifest: Manifest?) {
@@ -112,10 +112,10 @@ struct AskedTypes {
 }
 
 extension PluginInstance {
-    /// What must not be seen of its settings.
+    /// The secrets in its settings.
     var secrets: [String] { Self.secrets(settings.values) }
 
-    /// A text of its program's, with `<secret>` in the place of each of them.
+    /// A text of its program, with each secret replaced by `<secret>`.
     func withoutSecrets(_ text: String) -> String {
         secrets.reduce(text) { $0.replacing($1, with: Secret.placeholder) }
     }

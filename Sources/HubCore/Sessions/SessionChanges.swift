@@ -1,19 +1,19 @@
 import HubSessions
 import Synchronization
 
-/// Tells the supervisor, from the door's thread, which instances have a session, and for which something was stored.
+/// Notifies the supervisor, from the door's thread, which instances have a session, and for which instances records were stored.
 ///
-/// Bounded whatever a plugin does: of each instance only what became of it since the last look is kept.
+/// Its size is bounded whatever a plugin does: only the changes since the last check are kept, one entry per instance.
 final class SessionChanges: Sendable {
     struct Change: Sendable, Hashable {
-        /// Whether a session began since the last look, even if it is over.
+        /// Whether a session began since the last check, even if it is over.
         var began = false
-        /// Whether there is one now.
+        /// Whether there is a session now.
         var isOpen = false
     }
     private let changes = Mutex<[String: Change]>([:])
     private let news = Mutex<Set<String>>([])
-    /// One for any number of changes.
+    /// Yields one element for any number of changes.
     let rings: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
 
@@ -48,6 +48,6 @@ final class SessionChanges: Sendable {
         }
     }
 
-    /// No more rings.
+    /// Ends ``rings``.
     func finish() { ring.finish() }
 }

@@ -1,6 +1,6 @@
 import HubSessions
 
-/// How many lines peers may cause in the log: beyond a burst, one every ten seconds; the others are counted.
+/// Limits the lines that peers cause in the log: after a burst, one every ten seconds; the others are counted.
 struct SessionLog {
     private var bucket = TokenBucket(size: 100, rate: 1, in: 10_000, now: 0)
     private var toldAt: Int64 = 0
@@ -8,7 +8,7 @@ struct SessionLog {
     /// Whether one more line may be written.
     mutating func take(at now: Int64) -> Bool { bucket.take(at: now) }
 
-    /// How many lines were left out; asked for often, said at most once a minute.
+    /// The number of omitted lines, at most once a minute; `nil` otherwise.
     mutating func omitted(at now: Int64) -> Int? {
         guard now - toldAt >= 60_000 else { return nil }
         toldAt = now

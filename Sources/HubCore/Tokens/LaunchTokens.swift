@@ -1,14 +1,14 @@
 import ZeroMQ
 
-/// The launch tokens of the processes that run now: who may log in on the plugin endpoints, and as whom.
+/// The launch tokens of the running processes: they decide about log-ins on the plugin endpoints.
 struct LaunchTokens {
     private var tokens: [String: String] = [:]
 
-    /// What the gate is told of those who come to the owner's endpoints.
+    /// The gate's domain for connections to the owner's endpoints.
     static let ownerDomain = "owner"
-    /// What the gate is told of those who come to the door.
+    /// The gate's domain for connections to the door.
     static let doorDomain = "door"
-    /// What the gate is told of those who come to an instance's feed.
+    /// The gate's domain for connections to an instance's feed.
     static func feedDomain(of instance: String) -> String { "feed/\(instance)" }
 
     /// A new token: 128 random bits.
@@ -22,13 +22,13 @@ struct LaunchTokens {
 
     mutating func admit(_ instance: String, token: String) { tokens[instance] = token }
 
-    /// Whether a process of this instance runs that the hub has started.
+    /// Whether the hub has started a process of this instance that still runs.
     func isAdmitted(_ instance: String) -> Bool { tokens[instance] != nil }
 
-    /// The process has ended; its token opens nothing any more.
+    /// Makes the token of a process that has ended invalid.
     mutating func revoke(_ instance: String) { tokens[instance] = nil }
 
-    /// - Parameter domain: where the peer wants in; a feed is its own instance's only.
+    /// - Parameter domain: the endpoint of the connection; a feed is open only to its own instance.
     func verdict(on credentials: ZAPRequest.Credentials, domain: String) -> ZAPRequest.Verdict {
         guard case .plain(let name, let password) = credentials,
             let instance = String(validating: name, as: UTF8.self), let token = tokens[instance]
@@ -40,7 +40,7 @@ struct LaunchTokens {
         return .allow(userID: instance)
     }
 
-    /// Compares in a time that does not tell how much is right.
+    /// Compares in constant time, so that the time does not reveal how much is right.
     private static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

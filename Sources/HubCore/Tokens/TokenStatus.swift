@@ -3,37 +3,37 @@ import HubStore
 import HubWire
 import Samples
 
-/// How an account of a plugin is: what `hub status` says of its token, never the token.
+/// The state of a plugin's account: the status of its token in `hub status`, never the token.
 public struct TokenStatus: Codable, Hashable, Sendable {
     public enum State: String, Codable, Hashable, Sendable {
-        /// Can be used, or refreshed by the plugin itself.
+        /// It can be used, or the plugin can refresh it.
         case valid
-        /// The service could not be reached for a new one; the plugin tries again.
+        /// The service could not be reached for a new one; the plugin retries.
         case failing
-        /// Over, and cannot be refreshed.
+        /// It has expired and cannot be refreshed.
         case expired
-        /// The service wants a person to log in again.
+        /// The service requires a person to log in again.
         case refused
         /// No account is logged in.
         case missing
     }
 
     public var account: String
-    /// Who is logged in, as the person knows the account; absent where the plugin does not say.
+    /// The name of the account as the person knows it; absent if the plugin does not report it.
     public var user: String?
     public var state: State
-    /// How long the token is valid, RFC 3339; absent where it does not say.
+    /// How long the token is valid, RFC 3339; absent if the token does not contain it.
     public var expires: String?
     /// When the hub got it, at a log-in or a refresh, RFC 3339.
     public var refreshed: String?
     /// Why the last refresh failed.
     public var failure: String?
-    /// What is wrong and what to do; absent when all is well.
+    /// The problem with its remedy; absent if all is well.
     ///
-    /// To be read after the account.
+    /// It follows the account's name.
     public var advice: String?
 
-    /// Whether a person has to do something.
+    /// Whether a person has to log in.
     public var needsLogIn: Bool { state == .expired || state == .refused || state == .missing }
 
     /// - Parameter now: microseconds since 1970.
@@ -60,14 +60,14 @@ public struct TokenStatus: Codable, Hashable, Sendable {
             case .failing: "its token cannot be refreshed now\(why); the plugin tries again"
             case .expired: "the log-in has expired; \(repair)"
             case .refused: "the service refuses the log-in\(why); \(repair)"
-            // A plugin that only says this has no more to say.
+            // A failure with this text only repeats the state.
             case .missing: "not logged in\(failure == "not logged in" ? "" : why); \(repair)"
             }
     }
 }
 
 extension NewToken {
-    /// The members that the hub looks at by convention (Protocol §11); the rest is the plugin's.
+    /// The members that the hub reads by convention (Protocol §11); the others are the plugin's.
     private struct Known: Decodable {
         var expires: String?
         var refresh: String?
@@ -80,7 +80,7 @@ extension NewToken {
         }
 
         init(from decoder: any Decoder) throws {
-            // A token of another form is the plugin's own business.
+            // A token with another format is valid, because the format is up to the plugin.
             let members = try decoder.container(keyedBy: CodingKeys.self)
             expires = try? members.decodeIfPresent(String.self, forKey: .expires)
             refresh = try? members.decodeIfPresent(String.self, forKey: .refresh)

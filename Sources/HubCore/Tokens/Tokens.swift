@@ -5,36 +5,36 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// Tokens: the hub keeps them, the plugin speaks OAuth (Protocol §11); and what is secret about an instance, its tokens among it.
+/// Keeps the tokens of plugins, which handle OAuth themselves (Protocol §11), and the secrets of each instance, including its tokens.
 ///
-/// A part of the poll loop, as ``Deliveries`` is.
+/// It runs on the poll loop, as ``Deliveries`` does.
 actor Tokens {
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Or why they cannot be used.
+    /// The store of tokens, or why it cannot be used.
     private let store: Result<SecretStore, StoreError>
     private let outlet: Outlet
     private let logger: Logger
     private var leases = TokenLeases()
-    /// Of the instances whose process runs, and of those elsewhere that have said something.
+    /// The secrets of instances whose process runs, and of remote instances that have sent messages.
     private var hidden: [String: InstanceSecrets] = [:]
 
     init(in store: Result<SecretStore, StoreError>, on loop: PollLoop, outlet: Outlet, logger: Logger) {
         (self.store, self.loop, self.outlet, self.logger) = (store, loop, outlet, logger)
     }
 
-    /// A session is over, and its rights to refresh with it.
+    /// Ends the leases of a session that is over.
     func end(of session: SessionReference) { leases.ended(session) }
 
-    // MARK: - What must not be seen
+    // MARK: - Secrets
 
-    /// - Parameter secrets: what is hidden of an instance from now on; `nil` to begin with what `hub.conf` says when it says something again.
+    /// - Parameter secrets: the secrets of an instance to hide from now on; `nil` to read them from `hub.conf` again when needed.
     func hide(_ secrets: InstanceSecrets?, of instance: String) { hidden[instance] = secrets }
 
-    /// What plugins write for people is hidden wherever it goes as it is in their logs (R11.3).
+    /// The mask for texts that plugins write for people: the same secrets are hidden everywhere as in the plugins' logs (R11.3).
     ///
-    /// It goes to the feed, into `hub status`, into the store and to the caller of a command.
+    /// Such texts go to the feed, into `hub status`, into the store and to the caller of a command.
     func mask(of instance: String) -> SecretMask { secrets(of: instance)?.mask ?? SecretMask.nothing }
 
     private func secrets(of instance: String) -> InstanceSecrets? {
@@ -59,7 +59,7 @@ actor Tokens {
                 case .held(let after): return .held(after: after)
                 case .leased(let length):
                     let answer = try await self.stored(secrets, account, lease: length)
-                    // Where there is nothing to refresh, no other has to wait for it.
+                    // If there is nothing to refresh, other sessions need not wait.
                     if case .stored = answer { self.leases.release(key, by: session.reference) }
                     return answer
                 }
@@ -103,7 +103,7 @@ actor Tokens {
         }
     }
 
-    /// Answers one question of an instance that `hub.conf` names, and of its own accounts only.
+    /// Answers one question of an instance that `hub.conf` names, about its own accounts only.
     private func answer(
         _ id: Int64, of session: ClientSession,
         _ content: @escaping (SecretStore) async throws(WireError) -> TokenAnswer.Content
@@ -129,7 +129,7 @@ actor Tokens {
         }
     }
 
-    /// - Throws: `store`, when the file of the tokens cannot be used.
+    /// - Throws: `store` if the file of the tokens cannot be used.
     private func openSecrets() throws(WireError) -> SecretStore {
         do throws(StoreError) { return try store.get() } catch { throw refusal(error) }
     }
