@@ -13,7 +13,8 @@ import ZeroMQ
 
 /// A running hub: the store, the door and the feed, and the plugins it starts.
 ///
-/// Started in order of need, stopped backwards: plugins stop producing, the door answers what it has accepted, the store closes.
+/// The parts start in the order of their dependencies and stop in reverse: plugins stop producing, the door answers accepted work, the store
+/// closes.
 public final class Hub: Service, Sendable {
     /// The version of this program.
     public static let version = "0.1.0"
@@ -30,16 +31,16 @@ public final class Hub: Service, Sendable {
     private let reload: ConfigurationReload?
     private let keeper = Mutex<ConfigurationKeeper?>(nil)
     private let notifier: ServiceNotifier?
-    /// Where it cannot leave at `memory_limit` in good order.
+    /// Ends the process if it cannot end in order at `memory_limit`.
     private let endAtOnce: (@Sendable () -> Void)?
 
     /// How long plugins and open answers get at the end.
     private static let stopDeadline = Duration.seconds(5)
-    /// How often the disk is looked at.
+    /// How often the free space is checked.
     private static let roomInterval = Duration.seconds(5)
 
     /// - Parameter reload: reads `hub.conf` again, for `hub apply` and SIGHUP; without it they are refused.
-    /// - Throws: `configuration` when `hub.conf` has problems beyond single plugins.
+    /// - Throws: `configuration` if `hub.conf` has problems that concern more than single plugins.
     public convenience init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, logger: Logger
     ) throws(HubError) {
@@ -69,16 +70,16 @@ public final class Hub: Service, Sendable {
         endpoints = HubEndpoints(run: configuration.hub.run)
     }
 
-    /// Returns once door and feed are bound and the plugins are being started; at once when the hub has ended.
+    /// Returns once door and feed are bound and the plugins are being started; at once if the hub has ended.
     ///
-    /// - Returns: whether it was ready; false where it ended before.
+    /// - Returns: whether the hub was ready; false if it ended before.
     @discardableResult
     public func waitUntilReady() async -> Bool {
         await ready.wait()
         return wasReady.isRaised
     }
 
-    /// Reads `hub.conf` again and follows it, as `hub apply` does; what came of it is in the log.
+    /// Reads `hub.conf` again and applies it, as `hub apply` does; the log has the result.
     ///
     /// - Returns: `nil` while the hub is starting, stopping or busy with another change.
     @discardableResult
@@ -95,7 +96,7 @@ public final class Hub: Service, Sendable {
     /// Runs until graceful shutdown, a `stop` command, or a failure.
     public func run() async throws {
         defer { ready.raise() }
-        // A plugin that has ended, or a listener: the reader of what we write may be gone, and the answer to that is an error, not our end.
+        // The reader of a pipe or socket, such as a plugin, may have ended; a write to it must fail instead of ending the hub.
         signal(SIGPIPE, SIG_IGN)
         ProcessDescriptors.raiseLimit()
         let directories = HubDirectories(configuration.hub)
@@ -106,7 +107,7 @@ public final class Hub: Service, Sendable {
         }
         if let loss = HubFiles(configuration.hub).lostStore { throw HubError(.store, loss) }
         let clock = HubClock(configuration.hub.clock)
-        // One reading of the clock for both: what waits in the store is bounded by the clock it will be due by.
+        // Both use one reading of the clock: the clock bounds the waits in the store.
         let waits = WaitClock(clock)
         let store: Store
         do throws(StoreError) {
@@ -122,7 +123,7 @@ public final class Hub: Service, Sendable {
             try? store.close()
             throw error
         }
-        // Nothing is lost when that fails: each change was made durable by itself.
+        // Nothing is lost if that fails, because each change was made durable when it was made.
         try? secrets.get().close()
         do throws(StoreError) { try store.close() } catch { throw HubError(.store, error.message) }
         logger.notice("the hub has stopped", metadata: ["head": "\(store.head)"])
@@ -130,7 +131,7 @@ public final class Hub: Service, Sendable {
 
     /// The control groups that limit the memory of plugins; `nil` if the hub has to count it.
     private func controlGroups() -> ControlGroups? {
-        // The process must be a hub alone: it moves into another group.
+        // The process must contain only a hub, because it moves to another group.
         guard endAtOnce != nil else { return nil }
         do throws(ControlGroups.Unavailable) {
             let groups = try ControlGroups.take()
@@ -142,7 +143,7 @@ public final class Hub: Service, Sendable {
         }
     }
 
-    /// A hub whose tokens cannot be read still stores and publishes what the other plugins give.
+    /// If the tokens cannot be read, the hub still stores and publishes the records of other plugins.
     private func secrets(at path: String) -> Result<SecretStore, StoreError> {
         do throws(StoreError) {
             return .success(try SecretStore(path: path))
@@ -275,7 +276,7 @@ public final class Hub: Service, Sendable {
         deviceMemory.write()
         loop.stop()
         context.shutdown()
-        // Or what is still on its way would be lost with the process.
+        // Otherwise messages in flight would be lost with the process.
         context.finish(within: .seconds(1))
         if let memory { throw memory }
     }

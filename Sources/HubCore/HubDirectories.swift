@@ -11,11 +11,11 @@ struct HubDirectories {
     var storePath: String { files.store }
     var secretsPath: String { files.secrets }
 
-    /// Makes what is missing and takes the run directory for this process.
+    /// Makes missing folders and locks the run directory for this process.
     ///
-    /// libzmq would quietly take over the socket of another hub: the lock is what tells two hubs apart.
+    /// libzmq would silently take over the socket of another hub; the lock prevents that.
     ///
-    /// - Parameter notice: receives a sentence for each folder that others lost the right to write.
+    /// - Parameter notice: receives a sentence for each folder that was writable by all users until now.
     func prepare(_ notice: (String) -> Void = { _ in }) throws(HubError) -> FileLock {
         for folder in [files.data, files.run] {
             if try Self.make(folder) {
@@ -34,7 +34,7 @@ struct HubDirectories {
         }
     }
 
-    /// Removes what this process has listened at, while it holds the lock: libzmq leaves it, and one that is left tells of a hub that was killed.
+    /// Removes the sockets of this process while it holds the lock; libzmq leaves them, and a left socket is a sign of a killed hub.
     func removeSockets() {
         for name in (try? Folder.names(in: files.run)) ?? []
         where HubSection.socketNames.contains(name) || name.hasPrefix("feed-") {
@@ -58,16 +58,16 @@ struct HubDirectories {
         return path
     }
 
-    /// Where the logs of plugins are, once ``logs()`` has made it.
+    /// The folder of the plugins' logs, once ``logs()`` has made it.
     var logFiles: PluginLogFiles { PluginLogFiles(data: files.data) }
 
-    /// Where the logs of plugins are written.
+    /// Makes the folder of the plugins' logs.
     func logs() throws(HubError) -> PluginLogFiles {
         try Self.make(logFiles.folder)
         return logFiles
     }
 
-    /// - Returns: whether the folder was one that all users could write.
+    /// - Returns: whether all users could write the folder before.
     @discardableResult
     static func make(_ path: String) throws(HubError) -> Bool {
         try HubError.translated { () throws(FileError) in try Folder.make(path) }
@@ -87,7 +87,7 @@ struct HubDirectories {
                 "cannot give the folder \(path) mode 0700 (\(String(cString: strerror(errno)))): the hub does not run where others can read"
             )
         }
-        // Others could make something until now, and nobody can any more.
+        // Other users could create files until now, so the contents are checked again after the change of mode.
         if isOpen, try !isOfItsOwn(path) {
             chmod(path, status.st_mode & 0o7777)
             throw shared(path)
@@ -99,9 +99,9 @@ struct HubDirectories {
         HubError(.endpoints, "the folder \(path) belongs to others too: name one in hub.conf that is the hub's alone")
     }
 
-    /// Whether a folder that all users can write is a file system for the hub, as a mounted tmpfs is with its usual mode.
+    /// Whether a folder that all users can write is a file system for the hub alone, such as a mounted tmpfs with its usual mode.
     ///
-    /// That is a mount point with nothing in it but the hub's own. Programs need `/tmp` and its like as they are.
+    /// That is a mount point that contains only the hub's files. Programs need `/tmp` and similar folders unchanged.
     private static func isOfItsOwn(_ path: String) throws(HubError) -> Bool {
         let place = ProgramReach.resolved(path)
         var (folder, above) = (stat(), stat())

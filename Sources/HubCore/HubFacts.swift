@@ -5,60 +5,60 @@ import HubStore
 import HubWire
 import Samples
 
-/// What a hub runs with.
+/// The facts that a hub runs with.
 ///
-/// What is `var` follows `hub.conf` while the hub runs (``Door/adopt(_:ending:)``); the rest holds until it ends.
+/// A `var` follows `hub.conf` while the hub runs (``Door/adopt(_:ending:)``); the rest holds until the hub ends.
 struct HubFacts: Sendable {
     let version: String
     let endpoints: HubEndpoints
     let clock: HubClock
-    /// By which it waits, for sinks that want to be asked again later.
+    /// The clock for waits, used for sinks that ask for a later retry.
     let waits: WaitClock
     let policy: SessionPolicy
-    /// Where plugins on other machines come in; `nil`: nowhere.
+    /// The network endpoint for plugins on other machines; `nil` if there is none.
     let network: Network.Setting?
-    /// By instance, as `hub.conf` has them.
+    /// By instance, as in `hub.conf`.
     var instances: [String: InstancePolicy]
-    /// For programs that `hub.conf` does not name.
+    /// The policy for programs that `hub.conf` does not name.
     var strangers: InstancePolicy
-    /// As `hub.conf` describes them.
+    /// As in `hub.conf`.
     var persons: [HubPerson]
-    /// Names and uids of everyone the store knows: what is stored of a person stays to be asked for after `hub.conf` lost the name.
+    /// Names and uids of all persons that the store knows: their records can be queried even after `hub.conf` has lost the name.
     var knownPersons: Set<String>
     var rules: PersonRules
     let storePath: String
-    /// Where the logs of plugins are.
+    /// The files of the plugins' logs.
     let logs: PluginLogFiles
-    /// What the answer to `plugins` says of each instance.
+    /// The answer to `plugins` about each instance.
     var catalogue: RawJSON
-    /// What `hub status` says of each configured instance, to begin with.
+    /// The initial status of each configured instance.
     var plugins: [PluginStatus]
     let started: ContinuousClock.Instant
 
-    /// How long records are kept.
+    /// The retention rules.
     var retention: [RetentionRule]
 
-    /// Which sources count before which.
+    /// The priorities of sources.
     var priorities: [PrioritySection]
 
-    /// At which the hub leaves; `nil` for none.
+    /// Bytes at which the hub ends; `nil` for no limit.
     var memoryLimit: Int?
-    /// What all sessions together may have it hold, before it is stored.
+    /// Maximum credit of all sessions together; it bounds the memory for records that are not stored yet.
     var totalCredit: Int? { memoryLimit.map { $0 / 2 } }
-    /// What may wait for one listener of a feed that does not read.
+    /// Maximum bytes that may wait for one listener of a feed that does not read.
     var mostFeedBytes: Int { max(8 << 20, (memoryLimit ?? 1 << 30) / 16) }
 
-    /// What an instance may read: nothing, if `hub.conf` does not name it.
+    /// The reading rights of an instance; none if `hub.conf` does not name it.
     func reading(of instance: String) -> ReadGrant {
         instances[instance].map { ReadGrant($0, of: instance) } ?? .nothing(instance)
     }
 
-    /// What the instances that run now and then may read.
+    /// The reading rights of the instances that run on a schedule.
     var watchers: [ReadGrant] {
         plugins.filter { $0.enabled && $0.run != nil }.map { reading(of: $0.name) }
     }
 
-    /// The most bytes of one message: a full batch with the payloads that its credit allows.
+    /// Maximum bytes of one message: a full batch with the payloads that its credit allows.
     var largestMessage: Int { policy.credit.bytes + policy.limits.frameBytes }
 
     /// Whether a WELCOME to `instance` would be the same.
@@ -67,7 +67,7 @@ struct HubFacts: Sendable {
         return mine == others && visiblePersons(mine, instance) == other.visiblePersons(others, instance)
     }
 
-    /// What an instance of this policy is told of its persons.
+    /// The persons in the WELCOME to an instance with this policy.
     func visiblePersons(_ policy: InstancePolicy, _ instance: String) -> [Welcome.PersonEntry] {
         persons.filter { policy.persons?.contains($0.name) ?? true }.map { person in
             var entry = person.entry(for: instance, withProfile: policy.seesProfiles)
@@ -77,11 +77,11 @@ struct HubFacts: Sendable {
         }
     }
 
-    /// The person of `hub.conf` whom a typed name means, or a uid [R8.63].
+    /// The person of `hub.conf` with a typed name or uid (R8.63).
     ///
     /// - Parameters:
-    ///   - argument: where the name stands.
-    ///   - allowed: those who may be meant; `nil` for all.
+    /// - argument: the argument that contains the name.
+    /// - allowed: the persons to choose from; `nil` for all.
     func person(_ typed: String, in argument: String, allowed: [String]?) throws(CommandFailure) -> Person {
         let candidates = persons.filter { allowed?.contains($0.name) ?? true }
         if let person = rules.person(named: candidates.named(typed)?.name ?? typed, allowed: allowed) { return person }
@@ -89,9 +89,9 @@ struct HubFacts: Sendable {
             "person", "\(argument): hub.conf has no person \"\(typed.prefix(64))\"; \(candidates.advice(on: typed))")
     }
 
-    /// The name whose records are meant by a typed one, also that of a former person [R8.63]; `nil` if there is none.
+    /// The known name that a typed one means, including former persons (R8.63); `nil` if there is none.
     ///
-    /// - Parameter allowed: those who may be meant; `nil` for all.
+    /// - Parameter allowed: the persons to choose from; `nil` for all.
     func knownName(_ typed: String, allowed: Set<String>? = nil) -> String? {
         let pool = allowed ?? knownPersons
         if pool.contains(typed) { return typed }
@@ -101,14 +101,14 @@ struct HubFacts: Sendable {
         return former.count == 1 ? former.first : nil
     }
 
-    /// Which sources of a type count first for a person: of the tables the first that is for both.
+    /// The order of sources of a type for a person, from the first section that covers both.
     func priority(of type: TypeID, _ person: String) -> [String] {
         priorities.sources(of: type, person)
     }
 }
 
 extension PrioritySection {
-    /// What who reads these types is told of it; `nil` where it is for none of them, or for other persons.
+    /// The order for a reader of these types; `nil` if the section covers none of them, or other persons.
     fileprivate func order(of person: String, readable: [String]) -> Welcome.SourceOrder? {
         guard persons?.contains(person) ?? true else { return nil }
         guard let types else { return readable.isEmpty ? nil : Welcome.SourceOrder(sources: sources) }
@@ -123,15 +123,15 @@ struct HubPerson: NamedPerson, Sendable, Hashable {
     let displayName: String?
     let zone: String
     let locale: String?
-    /// In what the person reads a type, where that is not the usual.
+    /// The units in which the person reads types, if they differ from the usual ones.
     let units: [String: String]
-    /// Without a slot: that is another for each instance.
+    /// Without a slot, because that differs between instances.
     private let profile: PersonProfile
     private let slots: [String: Int]
 
     /// - Parameters:
-    ///   - uid: the permanent name of the person.
-    ///   - zone: that of persons without their own.
+    /// - uid: the permanent name of the person.
+    /// - zone: the zone of persons without their own.
     init(_ section: PersonSection, uid: String, zone: String) {
         (name, displayName) = (section.name, section.displayName)
         (self.zone, slots) = (section.zone ?? zone, section.slots)
@@ -142,7 +142,7 @@ struct HubPerson: NamedPerson, Sendable, Hashable {
             birthDate: section.birthDate, athlete: section.athlete)
     }
 
-    /// What `hub.conf` says of the person that a record can say, too.
+    /// The values of `hub.conf` that records can contain too.
     var characteristics: [TypeID: String] {
         var said: [TypeID: String] = [:]
         said[.biologicalSex] = profile.sex?.rawValue
@@ -160,7 +160,7 @@ struct HubPerson: NamedPerson, Sendable, Hashable {
     }
 }
 
-/// Where a hub is reached.
+/// The addresses of a hub.
 public struct HubEndpoints: Hashable, Sendable {
     /// The owner's door and feed: no log-in, guarded by the mode of their directory.
     public let door, feed: String
@@ -183,7 +183,7 @@ public struct HubEndpoints: Hashable, Sendable {
 extension ContinuousClock.Instant {
     /// Whole milliseconds since `start`.
     func millisecondsSinceStart(_ start: ContinuousClock.Instant) -> Int64 {
-        // Asked of every message; `Duration` divided by `Duration` costs more than all the rest of its admission.
+        // Called for every message; dividing `Duration` by `Duration` would cost more than the rest of the admission.
         let (seconds, attoseconds) = start.duration(to: self).components
         return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
     }

@@ -1,9 +1,9 @@
 import Glibc
 public import HubSettings
 
-/// Where a hub keeps what is its own.
+/// The files and folders of a hub.
 public struct HubFiles: Hashable, Sendable {
-    /// The folder of everything that must not be lost.
+    /// The folder of all files that must not be lost.
     public let data: String
     /// The folder of the sockets.
     public let run: String
@@ -24,12 +24,12 @@ public struct HubFiles: Hashable, Sendable {
     /// The programs that `hub plugin install` has installed.
     public var programs: String { InstalledPrograms(data: data).folder }
 
-    /// What is known of devices.
+    /// The known states of devices.
     var devices: String { "\(data)/devices.json" }
 
-    /// Why no store may be begun here: there is none, but what only a hub with a store leaves behind; nil if all is well.
+    /// Why no store may be created here: there is none, but other files show that there was one; nil if all is well.
     ///
-    /// A new store in its place would look like a hub that works, with every record gone.
+    /// A new store in its place would look like a working hub that has lost every record.
     public var lostStore: String? {
         let bytes = HubFiles.size(store)
         guard bytes ?? 0 == 0, let trace = [secrets, devices].first(where: { HubFiles.size($0) ?? 0 > 0 }) else {
@@ -40,7 +40,7 @@ public struct HubFiles: Hashable, Sendable {
             + "To begin without them, move \(data) away"
     }
 
-    /// Makes the data folder where it is missing, with mode 0700.
+    /// Makes the data folder with mode 0700 if it is missing.
     public func prepare() throws(HubError) { try HubDirectories.make(data) }
 
     private static func size(_ path: String) -> Int? {

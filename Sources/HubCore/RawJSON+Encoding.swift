@@ -2,9 +2,9 @@ import FoundationEssentials
 import HubWire
 
 extension RawJSON {
-    /// What is neither a record nor a message is written by `JSONEncoder`: statuses, settings, results of commands.
+    /// Encodes values that are neither records nor messages with `JSONEncoder`: statuses, settings, results of commands.
     ///
-    /// - Parameter value: something whose encoding cannot fail: no floating-point infinities, text keys.
+    /// - Parameter value: a value whose encoding cannot fail: no floating-point infinities, and text keys.
     init(encoding value: some Encodable) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

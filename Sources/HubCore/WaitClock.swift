@@ -1,8 +1,8 @@
 import HubWire
 
-/// The time that waits are measured in: the hub's own when it starts, from then on as even as the machine's monotonic clock.
+/// The time for measuring waits: it starts with the hub's clock and then runs as steadily as the machine's monotonic clock.
 ///
-/// A clock that is set, by hand or by the network, makes no wait longer or shorter. Any thread.
+/// Setting the clock, by hand or over the network, does not change the length of a wait. Any thread may use it.
 struct WaitClock: Sendable {
     private let clock: HubClock
     private let start: Int64
@@ -10,14 +10,14 @@ struct WaitClock: Sendable {
 
     init(_ clock: HubClock) { (self.clock, start) = (clock, clock.now()) }
 
-    /// In microseconds.
+    /// The time in microseconds.
     func now() -> Int64 {
-        // Nothing sets a simulated clock.
+        // A simulated clock is never set.
         guard clock == .system else { return clock.now() }
         let (seconds, attoseconds) = origin.duration(to: .now).components
         return start + seconds * 1_000_000 + attoseconds / 1_000_000_000_000
     }
 
-    /// What the hub's clock will show when a wait is over, as it goes now: for people.
+    /// The time on the hub's clock at the end of a wait, at its present speed: for people.
     func shown(_ instant: Int64) -> Int64 { instant - now() + clock.now() }
 }

@@ -4,7 +4,7 @@ import HubStore
 import HubWire
 import Samples
 
-/// `log`: a person enters a record of their own.
+/// `log`: a person enters a record by hand.
 struct Log: OwnCommand {
     static let declaration = CommandDeclaration(
         "log", help: "Enters a record by hand.",

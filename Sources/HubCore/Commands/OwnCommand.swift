@@ -22,7 +22,7 @@ struct CommandCall: Sendable {
     let isDryRun: Bool
     /// Reports progress to the asker; may be called from any thread, as often as convenient.
     let progress: ProgressRelay
-    /// The records that the asker may see and change; `nil` for the owner, who has no bounds.
+    /// The records that the asker may see and change; `nil` for the owner, without bounds.
     let scope: CommandScope?
 }
 

@@ -2,7 +2,7 @@ import HubSettings
 import HubStore
 import HubWire
 
-/// `retention`: applies the retention rules of `hub.conf` at once, or reports what they would do (R8.44).
+/// `retention`: applies the retention rules of `hub.conf` at once, or reports their expected effect (R8.44).
 struct Retain: OwnCommand {
     static let declaration = CommandDeclaration(
         "retention", help: "Thins and removes what the rules of hub.conf keep no longer.",
