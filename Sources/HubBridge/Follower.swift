@@ -35,8 +35,8 @@ package final class Follower: Sendable {
     private static let (patience, pause) = (Duration.seconds(30), Duration.seconds(2))
 
     /// - Parameters:
-    /// - place: where the follower saves its progress.
-    /// - count: the number of records after which the follower ends.
+    ///   - place: where the follower saves its progress.
+    ///   - count: the number of records after which the follower ends.
     package init(
         _ filter: QueryRequest.Filter, from start: Start, _ place: FollowPlace?, _ output: LineWriter, count: Int?
     ) {

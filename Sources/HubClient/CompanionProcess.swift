@@ -17,10 +17,10 @@ package final class CompanionProcess: Sendable {
     /// Starts the process.
     ///
     /// - Parameters:
-    /// - name: the name of the program, which is in the folder of this one.
-    /// - zone: the time zone that the process uses; `nil` for the zone of this program.
-    /// - hearsErrors: whether `heard` gets the lines of stderr instead of those of stdout; stdout is dropped then.
-    /// - heard: gets each line, and `nil` at the end; called on a separate thread.
+    ///   - name: the name of the program, which is in the folder of this one.
+    ///   - zone: the time zone that the process uses; `nil` for the zone of this program.
+    ///   - hearsErrors: whether `heard` gets the lines of stderr instead of those of stdout; stdout is dropped then.
+    ///   - heard: gets each line, and `nil` at the end; called on a separate thread.
     /// - Throws: ``HubExit/system`` if there is no such program.
     package init(
         _ name: String, _ arguments: [String], zone: String? = nil, hearsErrors: Bool = false,

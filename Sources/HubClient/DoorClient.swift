@@ -19,12 +19,12 @@ package final class DoorClient {
     private var lastID: Int64 = 0
 
     /// - Parameters:
-    /// - command: the command of `hub`; it names the session `hub-<command>`.
-    /// - source: the source of the records, if this client gives any; it then names both session and source.
-    /// - instance: the name of the session, if it differs from the source.
-    /// - declares: the types of its records that are in no registry.
-    /// - patience: how long the hub may be silent while an answer is due.
-    /// - greeting: how long the hub may take to greet, which a healthy hub does at once; `patience` if not given.
+    ///   - command: the command of `hub`; it names the session `hub-<command>`.
+    ///   - source: the source of the records, if this client gives any; it then names both session and source.
+    ///   - instance: the name of the session, if it differs from the source.
+    ///   - declares: the types of its records that are in no registry.
+    ///   - patience: how long the hub may be silent while an answer is due.
+    ///   - greeting: how long the hub may take to greet, which a healthy hub does at once; `patience` if not given.
     /// - Throws: ``HubExit/noHub`` at once if no program listens.
     package init(
         endpoint: String, command: String, source: String? = nil, instance: String? = nil,

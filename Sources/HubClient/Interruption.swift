@@ -13,9 +13,9 @@ package final class Interruption: Sendable {
 
     /// Takes the signals over for the rest of the process's life.
     /// - Parameters:
-    /// - hangup: the action for SIGHUP, as long as the terminal exists that the program was started from, if any; otherwise SIGHUP is a request to
-    ///   end.
-    /// - last: the action to run before the process ends at the second Ctrl-C.
+    ///   - hangup: the action for SIGHUP, as long as the terminal exists that the program was started from, if any; otherwise SIGHUP is a request to
+    ///     end.
+    ///   - last: the action to run before the process ends at the second Ctrl-C.
     package init(hangup: (@Sendable () -> Void)? = nil, last: @escaping @Sendable () -> Void = {}) {
         let hadTerminal = Interruption.hasTerminal
         SignalPipe.listen { [weak self] number in

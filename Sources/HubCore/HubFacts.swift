@@ -80,8 +80,8 @@ struct HubFacts: Sendable {
     /// The person of `hub.conf` with a typed name or uid (R8.63).
     ///
     /// - Parameters:
-    /// - argument: the argument that contains the name.
-    /// - allowed: the persons to choose from; `nil` for all.
+    ///   - argument: the argument that contains the name.
+    ///   - allowed: the persons to choose from; `nil` for all.
     func person(_ typed: String, in argument: String, allowed: [String]?) throws(CommandFailure) -> Person {
         let candidates = persons.filter { allowed?.contains($0.name) ?? true }
         if let person = rules.person(named: candidates.named(typed)?.name ?? typed, allowed: allowed) { return person }
@@ -130,8 +130,8 @@ struct HubPerson: NamedPerson, Sendable, Hashable {
     private let slots: [String: Int]
 
     /// - Parameters:
-    /// - uid: the permanent name of the person.
-    /// - zone: the zone of persons without their own.
+    ///   - uid: the permanent name of the person.
+    ///   - zone: the zone of persons without their own.
     init(_ section: PersonSection, uid: String, zone: String) {
         (name, displayName) = (section.name, section.displayName)
         (self.zone, slots) = (section.zone ?? zone, section.slots)

@@ -71,7 +71,7 @@ extension CommandRelay {
     /// - Parameters:
     ///   - arguments: checked, with defaults filled in.
     ///   - deadline: milliseconds from now.
-    /// - allowed: the milliseconds that the asker gave the command, if some of them have already passed.
+    ///   - allowed: the milliseconds that the asker gave the command, if some of them have already passed.
     public mutating func begin(
         _ command: String, of instance: String, arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
         allowed: Int64? = nil, for asker: SessionReference, number: Int64, to plugin: SessionReference, at now: Int64

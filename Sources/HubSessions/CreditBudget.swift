@@ -17,8 +17,8 @@ struct CreditBudget: Hashable, Sendable {
     /// Grants the window of a new session; returns `nil` if too little is left.
     ///
     /// - Parameters:
-    /// - most: the whole window.
-    /// - kept: bytes that this session must leave to others.
+    ///   - most: the whole window.
+    ///   - kept: bytes that this session must leave to others.
     mutating func grant(upTo most: Credit, keeping kept: Int) -> Credit? {
         guard let credit = offer(upTo: most, keeping: kept) else { return nil }
         granted += credit.bytes

@@ -20,9 +20,9 @@ extension SessionMachine {
         return [.admit(.query(query))]
     }
 
-    /// Whether the session may ask or do the owner's thing named by this word (R8.6).
+    /// Whether the session has the owner's right with this word (R8.6).
     ///
-    /// Over the network the answer is always no: a key identifies the peer there, and the hub did not start its process.
+    /// A network session never has one: a key identifies the peer there, and the hub did not start its process.
     private func mayAsOwner(_ word: String) -> Bool {
         switch endpoint {
         case .owner: true
@@ -31,7 +31,7 @@ extension SessionMachine {
         }
     }
 
-    /// The owner's word that this session lacks for a command; `nil` if it may give the command (R8.10).
+    /// The owner's right that this session lacks for a command, by its word; `nil` if it may give the command (R8.10).
     private func wordBeyond(of command: CommandRequest) -> String? {
         let mayCommand =
             endpoint == .owner

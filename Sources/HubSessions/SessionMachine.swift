@@ -38,7 +38,7 @@ public struct SessionMachine: Sendable {
     /// Whether STOP was sent; the session gets no new work.
     public private(set) var isStopping: Bool
     let policy: SessionPolicy
-    /// The owner's words that the session may ask and do, at the plugins' endpoint.
+    /// The owner's rights that the session has, at the plugins' endpoint.
     let rights: [String]
 
     /// A batch that waits for its answer.
@@ -55,10 +55,10 @@ public struct SessionMachine: Sendable {
     }
 
     /// - Parameters:
-    /// - rights: the owner's words that it may ask and do, as in WELCOME.
-    /// - credit: the credit that WELCOME grants.
+    ///   - rights: the owner's rights that it has, by their words in WELCOME.
+    ///   - credit: the credit that WELCOME grants.
     ///   - isStopping: whether the hub is already about to stop.
-    /// - proof: the peer's proof of reading from earlier sessions.
+    ///   - proof: the peer's proof of reading from earlier sessions.
     init(
         _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, rights: [String], credit: Credit,
         isStopping: Bool, proof: ReadingProof, at now: Int64
@@ -143,7 +143,7 @@ public struct SessionMachine: Sendable {
 
     /// Handles a SAMPLES message that was read.
     /// - Parameters:
-    /// - bytes: bytes of all its frames after the verb.
+    ///   - bytes: bytes of all its frames after the verb.
     ///   - largestPayload: bytes of its largest payload frame.
     mutating func receiveBatch(
         _ number: Int64, records: Int, bytes: Int, largestPayload: Int, at now: Int64

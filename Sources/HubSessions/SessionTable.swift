@@ -155,7 +155,7 @@ extension SessionTable {
 
     /// Handles the body of a batch that `receive` announced, once it has been read.
     /// - Parameters:
-    /// - bytes: bytes of all frames after the verb.
+    ///   - bytes: bytes of all frames after the verb.
     ///   - largestPayload: bytes of the largest payload frame, 0 if there is none.
     public mutating func batch(
         _ number: Int64, records: Int, bytes: Int, largestPayload: Int = 0, from peer: RoutingID, at now: Int64
@@ -186,7 +186,7 @@ extension SessionTable {
     }
 
     /// Begins the session of a HELLO that the hub accepts; ends the sessions that it replaces (R4.3).
-    /// - Parameter rights: the owner's words that it may ask and do, as in WELCOME.
+    /// - Parameter rights: the owner's rights that it has, by their words in WELCOME.
     /// - Returns: the session, and the actions to carry out before WELCOME is sent.
     public mutating func open(
         _ hello: Hello, from peer: RoutingID, endpoint: Endpoint, rights: [String] = [], at now: Int64

@@ -21,7 +21,7 @@ public enum Endpoint: Hashable, Sendable {
     }
 }
 
-/// What all sessions of a hub have in common.
+/// The policy that all sessions of a hub share.
 public struct SessionPolicy: Hashable, Sendable {
     public var limits: Limits
     public var credit: Credit

@@ -16,7 +16,7 @@ public struct TokenBucket: Hashable, Sendable {
     /// Creates a full bucket.
     /// - Parameters:
     ///   - size: the largest burst, in tokens.
-    /// - rate: how many tokens are added in `period` milliseconds.
+    ///   - rate: how many tokens are added in `period` milliseconds.
     public init(size: Int, rate: Int, in period: Int64 = 1_000, now: Int64) {
         (self.period, self.rate, self.size) = (period, Int64(rate), Int64(size) * period)
         (level, filledAt) = (self.size, now)

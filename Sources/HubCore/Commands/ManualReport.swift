@@ -19,8 +19,8 @@ struct ManualReport {
     let json: RawJSON
 
     /// - Parameters:
-    /// - others: records that stay unchanged, if they are known.
-    /// - last: the newest earlier record of the same type and person, by the place of a new record.
+    ///   - others: records that stay unchanged, if they are known.
+    ///   - last: the newest earlier record of the same type and person, by the place of a new record.
     init(_ results: [ManualResult], others: [Int64: StoredRecord], last: [Int: StoredRecord] = [:], isDryRun: Bool) {
         var bytes = Array("{\"dryRun\":\(isDryRun),\"records\":[".utf8)
         for (place, result) in results.enumerated() {

@@ -13,15 +13,15 @@ final class ProgressRelay: Sendable {
 
     /// - Parameters:
     ///   - id: the asker's number of the command.
-    /// - handOver: called when there is progress to `take`; it is not called again until the progress is taken.
+    ///   - handOver: called when there is progress to `take`; it is not called again until the progress is taken.
     init(id: Int64, handOver: @escaping @Sendable (ProgressRelay) -> Void) {
         (self.id, self.handOver) = (id, handOver)
     }
 
     /// - Parameters:
-    /// - done: how much has been done, in any unit that the command counts.
-    /// - total: the total in the same unit, if it is known.
-    /// - text: the current step, for people.
+    ///   - done: how much has been done, in any unit that the command counts.
+    ///   - total: the total in the same unit, if it is known.
+    ///   - text: the current step, for people.
     func callAsFunction(_ done: Int64, of total: Int64? = nil, _ text: String? = nil) {
         let isFirst = state.withLock { state in
             state.latest = CommandProgress(id: id, done: done, total: total, text: text)

@@ -15,8 +15,8 @@ struct ConfigurationEdit: Sendable {
     private static let most = 200
 
     /// - Parameters:
-    /// - set: each is `NAME=VALUE`, VALUE in JSON.
-    /// - unset: the names of the settings.
+    ///   - set: each is `NAME=VALUE`, VALUE in JSON.
+    ///   - unset: the names of the settings.
     /// - Throws: `command`, with all problems; it does not repeat given values, because they may be secrets.
     init(_ section: ConfiguredSection, enabled: Bool?, set: [String], unset: [String], asker: String?)
         throws(CommandFailure)
@@ -60,8 +60,8 @@ struct ConfigurationEdit: Sendable {
     /// Refuses changes that are not allowed with any content of the file.
     ///
     /// - Parameters:
-    /// - declarations: the settings of the section, or of its program's manifest; `nil` if they are not known.
-    /// - isConfined: whether its program is confined.
+    ///   - declarations: the settings of the section, or of its program's manifest; `nil` if they are not known.
+    ///   - isConfined: whether its program is confined.
     /// - Throws: `command` for a setting that the section does not have; `forbidden` for a setting that a plugin may not change.
     func judge(_ declarations: [SettingDeclaration]?, isConfined: Bool) throws(CommandFailure) {
         if let asker, let instance = section.plugin {

@@ -37,15 +37,15 @@ public struct ConfigurationLoader: Sendable {
     private let launcherFinder: ExecutableFinder
 
     /// - Parameters:
-    /// - path: the path of `hub.conf`.
-    /// - programPath: the path of the running hub; plugins are searched in its folder first.
+    ///   - path: the path of `hub.conf`.
+    ///   - programPath: the path of the running hub; plugins are searched in its folder first.
     public init(path: String, environment: SettingsEnvironment = .process(), programPath: String) {
         self.init(path: path, environment: environment, programPath: programPath, patience: .seconds(10))
     }
 
     /// - Parameters:
-    /// - patience: how long a plugin may take to answer.
-    /// - launcherFolder: the folder of `hub-confine`; the hub's folder if not given.
+    ///   - patience: how long a plugin may take to answer.
+    ///   - launcherFolder: the folder of `hub-confine`; the hub's folder if not given.
     init(
         path: String, environment: SettingsEnvironment, programPath: String, patience: Duration,
         launcherFolder: String? = nil

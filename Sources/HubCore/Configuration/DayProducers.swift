@@ -46,9 +46,9 @@ struct DayProducers {
     /// The line of `hub.conf` that adds day values.
     ///
     /// - Parameters:
-    /// - types: all types to be made.
-    /// - maker: an instance that runs and makes day values.
-    /// - disabled: an instance that would make them, but is disabled.
+    ///   - types: all types to be made.
+    ///   - maker: an instance that runs and makes day values.
+    ///   - disabled: an instance that would make them, but is disabled.
     static func remedy(_ types: Set<String>, maker: String?, disabled: String?) -> String {
         let line = "types = [\(types.sorted().map { "\"\($0)\"" }.joined(separator: ", "))]"
         if let maker { return "write \(line) into [plugin.\(maker)]" }

@@ -7,8 +7,8 @@ package struct ManifestInquiry: Sendable {
     private let hidden: [String]
 
     /// - Parameters:
-    /// - programPath: the path of this process's program; `hub-confine` is in the same folder.
-    /// - hidden: folders of the hub that the program does not see; of its data folder the program sees only the installed programs.
+    ///   - programPath: the path of this process's program; `hub-confine` is in the same folder.
+    ///   - hidden: folders of the hub that the program does not see; of its data folder the program sees only the installed programs.
     package init(programPath: String, hidden: [String]) async {
         isolation = await Isolation.look(programPath: programPath)
         self.hidden = hidden

@@ -28,7 +28,7 @@ enum PluginCatalogue {
         var commands: [CommandDeclaration]?
         /// The places that its program reaches beyond its own files.
         var reaches: [String]?
-        /// The owner's words that its manifest asks for; absent if there are none.
+        /// The owner's rights that its manifest asks for; absent if there are none.
         var owner: [String]?
         /// How its program is confined; absent if the hub does not start it, or `hub.conf` turns confinement off.
         var isolation: Isolation?
@@ -41,7 +41,7 @@ enum PluginCatalogue {
         }
         struct Grants: Encodable {
             var read, write: Scope
-            /// The owner's words that it is granted; absent if there are none.
+            /// The owner's rights that it is granted; absent if there are none.
             var owner: [String]?
             struct Scope: Encodable {
                 var types: [String]

@@ -90,7 +90,7 @@ extension Deliveries {
 
     private func failed(_ id: SinkID, _ error: StoreError, _ turn: UInt64, _ peer: ClientSession) {
         var answer = WireError(error)
-        // The store's only judgement in this call is the number of subscriptions.
+        // In this call, `query` only means that there are too many subscriptions.
         if error.code == .query { answer = WireError(.limit, error.message, closed: false) }
         if answer.code == .epoch { answer.epoch = store.epoch }
         if answer.code == .store { answer.after = Self.retryAfter }

@@ -82,7 +82,7 @@ actor Door {
             else { continue }
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
         }
-        // The owner's words are withdrawn at once, from sessions of every mode.
+        // The owner's rights are withdrawn at once, from sessions of every mode.
         for (peer, client) in clients where client.hello.mode != .run && client.endpoint != .owner {
             let rights = facts.instances[client.hello.instance]?.grants.owner ?? []
             guard client.policy.grants.owner != rights else { continue }

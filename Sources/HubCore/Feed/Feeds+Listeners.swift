@@ -47,8 +47,8 @@ extension Feeds {
     /// Opens and closes the feeds that other machines reach, to match `hub.conf`.
     ///
     /// - Parameters:
-    /// - endpoints: the endpoints by instance.
-    /// - key: the hub's own key; `nil` if no key is required.
+    ///   - endpoints: the endpoints by instance.
+    ///   - key: the hub's own key; `nil` if no key is required.
     func follow(remote endpoints: [String: String], key: CurveSecretKey?) {
         for feed in all where feed.isOnNetwork {
             if let instance = feed.grant?.instance, endpoints[instance] != feed.endpoint { close(of: instance) }

@@ -68,8 +68,8 @@ final class Feeds {
     /// Publishes the records of a commit, in the order of the sequence.
     ///
     /// - Parameters:
-    /// - publications: built one by one, and not at all if no feed needs them.
-    /// - isBackfill: whether they are only counted for `previous`, without being published (R7.4).
+    ///   - publications: built one by one, and not at all if no feed needs them.
+    ///   - isBackfill: whether they are only counted for `previous`, without being published (R7.4).
     func publish(_ publications: some Sequence<Publication>, isBackfill: Bool = false) {
         readSubscriptions()
         let isHeard = !isBackfill && all.contains { !$0.audience.isEmpty }

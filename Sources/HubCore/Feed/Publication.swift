@@ -26,8 +26,8 @@ struct Publication {
         init() {}
 
         /// - Parameters:
-        /// - placement: the result of the store; a version that is covered by a person's edit or retraction is not published.
-        /// - intake: the record that came in; `nil` for a manual change, whose placement has the record.
+        ///   - placement: the result of the store; a version that is covered by a person's edit or retraction is not published.
+        ///   - intake: the record that came in; `nil` for a manual change, whose placement has the record.
         init(_ placement: Placement, _ intake: IntakeRecord?) {
             guard !placement.isCovered else { return }
             departure = placement.departure.map { Publication($0.record, previous: $0.previous) }

@@ -26,8 +26,8 @@ struct BackupWatch {
 
 extension HubStatus.Backup {
     /// - Parameters:
-    /// - epoch: the current epoch of the store.
-    /// - head: the newest sequence of the store.
+    ///   - epoch: the current epoch of the store.
+    ///   - head: the newest sequence of the store.
     init(_ backup: KnownBackup, epoch: String, head: Int64) {
         path = backup.path
         time = backup.time.map { Timestamp(microseconds: $0).text }

@@ -9,8 +9,8 @@ import Samples
 /// The status of the hub.
 extension Door {
     /// - Parameters:
-    /// - reading: the data from the store; `nil` if it does not answer.
-    /// - state: the state of the store.
+    ///   - reading: the data from the store; `nil` if it does not answer.
+    ///   - state: the state of the store.
     func status(_ reading: StoreReading?, _ state: HubStatus.StoreState) -> HubStatus {
         let sinks = parts.deliveries.assumeIsolated { part in reading.map { part.statuses($0) } ?? [] }
         let cursor = store.cursor

@@ -18,8 +18,8 @@ struct BatchIntake {
     }
 
     /// - Parameters:
-    /// - now: the hub's clock, in microseconds since 1970.
-    /// - payload: the bytes of a payload frame.
+    ///   - now: the hub's clock, in microseconds since 1970.
+    ///   - payload: the bytes of a payload frame.
     mutating func batch(_ message: SamplesMessage, at now: Int64, payload: (Int) -> [UInt8]) -> IntakeBatch {
         let usual = usual ?? rules.finding(of: nil, instance: instance, allowed: policy.persons)
         self.usual = usual

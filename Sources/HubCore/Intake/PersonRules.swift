@@ -31,9 +31,9 @@ struct PersonRules: Sendable {
 
     /// - Parameters:
     ///   - sections: the `[person.…]` tables of `hub.conf`.
-    /// - uids: the permanent uid of each person, by name, as in the store.
-    /// - known: all persons of the store, including those that `hub.conf` no longer names.
-    /// - certainty: the least probability at which a weight identifies a person.
+    ///   - uids: the permanent uid of each person, by name, as in the store.
+    ///   - known: all persons of the store, including those that `hub.conf` no longer names.
+    ///   - certainty: the least probability at which a weight identifies a person.
     init(
         _ sections: [PersonSection], uids: [String: String], known: [Person] = [],
         certainty: Double = HubSection.usualAssignCertainty

@@ -126,7 +126,7 @@ actor Retainer {
     /// - Throws: `busy` while it is in progress, `clock` while the clock is not believed.
     /// - Parameters:
     ///   - types: the standard types and those that programs have declared.
-    /// - zones: the time zones of persons, by name.
+    ///   - zones: the time zones of persons, by name.
     func carryOut(
         _ rule: RetentionRule, _ types: TypeRegistry, _ zones: [String: String], until leaving: Flag? = nil
     ) async throws -> RetentionCount {

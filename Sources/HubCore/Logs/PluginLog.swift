@@ -16,8 +16,8 @@ final class PluginLog: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    /// - path: the path of the newest file; its folder must exist.
-    /// - fileSize: the bytes after which the file becomes `PATH.1`.
+    ///   - path: the path of the newest file; its folder must exist.
+    ///   - fileSize: the bytes after which the file becomes `PATH.1`.
     init(path: String, fileSize: Int = PluginLogFiles.fileSize, logger: Logger) {
         (self.path, self.fileSize, self.logger) = (path, fileSize, logger)
     }

@@ -76,8 +76,8 @@ public struct KeyRing: Sendable {
     /// Makes a key for an instance; its secret part is only in the result.
     ///
     /// - Parameters:
-    /// - instance: a name in `hub.conf`.
-    /// - replacing: whether to replace a key that it has; if false, that key stays and this returns nil.
+    ///   - instance: a name in `hub.conf`.
+    ///   - replacing: whether to replace a key that it has; if false, that key stays and this returns nil.
     public func add(_ instance: String, replacing: Bool, at time: Timestamp) throws(HubError) -> CurveKeyPair? {
         precondition(PeerName.isValid(instance), "the name of an instance")
         let keys = try Self.generate()

@@ -82,8 +82,8 @@ extension Door {
     /// Makes room for connections: ends those without proof, the longest silent first; if that is not enough, ends all for a while.
     ///
     /// - Parameters:
-    /// - open: the number of open files and connections.
-    /// - limit: the maximum of that number.
+    ///   - open: the number of open files and connections.
+    ///   - limit: the maximum of that number.
     func relieveNetwork(open: Int, of limit: Int) {
         guard gate.network.isOpen, let setting = gate.network.setting else { return }
         let ports = [setting.endpoint.port] + facts.instances.values.compactMap { $0.remote?.feedPort }

@@ -16,9 +16,9 @@ enum SilentConnections {
     /// Ends such connections, the longest silent first.
     ///
     /// - Parameters:
-    /// - ports: the local ports of the connections.
-    /// - proof: a connection that has received fewer bytes counts as unproved.
-    /// - count: the maximum number of connections to end.
+    ///   - ports: the local ports of the connections.
+    ///   - proof: a connection that has received fewer bytes counts as unproved.
+    ///   - count: the maximum number of connections to end.
     /// - Returns: the number of connections that were ended.
     static func end(on ports: Set<UInt16>, proof: UInt64, count: Int) -> Int {
         guard count > 0 else { return 0 }

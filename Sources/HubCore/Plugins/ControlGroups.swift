@@ -20,8 +20,8 @@ struct ControlGroups: Sendable {
     /// Prepares the hub's group for subgroups: the hub moves into a subgroup, because no group may have both processes and subgroups.
     ///
     /// - Parameters:
-    /// - mounts: the list of mounts (`/proc/self/mountinfo`).
-    /// - own: the groups of this process (`/proc/self/cgroup`).
+    ///   - mounts: the list of mounts (`/proc/self/mountinfo`).
+    ///   - own: the groups of this process (`/proc/self/cgroup`).
     static func take(
         mounts: String = "/proc/self/mountinfo", own: String = "/proc/self/cgroup"
     ) throws(Unavailable) -> ControlGroups {

@@ -48,8 +48,8 @@ struct InstanceCounters {
     }
 
     /// - Parameters:
-    /// - isGrave: whether it is an error, not a warning.
-    /// - isEnding: whether the plugin is about to end because of it.
+    ///   - isGrave: whether it is an error, not a warning.
+    ///   - isEnding: whether the plugin is about to end because of it.
     mutating func failed(_ instance: String, _ reason: String, isGrave: Bool, isEnding: Bool = false) {
         entries[instance]?.lastError = reason
         entries[instance]?.isGrave = isGrave

@@ -10,8 +10,8 @@ enum PluginEnvironment {
     ]
 
     /// - Parameters:
-    /// - temporary: its own folder for temporary files; `nil` if it may not write any.
-    /// - more: the variables that the hub adds.
+    ///   - temporary: its own folder for temporary files; `nil` if it may not write any.
+    ///   - more: the variables that the hub adds.
     static func of(
         _ hub: [String: String] = ProcessInfo.processInfo.environment, temporary: String?,
         _ more: [String: String] = [:]

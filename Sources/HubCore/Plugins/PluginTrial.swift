@@ -58,8 +58,8 @@ package struct PluginTrial: Sendable {
     /// Runs it with `--run` until it ends or `end` is requested.
     ///
     /// - Parameters:
-    /// - stop: the time from the end of its stdin to SIGTERM.
-    /// - started: called with its process id.
+    ///   - stop: the time from the end of its stdin to SIGTERM.
+    ///   - started: called with its process id.
     package func run(
         in place: Place, stop: Duration, end: ProcessEnd, started: @escaping @Sendable (Int) -> Void
     ) async -> ProcessEnding {

@@ -46,8 +46,8 @@ struct ProgramReach: Sendable, Hashable {
     /// The words of the command that starts `executable`.
     ///
     /// - Parameters:
-    /// - own: `nil` while the program is only asked; it may not write anything then.
-    /// - group: the folder of the control group in which it is started.
+    ///   - own: `nil` while the program is only asked; it may not write anything then.
+    ///   - group: the folder of the control group in which it is started.
     func command(
         _ executable: String, _ arguments: [String], _ own: Own? = nil, group: String? = nil
     ) -> (program: String, words: [String]) {

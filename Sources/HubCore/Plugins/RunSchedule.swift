@@ -18,8 +18,8 @@ struct RunSchedule: Sendable, Hashable {
     private var idle: Int64?
 
     /// - Parameters:
-    /// - pause: the interval of `run`, by the machine's clock.
-    /// - last: the last start, if it is known.
+    ///   - pause: the interval of `run`, by the machine's clock.
+    ///   - last: the last start, if it is known.
     init(pause: Int64, last: Int64?, _ policy: LifePolicy) {
         (self.pause, self.last, self.policy) = (max(pause, policy.runFloor), last, policy)
     }

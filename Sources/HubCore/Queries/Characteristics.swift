@@ -15,9 +15,9 @@ struct Characteristics {
     /// The characteristics of one person, a member for each type; one without a value is not set.
     ///
     /// - Parameters:
-    /// - said: the values in `hub.conf`.
-    /// - mayRead: whether a record may be read; one that may not is treated as absent.
-    /// - isAsked: whether a type may be returned.
+    ///   - said: the values in `hub.conf`.
+    ///   - mayRead: whether a record may be read; one that may not is treated as absent.
+    ///   - isAsked: whether a type may be returned.
     static func of(
         _ person: Person, said: [TypeID: String], in store: Store, where mayRead: (StoredRecord) -> Bool,
         ofType isAsked: (TypeID) -> Bool

@@ -17,7 +17,7 @@ struct InstancePolicy: Sendable, Hashable {
     var persons: [String]?
     /// Whether the hub keeps the bytes from which its records were made.
     var keepsRaw: Bool
-    /// The factor by which its limits exceed the usual ones.
+    /// The factor by which its limits in the store exceed the usual ones.
     var limitFactor: Int64 = 1
     /// The plugin's own settings as in WELCOME, with secrets in plain text.
     var settings: RawJSON
@@ -97,7 +97,7 @@ struct InstancePolicy: Sendable, Hashable {
 struct AskedTypes {
     let reads, writes: [String]
     let read, write: TypePermissions
-    /// The owner's words that it may use: none if its program is elsewhere, or cannot be asked.
+    /// The owner's rights that it has: none if its program is elsewhere, or cannot be asked.
     let owner: [String]
 
     init(_ instance: PluginInstance, _ manifest: Manifest?) {
