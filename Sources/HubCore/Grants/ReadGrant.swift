@@ -118,8 +118,8 @@ extension TypeSelection {
 extension ReadGrant {
     /// Whether a subscription to `prefix` can ever receive anything, as far as the instance may know: types that it asks for may be granted later.
     ///
-    /// The prefix may end anywhere, even within a segment: `sample/wei` subscribes to every type that begins with it. ``allows(_:)`` decides
-    /// about each message; this only detects a listener that waits in vain.
+    /// The prefix may end anywhere, even within a segment: `sample/wei` subscribes to every type that begins with it.
+    /// ``allows(_:by:)`` decides about each message; this only detects a listener that waits in vain.
     func canMatch(prefix: some Sequence<UInt8>) -> Bool {
         let parts = Array(prefix).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard let kind = parts.first else { return true }

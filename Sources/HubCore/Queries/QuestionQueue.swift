@@ -36,7 +36,9 @@ struct Question {
 /// Only a few are worked on at a time, so that their memory is bounded. Questions of ended sessions count too, because a peer may repeat
 /// HELLO and ask without end. A question about the hub's state does not wait behind questions for records.
 struct QuestionQueue {
-    /// Maximum number of questions at work of each of the two kinds; the store has this number of reading connections.
+    /// Maximum number of questions at work of each of the two kinds.
+    ///
+    /// The store has this number of reading connections, and there are no further cores to use.
     static let bound = 2
 
     private var records = FairQueue<SessionReference, Question>()
