@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/// Swift reads a program's arguments from /proc; without it a program sees none, not even its own name.
+/// Swift reads a program's arguments from /proc. Without /proc a program sees no arguments, not even its own name.
 ///
-/// It runs before any thread is started: the threads of libdispatch trap without /proc, sometimes before main() has begun.
+/// This runs before any thread is started: the threads of libdispatch trap without /proc, sometimes before main() has begun.
 __attribute__((constructor)) static void demand_arguments(void) {
     if (access("/proc/self/cmdline", R_OK) == 0) return;
     dprintf(

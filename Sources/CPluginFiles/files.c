@@ -1,7 +1,7 @@
-// The files that hub plugin new writes, as they are in this repository when it is built: the program needs no other file beside it.
+// The files that hub plugin new writes, embedded as they are in this repository at build time: the program needs no other file beside it.
 //
-// #embed rather than resources of SwiftPM: those become lists of numbers in Swift, which take half a minute to compile, and the
-// client libraries, which exist once, below Clients/, would need links to them.
+// This uses #embed and not the resources of SwiftPM. SwiftPM turns resources into lists of numbers in Swift, which take half a minute to
+// compile. The client libraries exist only once, below Clients/, and resources would need links to them.
 #include "CPluginFiles.h"
 #include <string.h>
 

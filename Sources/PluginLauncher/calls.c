@@ -1,4 +1,4 @@
-// Privileges, bounds, and the system calls that no plugin needs.
+// Privileges, resource limits and the filter of system calls that no plugin needs.
 #define _GNU_SOURCE
 #include "confine.h"
 
@@ -34,16 +34,16 @@ void drop_privileges(bool has_user_namespace) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}, {0}};
     if (syscall(SYS_capset, &header, none)) fail("give up capabilities", NULL, errno);
-    // 1, and not 0: with 0 the kernel still hands the memory to a program that collects core dumps.
+    // 1 and not 0: with 0 the kernel still hands the memory to a program that collects core dumps.
     bound(RLIMIT_CORE, 1);
     bound(RLIMIT_NOFILE, 4096);
     bound(RLIMIT_MEMLOCK, 8 << 20);
     bound(RLIMIT_MSGQUEUE, 0);
-    // Counted by user namespace; without one it would count what the person runs beside the hub.
+    // The kernel counts processes per user namespace. Without one the limit would include the person's other processes.
     if (has_user_namespace) bound(RLIMIT_NPROC, 1024);
 }
 
-// Refused with EPERM. All that reaches other processes, the kernel, mounts and namespaces.
+// Refused with EPERM: calls that reach other processes, the kernel, mounts or namespaces.
 static const int refused[] = {
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_pidfd_getfd, SYS_process_madvise,
     SYS_kexec_load, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
@@ -52,7 +52,7 @@ static const int refused[] = {
     SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr, SYS_open_by_handle_at, SYS_name_to_handle_at,
     SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct, SYS_quotactl,
     SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname, SYS_setdomainname, SYS_syslog,
-    // Memory that no process has to map or hold open, so that it cannot be counted.
+    // Shared memory that no process has to map or hold open, so it cannot be counted.
     SYS_shmget, SYS_msgget, SYS_semget,
     SYS_vhangup, SYS_fanotify_init, SYS_move_pages, SYS_migrate_pages, SYS_lookup_dcookie, SYS_nfsservctl,
 #ifdef SYS_kexec_file_load
@@ -73,11 +73,11 @@ static const int refused[] = {
 
 #ifdef ARCHITECTURE
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
-// All of these machines keep the low half first.
+// All of these machines are little-endian: the low half comes first.
 #define LOAD_ARGUMENT(index) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (index))
 #define ANSWER(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 #define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
-// Without the flags that stand beside it (SOCK_CLOEXEC).
+// Masks out the flags in the same argument (SOCK_CLOEXEC).
 #define SOCKET_TYPES 0xf
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
@@ -91,26 +91,26 @@ void restrict_calls(const struct policy *policy, struct report *report) {
     ADD(LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), LOAD(nr));
 #if defined(__x86_64__)
-    // The other numbering of the same machine (x32).
+    // The second call numbering of this machine (x32).
     ADD(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), ANSWER(ENOSYS));
 #endif
     for (size_t index = 0; index < sizeof refused / sizeof *refused; index++)
         ADD(UNLESS((uint32_t)refused[index], 1), ANSWER(EPERM));
-    // Its flags stand in memory, where no filter sees them; the C library asks again with clone.
+    // clone3 keeps its flags in memory, which a filter cannot read. After ENOSYS the C library calls clone instead.
     ADD(UNLESS(SYS_clone3, 1), ANSWER(ENOSYS));
     const uint32_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
         | CLONE_NEWCGROUP;
     ADD(UNLESS(SYS_clone, 4), LOAD_ARGUMENT(0), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, namespaces, 0, 1), ANSWER(EPERM), ALLOW);
-    // Types into the terminal that the hub was started from.
+    // TIOCSTI types into the terminal that the hub was started from.
     ADD(UNLESS(SYS_ioctl, 4), LOAD_ARGUMENT(1), UNLESS(TIOCSTI, 1), ANSWER(EPERM), ALLOW);
-    // A socket that was never bound gets a port when it listens, which Landlock does not see. Of what family it is stands in no argument:
-    // with the network and without the right to listen, those of this machine cannot listen either.
+    // A socket that was never bound gets a port when it listens, and Landlock does not see that. No argument of listen tells the family:
+    // a plugin with the network and without the right to listen therefore cannot listen on Unix sockets either.
     if (policy->network && !policy->listening) ADD(UNLESS(SYS_listen, 1), ANSWER(EACCES));
-    // Sockets: those of this machine always, others as granted.
+    // Sockets: Unix sockets always, other families as granted.
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0), ALLOW, LOAD_ARGUMENT(0), UNLESS(AF_UNIX, 1), ALLOW);
     if (policy->network) ADD(UNLESS(AF_NETLINK, 1), ALLOW);
     if (policy->network && policy->listening) ADD(UNLESS(AF_INET, 1), ALLOW, UNLESS(AF_INET6, 1), ALLOW);
-    // TCP and UDP alone, as on a kernel without the others: what waits for connections by MPTCP, SCTP or SMC no rule of Landlock sees.
+    // TCP and UDP only, as on a kernel without the other protocols: Landlock has no rule for MPTCP, SCTP or SMC listeners.
     if (policy->network && !policy->listening)
         ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0),
             BPF_STMT(BPF_JMP | BPF_JA, 13), LOAD_ARGUMENT(1), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPES),
@@ -122,7 +122,7 @@ void restrict_calls(const struct policy *policy, struct report *report) {
     const struct sock_fprog program = {.len = count, .filter = filter};
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return;
     note(report->calls, "seccomp", errno);
-    // A network namespace without a device does as well, and this was to be one of two.
+    // A network namespace without a device is enough. Report it here too, because the namespace may be missing.
     note(report->network, "seccomp", errno);
 }
 #else

@@ -1,5 +1,5 @@
-// Landlock: what a process and all that it starts may do with files, ports and signals, also those of the same user. Older kernels know less of it;
-// what this one does not know is said, not assumed.
+// Landlock: limits which files, ports and signals a process and its descendants may use, also towards processes of the same user. Older
+// kernels support less of it; the report lists the missing parts.
 #define _GNU_SOURCE
 #include "confine.h"
 
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// By version of the interface (uapi/linux/landlock.h); headers of the distribution may be older than its kernel.
+// Bits by version of the interface (uapi/linux/landlock.h); the headers of the distribution may be older than its kernel.
 #define FS(number) (UINT64_C(1) << (number))
 #define FS_EXECUTE FS(0)
 #define FS_WRITE_FILE FS(1)
@@ -36,7 +36,7 @@ static const uint64_t reading = FS_READ_FILE | FS_READ_DIR;
 struct rules { uint64_t files, ports, scopes; };
 
 static void allow(int rules, const char *path, uint64_t rights) {
-    // O_PATH: a device is not opened, and a socket can be named.
+    // With O_PATH a device is not opened, and a socket can be named too.
     int file = open(path, O_PATH | O_CLOEXEC);
     if (file < 0) return;
     struct stat status;
@@ -46,13 +46,13 @@ static void allow(int rules, const char *path, uint64_t rights) {
     close(file);
 }
 
-// Whether one path is the other or lies below it.
+// Whether `path` is the folder or lies below it.
 static bool holds(const char *folder, const char *path) {
     size_t length = strlen(folder);
     return strncmp(folder, path, length) == 0 && (path[length] == 0 || path[length] == '/' || length == 1);
 }
 
-// What the hub hides of a folder, which only mounts can: then all of the folder is withheld.
+// The first hidden path below a granted folder. Only mounts can hide a path: without them the whole folder is withheld.
 static const char *hidden_below(const struct policy *policy, size_t index) {
     char *folder = realpath(policy->grants[index].path, NULL);
     const char *found = NULL;
@@ -71,7 +71,7 @@ void restrict_files(const struct policy *policy, struct report *report) {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 1) {
         int error = errno;
-        // The root of its own leaves nothing else to open.
+        // With its own root the plugin can open no other files anyway.
         if (!has_own_root) note(report->files, "no Landlock", error);
         if (!policy->has_own_processes) note(report->processes, "no Landlock", error);
         return;
@@ -98,8 +98,8 @@ void restrict_files(const struct policy *policy, struct report *report) {
     allow(rules, "/dev/full", device);
     allow(rules, "/dev/random", FS_READ_FILE);
     allow(rules, "/dev/urandom", FS_READ_FILE);
-    // A /proc of its own lists its own. Of the outside's nothing is listed; it may read what every user may, for what it starts looks itself
-    // up there by its number (libdispatch does, and ends without). Memory and environment of others Landlock keeps by itself.
+    // The plugin's own /proc lists its own processes. The outer /proc is not listed, but the plugin may read the files that every user may:
+    // libdispatch looks up its own process there by number and ends if it cannot. Landlock protects memory and environment of other processes.
     allow(rules, "/proc", policy->has_own_processes ? reading : FS_READ_FILE);
     allow(rules, "/proc/self", reading);
     allow(rules, "/proc/sys", reading);

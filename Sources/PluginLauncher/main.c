@@ -1,18 +1,20 @@
-// hub-confine: starts one plugin so that it reaches what it needs and nothing else, and ends all that it has started with it.
+// hub-confine: starts one plugin so that it reaches only what it needs, and ends all processes that the plugin started when it ends.
 //
 //   hub-confine [--execute PATH] [--read PATH] [--write PATH] [--socket PATH] [--hide PATH] [--temporary PATH]
 //               [--reach network|listening|bluetooth] [--group FOLDER] -- PROGRAM [ARGUMENT…]
 //   hub-confine --probe
 //
-// The hub starts it in place of the plugin. This process (the keeper) stays outside and only waits; its child is the first process
-// of a process namespace, makes the restrictions, starts the plugin and collects what the plugin leaves behind. Where a service manager or a
-// container covers parts of /proc the kernel gives no other /proc, and a program that looks itself up in that of the outside has to be
-// there under its own number: then it has all namespaces but that of processes. Where the kernel gives no user namespace the keeper
-// starts the plugin itself. Without a process namespace its parent adopts what the plugin leaves behind, and ends that.
+// The hub starts it in place of the plugin. This process (the keeper) stays outside and only waits. Its child is the first process of a
+// process namespace: it sets up the restrictions, starts the plugin and reaps the processes that the plugin leaves behind.
 //
-// The first line on stderr is this program's, before the plugin's program runs:
+// If a service manager or a container covers parts of /proc, the kernel refuses to mount another /proc. A program that looks itself up in
+// the outer /proc must have the same number there, so it gets all namespaces except the process namespace.
+// If the kernel gives no user namespace, the keeper starts the plugin itself.
+// Without a process namespace, the parent of the plugin adopts the processes that the plugin leaves behind and ends them.
+//
+// This program writes the first line on stderr, before the plugin's program runs:
 //   hub-confine: process PID; confined: files, …; not: sockets (why), …
-// Exit code and signal are the plugin's. What this program cannot do ends with code 125 and a line "hub-confine: cannot …".
+// Exit code and signal are the plugin's. If this program fails, it ends with code 125 and a line "hub-confine: cannot …".
 #define _GNU_SOURCE
 #include "confine.h"
 
@@ -35,7 +37,7 @@
 
 extern char **environ;
 
-// What the first process of a namespace tells the keeper, and how both ends know that the other is gone.
+// A message of the first process of a namespace to the keeper. The pipes also show each end that the other is gone.
 struct message { int ended, status, left; };
 
 static int to_keeper[2], to_child[2];
@@ -53,7 +55,7 @@ void note(char subject[static 160], const char *what, int error) {
 
 // MARK: - The plugin
 
-// Restricts itself, tells the keeper, waits until that has written its line, and becomes the plugin.
+// Restricts this process, tells the keeper, waits until the keeper has written its line, and becomes the plugin.
 _Noreturn static void become(const struct policy *policy, char *const *words, struct report *report) {
     restrict_files(policy, report);
     restrict_calls(policy, report);
@@ -81,7 +83,7 @@ static struct message outlive(pid_t plugin, bool is_first) {
     for (;;) {
         if (is_first) kill(-1, SIGKILL);
         else {
-            // Those that have no parent any more are children of the keeper; each may have more.
+            // Processes that lost their parent are now children of the keeper; each may have more children.
             char path[64], list[4096] = "";
             snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
             int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -102,16 +104,16 @@ static struct message outlive(pid_t plugin, bool is_first) {
     }
 }
 
-// MARK: - In namespaces of its own
+// MARK: - In new namespaces
 
 static void write_file(const char *path, const char *text) {
     int file = open(path, O_WRONLY | O_CLOEXEC);
     if (file < 0) return;
-    if (write(file, text, strlen(text)) < 0) {}  // What came of it is seen in the next step.
+    if (write(file, text, strlen(text)) < 0) {}  // The next step shows whether it worked.
     close(file);
 }
 
-// The same user and group inside as outside, and no other.
+// Maps the same user and group inside as outside, and no other.
 static void keep_identity(uid_t user, gid_t group) {
     char text[64];
     write_file("/proc/self/setgroups", "deny");
@@ -121,13 +123,13 @@ static void keep_identity(uid_t user, gid_t group) {
     write_file("/proc/self/uid_map", text);
 }
 
-// What is meant for the plugin reaches the whole group; who waits for its end stays until then.
+// Signals for the plugin reach the whole process group; the processes that wait for the plugin ignore them.
 static void ignore_signals(void) {
     const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU};
     for (size_t index = 0; index < sizeof ignored / sizeof *ignored; index++) signal(ignored[index], SIG_IGN);
 }
 
-// The plugin, as a child of this process that ends with it.
+// Starts the plugin as a child of this process; the kernel kills it when this process ends.
 static pid_t start_plugin(
     struct policy *policy, char *const *words, struct report *report, bool has_user_namespace
 ) {
@@ -152,7 +154,7 @@ _Noreturn static void be_first(
     close(to_child[0]);
     close(to_child[1]);
     ignore_signals();
-    // What the plugin closes shall be closed; the keeper alone still holds stderr.
+    // Close these so that the plugin can close them for good; only the keeper still holds stderr.
     close(0), close(1), close(2);
     struct message news = outlive(plugin, policy->has_own_processes);
     if (write(to_keeper[1], &news, sizeof news) != sizeof news) _exit(125);
@@ -184,7 +186,7 @@ static void say(pid_t plugin, const struct report *report) {
         lacking[0] ? "; not: " : "", lacking);
 }
 
-// The plugin as the hub sees it: the only child of the first process of its namespace.
+// The plugin's process as the hub sees it: the only child of the first process of its namespace.
 static pid_t only_child(pid_t process) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", process, process);
@@ -213,23 +215,23 @@ static void let_go(void) {
     close(0), close(1);
 }
 
-// The first process of new namespaces, or -1.
+// Starts the first process of new namespaces; returns -1 if that fails.
 static pid_t start_first(
     struct policy *policy, char *const *words, struct report *report
 ) {
     const unsigned long needed = CLONE_NEWUSER | CLONE_NEWNS | (policy->has_own_processes ? CLONE_NEWPID : 0);
-    // Bluetooth is in the first network namespace alone.
+    // Bluetooth exists only in the first network namespace.
     const unsigned long wanted = CLONE_NEWIPC | (policy->network || policy->bluetooth ? 0 : CLONE_NEWNET);
     uid_t user = geteuid();
     gid_t group = getegid();
-    // A service manager may leave the needed ones only; the filter of calls closes the network too.
+    // A service manager may allow only the needed namespaces; the filter of system calls closes the network too.
     pid_t first = (pid_t)syscall(SYS_clone, needed | wanted | SIGCHLD, NULL, NULL, NULL, NULL);
     if (first < 0) first = (pid_t)syscall(SYS_clone, needed | SIGCHLD, NULL, NULL, NULL, NULL);
     if (first == 0) be_first(policy, words, report, user, group);
     return first;
 }
 
-// Returns only where nothing was started: with NO_PROC or NO_ROOT.
+// Returns only if nothing was started: with NO_PROC or NO_ROOT.
 static int keep_in_namespaces(pid_t first, const struct report *report) {
     close(to_keeper[1]);
     struct message news;
@@ -271,7 +273,7 @@ _Noreturn static void keep_alone(struct policy *policy, char *const *words, stru
     end_as(news.status);
 }
 
-// Joins the control group whose limits hold for the plugin: before there is a plugin, and with this process, which is small.
+// Joins the control group that limits the plugin. It does so before the plugin starts, while this process is still small.
 static void enter_group(const char *folder) {
     char path[4096];
     snprintf(path, sizeof path, "%s/cgroup.procs", folder);
@@ -289,7 +291,7 @@ _Noreturn static void misused(const char *word) {
 
 int main(int count, char **arguments) {
     syscall(SYS_close_range, 3, ~0U, 0);
-    // Every user sees what a process was started with, and a path may be a secret.
+    // Every user can see the arguments of a process, and a path may be a secret.
     char **words = calloc((size_t)count + 1, sizeof(char *));
     for (int index = 0; words && index < count; index++) {
         if (!(words[index] = strdup(arguments[index]))) fail("have memory", NULL, ENOMEM);

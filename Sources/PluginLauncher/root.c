@@ -1,6 +1,6 @@
-// A root file system with nothing in it but what was granted: mounts of a mount namespace, which no one outside sees.
+// A root file system that contains only the granted paths, made of mounts in a mount namespace that no process outside sees.
 //
-// It is what keeps a plugin from Unix sockets (the owner's door, the session bus): connect(2) asks for no more than the socket file.
+// It keeps a plugin away from Unix sockets (the owner's socket, the session bus): connect(2) needs only access to the socket file.
 #define _GNU_SOURCE
 #include "confine.h"
 
@@ -23,7 +23,7 @@ static int open_tree_at(const char *path) {
     return (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 }
 
-// A copy of what is mounted at the path, not attached anywhere; false if it cannot be had though something is there.
+// Takes a detached copy of the mount at the path; returns false if that fails although the path exists.
 static bool take(struct grant *grant) {
     struct stat status;
     if (grant->access == HIDE) return true;
@@ -42,12 +42,12 @@ static bool take(struct grant *grant) {
     if (grant->access == EXECUTE || grant->access == READ) set.attr_set |= MOUNT_ATTR_RDONLY;
     if (!grant->is_device) set.attr_set |= MOUNT_ATTR_NODEV;
     if (grant->access == WRITE) set.attr_set |= MOUNT_ATTR_NOEXEC;
-    // A device is written through its node, whatever the mount says.
+    // A device can be written through its node even if the mount is read-only.
     if (syscall(SYS_mount_setattr, grant->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof set) == 0) return true;
     return false;
 }
 
-// A file or folder to mount on, and the folders above it.
+// Makes a file or folder to mount on, and the folders above it.
 static bool make_place(const char *path, bool is_folder) {
     char copy[4096];
     if (snprintf(copy, sizeof copy, "%s", path) >= (int)sizeof copy) return false;
@@ -68,7 +68,7 @@ static bool attach(int tree, const char *path, bool is_folder) {
     return syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
 }
 
-// Covers what lies in a folder that was granted and is the hub's own.
+// Covers a path of the hub's own that lies in a granted folder.
 static bool hide(struct grant *grant) {
     struct stat status;
     if (stat(grant->path, &status)) return true;
@@ -82,7 +82,7 @@ static bool hide(struct grant *grant) {
 void enter_own_root(struct policy *policy, struct report *report) {
     const char *step = "mount namespace";
     policy->has_own_root = true;
-    // What others mount from now on may come in below what is granted; what happens here goes nowhere.
+    // Later mounts of others may appear below the granted paths; mounts made here do not leave this namespace.
     if (mount("", "/", NULL, MS_REC | MS_SLAVE, NULL)) goto failed;
     for (size_t index = 0; index < policy->count; index++) {
         step = policy->grants[index].path;
@@ -102,7 +102,7 @@ void enter_own_root(struct policy *policy, struct report *report) {
     step = "new root";
     if (mount("hub-confine", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=256k")) goto failed;
     umask(0);
-    // Before the old root goes: the kernel gives a /proc only where a whole one can be seen.
+    // Before the old root goes: the kernel mounts a /proc only while a complete one is visible.
     if (chdir("/tmp") || mkdir("proc", 0555)) goto failed;
     if (policy->has_own_processes && mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) _exit(NO_PROC);
     if (!policy->has_own_processes
@@ -137,7 +137,7 @@ void enter_own_root(struct policy *policy, struct report *report) {
             goto failed;
     }
     struct mount_attr set = {.attr_set = MOUNT_ATTR_RDONLY};
-    // Only now: in what covers a folder the plugin's own places have been made.
+    // Set read-only now and not earlier: the plugin's own places had to be made in the folders that cover others.
     for (size_t index = 0; index < policy->count; index++)
         if (policy->grants[index].is_covered) syscall(SYS_mount_setattr, AT_FDCWD, policy->grants[index].path, 0, &set, sizeof set);
     step = "new root";

@@ -1,1 +1,1 @@
-/// A program that is linked with this ends with one line and exit code 71 if its arguments cannot be read; there is nothing to call.
+/// A program linked with this library ends with one line and exit code 71 if it cannot read its arguments; there is nothing to call.

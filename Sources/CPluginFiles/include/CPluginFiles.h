@@ -10,7 +10,7 @@ struct plugin_file {
     size_t size;
 };
 
-/// The file of that name, which begins with Clients/ or is below Templates/; NULL where there is none.
+/// The file with that name, which begins with Clients/ or is relative to Templates/; NULL if there is none.
 const struct plugin_file *_Nullable plugin_file_named(const char *_Nonnull name);
 
 #endif
