@@ -3,32 +3,32 @@ import Foundation
 import HubCore
 import HubWire
 
-/// Packs that are to be had in a folder or at a web server: a file `catalogue.json` beside them (Protocol §14.3).
+/// The packs available in a folder or on a web server: a file `catalogue.json` beside them (Protocol §14.3).
 package struct Catalogue: Codable, Hashable, Sendable {
     package struct Entry: Codable, Hashable, Sendable {
         package var name, version, summary: String
-        /// Beside the catalogue.
+        /// The name of the pack's file, beside the catalogue.
         package var file: String
         package var bytes: Int
-        /// Of the pack, in small hexadecimal digits.
+        /// The digest of the pack file, in lowercase hexadecimal digits.
         package var sha256: String
         package var reads, writes, reaches: [String]
-        /// As its pack declares it.
+        /// The tier that its pack declares.
         package var tier: String?
     }
 
-    /// Of this form.
+    /// The version of the file format.
     package var catalogue: Int
-    /// By name, then by version, the newest last.
+    /// Sorted by name, then by version, the newest last.
     package var plugins: [Entry]
 
     package static let form = 1
     package static let file = "catalogue.json"
-    /// Of the file.
+    /// Maximum size of the catalogue file.
     package static let mostBytes = 8 << 20
     private static let most = 10_000
 
-    /// - Throws: what is wrong with it.
+    /// - Throws: a refusal that says what is wrong with it.
     package init(_ bytes: [UInt8]) throws(PackRefusal) {
         do throws(PrintedAnswer.Fault) { self = try PrintedAnswer(bytes).read(Catalogue.self) } catch {
             throw PackRefusal("it is not a catalogue: \(error)")
@@ -42,7 +42,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
         }
     }
 
-    /// Of the packs in a folder; a file there that is not a pack is an error with its name.
+    /// Makes the catalogue of the packs in a folder; a file there that is not a valid pack is an error with its name.
     package init(folder: String) throws {
         var entries: [Entry] = []
         for name in try Folder.names(in: folder) where name.hasSuffix(".\(PackIndex.ending)") {
@@ -73,7 +73,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
         }
     }
 
-    /// The newest of each name in which the word is found; all, without one.
+    /// The newest version of each plugin that contains the word; of all plugins if there is no word.
     package func search(_ word: String?) -> [Entry] {
         let word = word?.lowercased()
         let newest = Dictionary(grouping: plugins, by: \.name).compactMap { $1.max { $0.isBefore($1) } }
@@ -85,7 +85,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
         }.sorted { $0.isBefore($1) }
     }
 
-    /// - Parameter name: `NAME`, the newest; or `NAME@VERSION`.
+    /// - Parameter name: `NAME` for the newest version, or `NAME@VERSION`.
     package func entry(_ name: String) throws(PackRefusal) -> Entry {
         let parts = name.split(separator: "@", maxSplits: 1).map(String.init)
         let fitting = plugins.filter { $0.name == parts.first && (parts.count == 1 || $0.version == parts[1]) }

@@ -1,6 +1,6 @@
 import Compression
 
-/// Unpacks one gzip member piece by piece, and refuses what comes after it.
+/// Unpacks one gzip member piece by piece, and refuses data after it.
 struct GzipReader: ~Copyable {
     private let bytes: [UInt8]
     private let inflater = Inflater(.gzip)
@@ -8,7 +8,7 @@ struct GzipReader: ~Copyable {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Exactly so many bytes; fewer at the end alone.
+    /// Reads exactly `count` bytes; fewer only at the end.
     mutating func read(_ count: Int) throws(PackRefusal) -> [UInt8] {
         var (piece, filled) = ([UInt8](repeating: 0, count: count), 0)
         while filled < count, inflater.progress == .goesOn {

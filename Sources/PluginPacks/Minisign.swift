@@ -1,19 +1,19 @@
 import Digests
 import Foundation
 
-/// Keys and signatures as minisign has them, so that its program makes and checks ours: Ed25519 over the BLAKE2b-512 of a file.
+/// Keys and signatures in the format of minisign, compatible with its program: Ed25519 over the BLAKE2b-512 digest of a file.
 package enum Minisign {
-    /// What a signature is beside its file.
+    /// The suffix of a signature's file name; the signature lies beside the signed file.
     package static let ending = "minisig"
 
     static let plain = Array("Ed".utf8)
-    /// Of a file's digest, the form of today.
+    /// Signs a file's digest: the current form.
     static let hashed = Array("ED".utf8)
 
-    /// The number of a key as minisign shows it: eight bytes, the last first.
+    /// The number of a key as minisign shows it: eight bytes in reverse order.
     static func number(_ bytes: [UInt8]) -> String { bytes.reversed().hexadecimal.uppercased() }
 
-    /// The lines of one of its files, without what editors add.
+    /// The lines of a minisign file, without carriage returns that editors add.
     static func lines(_ text: String) -> [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.hasSuffix("\r") ? $0.dropLast() : $0 }
             .map(String.init)
@@ -28,12 +28,12 @@ package enum Minisign {
 }
 
 extension Minisign {
-    /// Whose signatures are believed.
+    /// A key whose signatures are trusted.
     package struct PublicKey: Hashable, Sendable {
         package let number: String
         let key: [UInt8]
 
-        /// - Parameter text: of its file, or the one line that has the key.
+        /// - Parameter text: the content of its file, or the one line that has the key.
         package init(_ text: String) throws(PackRefusal) {
             let lines = Minisign.lines(text).filter { !$0.isEmpty && !$0.hasPrefix("untrusted comment:") }
             guard let line = lines.first, let bytes = Minisign.bytes(line), bytes.count == 42,
@@ -48,7 +48,7 @@ extension Minisign {
 
     /// A signature and its comment: only the owner of the key can have made both.
     package struct Signature: Hashable, Sendable {
-        /// Of the key that is said to have made it.
+        /// The number of the key that claims to have made it.
         package let number: String
         package let comment: String
         private let signature, whole: [UInt8]
@@ -69,7 +69,7 @@ extension Minisign {
             comment = String(lines[2].dropFirst(Minisign.trustedComment.count))
         }
 
-        /// Whether the owner of the key has signed these bytes, and the comment.
+        /// Whether the owner of the key has signed these bytes and the comment.
         package func isRight(_ bytes: [UInt8], by key: PublicKey) -> Bool {
             let message = isHashed ? Digests.blake2b(bytes, length: 64) : bytes
             return key.number == number && Ed25519.proves(signature, of: message, by: key.key)
@@ -77,12 +77,12 @@ extension Minisign {
         }
     }
 
-    /// What signs.
+    /// A key that makes signatures.
     package struct SecretKey: Sendable {
         package let number: String
         private let numberBytes, key: [UInt8]
 
-        /// Whether reading it takes a password.
+        /// Whether reading the key needs a password.
         package static func isEncrypted(_ text: String) -> Bool {
             bytes(ofFile: text).map { Array($0[2..<4]) == Array("Sc".utf8) } ?? false
         }
@@ -93,7 +93,7 @@ extension Minisign {
             return bytes
         }
 
-        /// - Parameter password: nil where it has none.
+        /// - Parameter password: nil if the key has none.
         package init(_ text: String, password: String?) throws(PackRefusal) {
             guard let bytes = Self.bytes(ofFile: text), Array(bytes[..<2]) == Minisign.plain,
                 Array(bytes[4..<6]) == Array("B2".utf8)
@@ -103,7 +103,7 @@ extension Minisign {
             case Array("Sc".utf8):
                 guard let password else { throw PackRefusal("it needs its password") }
                 let (operations, memory) = (Self.integer(bytes[38..<46]), Self.integer(bytes[46..<54]))
-                // Minisign takes a GiB; who gives more wants to be a nuisance.
+                // Minisign uses 1 GiB. A key that asks for more than 4 GiB is hostile.
                 guard memory <= 4 << 30, operations <= 1 << 32,
                     let mask = Digests.scrypt(
                         Array(password.utf8), salt: Array(bytes[6..<38]), operations: operations, memory: Int(memory),
@@ -118,7 +118,7 @@ extension Minisign {
             default: throw PackRefusal("it is encrypted in a way that is not known here")
             }
             let (number, key, sum) = (Array(secret[..<8]), Array(secret[8..<72]), Array(secret[72...]))
-            // Without a password minisign leaves the sum empty; the key has its public half in it.
+            // Without a password minisign leaves the checksum empty, but the key contains its public half.
             let isRight =
                 password == nil
                 ? Ed25519.pair(seed: Array(key[..<32])).publicKey == Array(key[32...])
@@ -133,7 +133,7 @@ extension Minisign {
             bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
         }
 
-        /// The text of the file beside what is signed.
+        /// Makes the text of the signature file for these bytes.
         ///
         /// - Parameter comment: one line, which is signed too.
         package func sign(_ bytes: [UInt8], comment: String) -> String {
@@ -150,18 +150,18 @@ extension Minisign {
     }
 }
 
-/// What is known of where a pack comes from.
+/// The known origin of a pack.
 package enum PackOrigin: Hashable, Sendable {
-    /// By a key that is trusted here; with the comment that was signed too.
+    /// Signed with a key that is trusted here; the comment is signed too.
     case signed(key: String, comment: String)
-    /// By a key that is not trusted here: worth as much as no signature.
+    /// Signed with a key that is not trusted here: worth no more than no signature.
     case unknown(key: String)
     case unsigned
 
     /// - Parameters:
-    ///   - signature: the text of the file beside it.
-    ///   - keys: those that are trusted.
-    /// - Throws: where a signature is wrong: the pack or the signature was changed.
+    ///   - signature: the content of the signature file beside it.
+    ///   - keys: the trusted keys.
+    /// - Throws: a refusal if a signature is wrong, because the pack or the signature was changed.
     package init(_ pack: [UInt8], signature text: String?, keys: [Minisign.PublicKey]) throws(PackRefusal) {
         guard let text else {
             self = .unsigned

@@ -5,20 +5,20 @@ import Foundation
 package import HubCore
 package import HubWire
 
-/// The folder of a plugin, of which a pack is made: its files, without what does not belong into one.
+/// The folder of a plugin to make a pack of: its files, without those that do not belong in a pack.
 package struct PackFolder: Sendable {
-    /// Absolute, without links.
+    /// Absolute, with links resolved.
     package let path: String
-    /// Of files, in the order of their bytes.
+    /// Paths of files, sorted by their bytes.
     package let files: [String]
-    /// Left out: hidden files, caches, other packs, keys, virtual environments and a person's data.
+    /// Paths that are left out: hidden files, caches, other packs, keys, virtual environments and a person's data.
     package let leftOut: [String]
-    /// Of the program, within the folder.
+    /// The path of the program, within the folder.
     package let program: String
 
     /// - Parameters:
-    ///   - place: of the folder; or of a program, which is packed alone then.
-    ///   - included: files or folders in it that would be left out as data, and are not.
+    ///   - place: the path of the folder, or of a program, which is then packed alone.
+    ///   - included: files or folders in it to pack although they look like data.
     package init(_ place: String, including included: [String] = []) throws {
         guard let real = realpath(place, nil) else {
             throw PackRefusal("\(place) is not there: name a plugin's folder")
@@ -93,13 +93,13 @@ package struct PackFolder: Sendable {
         return path
     }
 
-    /// What tools leave behind, hidden files, secret keys, signatures and other packs.
+    /// Whether it is a file that tools leave behind, a hidden file, a secret key, a signature or another pack.
     private static func isScratch(_ name: String) -> Bool {
         name.hasPrefix(".") || ["__pycache__", "node_modules", Catalogue.file].contains(name)
             || [".pyc", "~", ".swp", ".o", ".key", ".minisig", ".\(PackIndex.ending)"].contains { name.hasSuffix($0) }
     }
 
-    /// What belongs to a person or a machine and not to the plugin: readings, states, settings, logs, a virtual environment.
+    /// Whether it belongs to a person or a machine and not to the plugin: readings, states, settings, logs, a virtual environment.
     private static func isData(_ name: String, at path: String) -> Bool {
         ["readings.txt", "hub.conf", "data", "run", "state"].contains(name)
             || [
@@ -109,11 +109,11 @@ package struct PackFolder: Sendable {
             ].contains { name.hasSuffix($0) } || access("\(path)/pyvenv.cfg", F_OK) == 0
     }
 
-    /// The pack of it.
+    /// Makes the pack of the folder.
     ///
     /// - Parameters:
-    ///   - manifest: as its program says it.
-    ///   - tier: as found here.
+    ///   - manifest: the manifest that its program prints.
+    ///   - tier: the tier that was found here.
     package func pack(_ manifest: Manifest, tier: TierClaim?) throws -> (index: PackIndex, bytes: [UInt8]) {
         guard program == "hub-\(manifest.name)" else {
             throw PackRefusal(

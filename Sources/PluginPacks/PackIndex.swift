@@ -2,42 +2,42 @@ import Foundation
 package import HubCore
 package import HubWire
 
-/// The first file of a pack: what is in it, and what its program says of itself (Protocol §14.1).
+/// The first file of a pack: lists its files and has the manifest of its program (Protocol §14.1).
 package struct PackIndex: Codable, Hashable, Sendable {
     package struct File: Codable, Hashable, Sendable {
-        /// With `/`, from the pack's own folder.
+        /// Relative to the pack's own folder, with `/` as separator.
         package var path: String
         package var bytes: Int
-        /// Of its bytes, in small hexadecimal digits.
+        /// The digest of its bytes, in lowercase hexadecimal digits.
         package var sha256: String
-        /// Whether it can be started; absent: no.
+        /// Whether it is executable; absent means no.
         package var program: Bool?
     }
 
-    /// Of this form.
+    /// The version of the file format.
     package var pack: Int
     package var name: String
     package var version: String
     /// The path of the program that the hub starts.
     package var program: String
     package var manifest: Manifest
-    /// In the order of the pack.
+    /// In the order in which the pack has them.
     package var files: [File]
-    /// How far it was found reliable by those who made the pack; absent: they do not say.
+    /// The tier that the makers of the pack claim for it; absent if they claim none.
     package var tier: TierClaim?
 
     package static let form = 1
     package static let path = "pack.json"
 
-    /// Of all files together.
+    /// Total size of all files.
     package var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
-    /// The name that its file has.
+    /// The file name of the pack.
     package var fileName: String { "\(name)-\(version).\(Self.ending)" }
 
     package static let ending = "hubplugin"
 
-    /// Why it is refused; `nil` where all is well.
+    /// The reason to refuse the pack; `nil` if it is fine.
     package var fault: String? {
         guard pack == Self.form else {
             return "it is of form \(pack), and this hub knows form \(Self.form): a newer hub may take it"
@@ -82,7 +82,7 @@ package struct PackIndex: Codable, Hashable, Sendable {
 
     private static let tooLarge = "unpacked it is larger than \(PackLimits.bytes >> 20) MiB, which is the most"
 
-    /// What is wrong with a path; `nil` where a file may have it.
+    /// The fault of a path; `nil` if a file may have it.
     static func fault(ofPath path: String) -> String? {
         let shown = Tar.shown(path)
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -100,13 +100,13 @@ package struct PackIndex: Codable, Hashable, Sendable {
         return nil
     }
 
-    /// What the hub writes beside the files of a pack.
+    /// Whether the path belongs to a file that the hub writes beside the files of a pack.
     static func isReserved(_ path: String) -> Bool { path == Self.path || path.hasSuffix(TierClaim.ending) }
 
-    /// Whether a version is older: by its numbers, and of the same numbers one with a suffix such as `-rc1` before the one without.
+    /// Whether a version is older: compares the numbers; if they are equal, a suffix such as `-rc1` comes before none.
     package static func isVersion(_ version: String, before other: String) -> Bool {
         func parts(_ version: String) -> (numbers: Substring, suffix: Substring?) {
-            // What follows + tells builds apart and no versions.
+            // The part after + distinguishes builds, not versions.
             let plain = version.prefix { $0 != "+" }
             guard let dash = plain.firstIndex(of: "-") else { return (plain, nil) }
             return (plain[..<dash], plain[plain.index(after: dash)...])
@@ -121,7 +121,7 @@ package struct PackIndex: Codable, Hashable, Sendable {
         return right.suffix.map { suffix.compare($0, options: .numeric) == .orderedAscending } ?? true
     }
 
-    /// What is wrong with a version that names files; `nil` if all is well.
+    /// The fault of a version that is used in file names; `nil` if it is fine.
     static func fault(ofVersion version: String) -> String? {
         guard version.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._+\-]{0,63}/) == nil else { return nil }
         return

@@ -3,14 +3,14 @@ import Files
 import Foundation
 import HubWire
 
-/// A pack in memory, of whatever origin: its index is read and judged, and nothing of it runs.
+/// A pack in memory, of any origin: reads and checks its index and runs nothing of it.
 package struct PackReader: Sendable {
     package let index: PackIndex
-    /// Of the pack itself, in small hexadecimal digits.
+    /// The digest of the pack file, in lowercase hexadecimal digits.
     package let sha256: String
     package let bytes: [UInt8]
 
-    /// - Throws: what is wrong with the index; the files after it are looked at by ``check()`` and ``unpack(to:)``.
+    /// - Throws: a refusal if the index is wrong; ``check()`` and ``unpack(to:)`` look at the files after it.
     package init(_ bytes: [UInt8]) throws(PackRefusal) {
         guard bytes.count <= PackLimits.packedBytes else {
             throw PackRefusal("it is larger than \(PackLimits.packedBytes >> 20) MiB, which is the most")
@@ -43,19 +43,19 @@ package struct PackReader: Sendable {
         return content
     }
 
-    /// Looks at every file without writing one.
+    /// Checks every file without writing any.
     package func check() throws(PackRefusal) { try walk { (_, _) throws(PackRefusal) in } }
 
-    /// Writes its files, and the index, into a folder that is there and empty.
+    /// Writes its files and the index into an existing empty folder.
     ///
-    /// - Throws: ``PackRefusal``; ``FileError``. Some files are there then.
+    /// - Throws: ``PackRefusal``; ``FileError``. Some files may have been written then.
     package func unpack(to folder: String) throws {
         var failure: FileError?
         func write(_ path: String, _ bytes: [UInt8], _ isProgram: Bool) throws(FileError) {
             try Self.makeFolders(above: path, in: folder)
             let file = try Descriptor("\(folder)/\(path)", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
             try file.write(bytes)
-            // As the umask is not asked: a hub of another group shall not find what it cannot read.
+            // Do not depend on the umask: a hub that runs with another group must be able to read its files.
             try file.setMode(isProgram ? 0o755 : 0o644)
             try file.flush()
         }
@@ -80,7 +80,7 @@ package struct PackReader: Sendable {
         }
     }
 
-    /// Each file with its bytes, in the order of the index, once it is what the index says.
+    /// Calls `found` with each file and its bytes, in the order of the index, after checking them against the index.
     private func walk(_ found: (PackIndex.File, [UInt8]) throws(PackRefusal) -> Void) throws(PackRefusal) {
         var source = GzipReader(bytes)
         _ = try Self.index(&source)

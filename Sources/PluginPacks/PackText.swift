@@ -2,7 +2,7 @@ import HubCore
 import HubSettings
 import HubWire
 
-/// What a pack asks for, for people: shown before anything of it runs.
+/// A description of the permissions that a pack asks for, shown to people before anything of it runs.
 package struct PackText: Sendable {
     private let index: PackIndex
     private let sha256: String
@@ -63,7 +63,7 @@ package struct PackText: Sendable {
         types.isEmpty ? nil : types.contains("*") ? "all types" : types.joined(separator: ", ")
     }
 
-    /// What of the owner's it asks for, which it gets from a person alone.
+    /// The owner's rights that it asks for, which only a person can grant.
     private static func owner(_ manifest: Manifest) -> String? {
         manifest.owner.isEmpty
             ? nil
@@ -84,9 +84,9 @@ package struct PackText: Sendable {
         return places.isEmpty ? "its own files alone" : places.joined(separator: ", ")
     }
 
-    /// What it asks for that the installed one does not.
+    /// The permissions that it asks for and the installed pack does not.
     ///
-    /// - Parameter before: of the one that is installed.
+    /// - Parameter before: the index of the installed pack.
     package func news(since before: PackIndex) -> [String] {
         let (old, new) = (before.manifest, index.manifest)
         func added(_ what: String, _ names: [String], _ former: [String]) -> String? {

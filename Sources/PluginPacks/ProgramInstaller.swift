@@ -3,19 +3,19 @@ import Foundation
 package import HubCore
 import HubWire
 
-/// Puts packs into the folder of installed programs, takes them away, and goes back.
+/// Installs packs into the folder of installed programs, removes them, and goes back to the former pack.
 package struct ProgramInstaller: Sendable {
     package typealias Account = InstalledPrograms.Account
     package let programs: InstalledPrograms
     private let lock: FileLock
 
-    /// Takes the right to change what is installed; another that has it is said.
+    /// Takes the lock for changes to the installed programs; if another process holds it, the error names that process.
     ///
-    /// - Parameter data: of `[hub]`; made where it is missing.
+    /// - Parameter data: the data folder of `[hub]`; created if it is missing.
     package init(data: String) throws {
         programs = InstalledPrograms(data: data)
         var status = stat()
-        // What root writes for another the hub could not read, or anybody could.
+        // Files that root writes for another user would be unreadable for the hub, or readable for everybody.
         if stat(data, &status) == 0, status.st_uid != geteuid() {
             throw PackRefusal("\(data) belongs to another user: install as that one, who also runs the hub")
         }
@@ -27,7 +27,7 @@ package struct ProgramInstaller: Sendable {
             case .refused(let error): throw error
             }
         }
-        // What one that was killed has left.
+        // Drafts of an installer that was killed.
         for name in try Folder.names(in: programs.folder) where name.hasPrefix(Self.draft) {
             try? FileManager.default.removeItem(atPath: "\(programs.folder)/\(name)")
         }
@@ -35,10 +35,10 @@ package struct ProgramInstaller: Sendable {
 
     private static let draft = ".new-"
 
-    /// Installs it beside what is there, asks it what it is, and only then puts it in the place of what was installed.
+    /// Unpacks it beside the installed one, asks its program for its manifest, and only then replaces the installed one.
     ///
     /// - Parameter downgrade: whether it may be older than the installed one.
-    /// - Returns: what was installed before.
+    /// - Returns: the pack that was installed before.
     @discardableResult
     package func install(
         _ pack: PackReader, signer: String?, downgrade: Bool = false, inquiry: ManifestInquiry
@@ -63,7 +63,7 @@ package struct ProgramInstaller: Sendable {
         try Folder.make(programs.folder(of: kind))
         let place = programs.folder(of: installed, kind: kind)
         let isThere = account.current?.folder == installed.folder
-        // The same pack again: its files are made new, where they were changed.
+        // The same pack again: replace its files, because they may have been changed.
         if isThere {
             try FileManager.default.moveItem(atPath: place, toPath: draft + ".old")
         } else {
@@ -80,7 +80,7 @@ package struct ProgramInstaller: Sendable {
         return before
     }
 
-    /// Refuses an older pack unless a person asks for it: it may have faults that are mended in the newer one.
+    /// Refuses an older pack unless a person asks for it: it may have faults that the newer one fixes.
     package static func refuseOlder(
         _ index: PackIndex, _ current: Account.Installed?, downgrade: Bool
     ) throws(PackRefusal) {
@@ -104,7 +104,7 @@ package struct ProgramInstaller: Sendable {
         return names.isEmpty ? "other members" : names.joined(separator: ", ")
     }
 
-    /// Packs to which nothing leads any more.
+    /// Removes the packs that are neither current nor former.
     private func removeOthers(_ account: Account, of kind: String) throws {
         let known = [account.current, account.former].compactMap { $0?.folder }
         let folder = programs.folder(of: kind)
@@ -115,7 +115,7 @@ package struct ProgramInstaller: Sendable {
         }
     }
 
-    /// Takes a program away; its files stay as what one can go back to.
+    /// Uninstalls a program; its files stay, so that a person can go back to it.
     package func remove(_ kind: String) throws -> Account.Installed {
         guard var account = try programs.account(of: kind), let current = account.current else {
             throw PackRefusal("\(kind) is not installed")
@@ -126,9 +126,9 @@ package struct ProgramInstaller: Sendable {
         return current
     }
 
-    /// Puts back what was there before the last change; a second call takes that back.
+    /// Restores the state before the last change; a second call reverts the first.
     ///
-    /// - Returns: what is installed now.
+    /// - Returns: the pack that is installed now.
     package func goBack(_ kind: String) throws -> Account.Installed {
         guard var account = try programs.account(of: kind), let former = account.former else {
             throw PackRefusal("there is no former pack of \(kind) to go back to")

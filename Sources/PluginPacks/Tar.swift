@@ -1,7 +1,7 @@
-/// Plain files one after the other, as tar has them in its oldest common form (POSIX ustar).
+/// Plain files one after the other, in the oldest common format of tar (POSIX ustar).
 ///
-/// Nothing else is read or written: no folders, links, devices or extensions, so that a pack can have nothing else either. Any tar
-/// lists and unpacks what is written here.
+/// It reads and writes no folders, links, devices or extensions, so a pack cannot contain any. Any tar program can list and unpack the
+/// result.
 enum Tar {
     static let block = 512
     private static let magic = Array("ustar\u{0}00".utf8)
@@ -15,7 +15,7 @@ enum Tar {
 
     /// The header of a file; its bytes and ``padding(after:)`` follow.
     ///
-    /// - Returns: `nil` where the path is too long for one.
+    /// - Returns: `nil` if the path is too long for a header.
     static func header(_ path: String, bytes: Int, isProgram: Bool) -> [UInt8]? {
         guard let (prefix, name) = split(Array(path.utf8)), bytes < 1 << 33 else { return nil }
         var header: [UInt8] = []
@@ -31,7 +31,7 @@ enum Tar {
         number(0, 8)
         number(0, 8)
         number(bytes, 12)
-        // A time would make another pack of the same files.
+        // With a time the same files would give different packs.
         number(0, 12)
         field(Array("        ".utf8), 8)
         field(Array("0".utf8), 1)
@@ -52,7 +52,7 @@ enum Tar {
 
     static let end = [UInt8](repeating: 0, count: 2 * block)
 
-    /// A name of 100 bytes at most, and what stands before it.
+    /// Splits a path into a name of at most 100 bytes and the prefix before it.
     private static func split(_ path: [UInt8]) -> (prefix: [UInt8], name: [UInt8])? {
         if path.count <= 100 { return ([], path) }
         for place in path.indices
@@ -64,9 +64,9 @@ enum Tar {
 
     // MARK: - Reading
 
-    /// The next file; its bytes are to be read before the one after it.
+    /// Reads the header of the next file; the caller must read the file's bytes before it calls this again.
     ///
-    /// - Returns: `nil` at the end, after which there is nothing.
+    /// - Returns: `nil` at the end, if nothing follows it.
     static func next(_ source: inout GzipReader) throws(PackRefusal) -> Entry? {
         let header = try source.read(block)
         guard header.count == block else { throw PackRefusal("it ends in the middle: the end of its tar is missing") }
@@ -88,7 +88,7 @@ enum Tar {
         return Entry(path: path, bytes: try number(header[124..<136], "size"))
     }
 
-    /// What follows the last file: at least one more block of zeros, and no other bytes.
+    /// Reads the end of the archive: at least one more block of zeros, and no other bytes.
     private static func readEnd(_ source: inout GzipReader) throws(PackRefusal) {
         var count = 0
         while true {
@@ -97,7 +97,7 @@ enum Tar {
                 throw PackRefusal("it has bytes after the end of its tar: it is not a pack as it was made")
             }
             count += piece.count
-            // GNU tar fills up to 10 KiB.
+            // GNU tar pads archives to 10 KiB.
             guard count <= 20 * block else { throw PackRefusal("it goes on after the end of its tar") }
             if piece.count < block { break }
         }
@@ -132,6 +132,6 @@ enum Tar {
         }
     }
 
-    /// A path of unknown origin in a message.
+    /// A path of unknown origin, quoted for a message.
     static func shown(_ path: String) -> String { "\"\(path.prefix(120))\"" }
 }
