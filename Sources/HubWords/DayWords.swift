@@ -2,7 +2,7 @@ package import HealthText
 import HubWire
 package import Samples
 
-/// What a day is made of, in words.
+/// Describes in words how a day was computed.
 package enum DayWords {
     /// `mean of 2 readings`, `carried from 2026-03-12, 3 days`, `kept of 2 samples that were thinned`.
     package static func how(_ day: DayValue, _ reader: Reader) -> String {
@@ -15,7 +15,9 @@ package enum DayWords {
         return day.basis.isEmpty ? day.method : "\(day.method) of \(NumberText.count(basisCount(day), "reading"))"
     }
 
-    /// Of how many readings a day is made: its basis may name the first of them alone, and then its metadata says how many there are.
+    /// The number of readings behind a day.
+    ///
+    /// Its basis may list only the first of them; its metadata then has the full number.
     package static func basisCount(_ day: DayValue) -> Int {
         max(number("basisCount", of: day) ?? 0, day.basis.count)
     }

@@ -2,10 +2,10 @@ package import HealthText
 import HubWire
 package import Samples
 
-/// The metadata of a sample in the words of people.
+/// Presents the metadata of a sample to people.
 package enum MetadataWords {
     package struct Fact: Hashable, Sendable {
-        /// As the bus names it.
+        /// The key on the bus.
         package let key: String
         /// `Dated by the hub`.
         package let name: String
@@ -13,9 +13,9 @@ package enum MetadataWords {
         package let value: String
     }
 
-    /// In the order of their names.
+    /// The facts of a sample, sorted by name.
     ///
-    /// - Parameter reader: how quantities and moments are read.
+    /// - Parameter reader: decides how quantities and moments are shown.
     package static func facts(of sample: Sample, for reader: Reader) -> [Fact] {
         let members = RawMembers.members(of: Array((sample.metadata?.text ?? "{}").utf8)[...])
         return members.map { spelling, bytes in
@@ -26,7 +26,7 @@ package enum MetadataWords {
         }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }
     }
 
-    /// Whether a program has written the name; a person's own may have blanks and any letters.
+    /// Whether a program chose the name; a name that a person chose may have blanks and any letters.
     private static func isWritten(_ name: String) -> Bool {
         name.first?.isLowercase == true && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }
@@ -53,7 +53,7 @@ package enum MetadataWords {
         }
     }
 
-    /// An object of value and unit.
+    /// The text of an object that has a value and a unit.
     private static func quantity(_ bytes: ArraySlice<UInt8>, _ reader: Reader) -> String? {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
         let members = RawMembers.members(of: bytes)

@@ -2,60 +2,58 @@ import Foundation
 package import HubWire
 package import Samples
 
-/// A page of the story of a record, as the hub answers `trace`.
+/// One page of a record's history, from the hub's answer to `trace`.
 package struct RecordStory: Sendable {
-    /// What the hub sent is not a story, or has a record that this program cannot read; in words.
+    /// The hub's answer is not a history, or contains a record that this program cannot read.
     package struct Unreadable: Error {
         package let reason: String
     }
 
     package struct Version: Sendable {
         package let record: StoredRecord
-        /// RFC 3339; `nil` where the hub does not say.
+        /// RFC 3339; `nil` if the hub does not send it.
         package let recordedAt: String?
-        /// What a person or a rule did to make it, and why; or that it was not shown.
-        ///
-        /// Often nothing.
+        /// The action of a person or rule that made it and the reason, or a note that a person's action hides it; often empty.
         package let how: String
     }
 
-    /// A day that is made of the record, and where it went.
+    /// A day that was computed from the record, and its deliveries.
     package struct Day: Sendable {
         package let number: Int64
         package let value: DayValue
         package let deliveries: [Delivery]
     }
 
-    /// What became of a record at a sink.
+    /// The state of a record at a sink.
     package struct Delivery: Decodable, Sendable {
         package struct Confirmed: Decodable, Sendable {
             package var seq: Int64
             package var at, receipt: String?
         }
         package var sink, state: String
-        /// The version that `state` is of.
+        /// The version that `state` refers to.
         package var seq: Int64
         package var at, reason, due: String?
         package var attempts: Int64?
-        /// What the sink confirmed last, of this version or an older one.
+        /// The last confirmation of the sink, for this version or an older one.
         package var confirmed: Confirmed?
     }
 
     /// Oldest first.
     package let versions: [Version]
-    /// The one that counts; `nil` where this page does not have it.
+    /// The version in force; `nil` if this page does not have it.
     package let current: StoredRecord?
-    /// What was taken back.
+    /// The retracted record.
     package let retracted: StoredRecord?
     package let topic: String?
-    /// How many messages its topic has, and the newest.
+    /// The number of messages that its topic has; `topicHead` is the newest.
     package let topicCount: Int?
     package let topicHead: String?
-    /// Of all pages.
+    /// The number of versions on all pages.
     package let versionCount: Int
     package let deliveries: [Delivery]
     package let days: [Day]
-    /// With what to ask on.
+    /// The cursor of the next page.
     package let next: String?
 
     /// - Throws: ``Unreadable``.
@@ -70,7 +68,7 @@ package struct RecordStory: Sendable {
             versions.append(
                 Version(
                     record: record, recordedAt: Self.text(parts["recordedAt"]), how: StoryWords.how(parts)))
-            // What a source sent beneath a person's edit comes later, and is not shown.
+            // A version that a source sent below a person's edit comes later and is not shown.
             if seq == nil || seq == String(record.sequence) { current = record }
         }
         (self.versions, self.current) = (versions, current)
@@ -111,7 +109,7 @@ package struct RecordStory: Sendable {
         }
     }
 
-    /// A string's or number's text.
+    /// The text of a string or number.
     static func text(_ value: ArraySlice<UInt8>?) -> String? {
         guard let value else { return nil }
         let text = String(decoding: value, as: UTF8.self)

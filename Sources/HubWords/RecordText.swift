@@ -2,11 +2,11 @@ package import HealthText
 import HubWire
 package import Samples
 
-/// A record as people read it.
+/// A record formatted for people.
 package struct RecordText: Sendable {
-    /// When it was measured, by the clocks of its person; of a day, the date.
+    /// The local time of the measurement in its person's zone; for a day, the date.
     package let time: String
-    /// The person's name, as it is shown; `a guest` for a guest's, `-` for what waits in the inbox.
+    /// The person's display name; `a guest` for a guest's record, `-` for one that waits in the inbox.
     package let person: String
     package let type: String
     package let value: String
@@ -16,10 +16,10 @@ package struct RecordText: Sendable {
     package let number: String
 
     /// - Parameters:
-    ///   - workout: the figures of a workout, which stand behind its activity.
-    ///   - members: the other records of the group of a correlation, whose values are its own.
-    ///   - retracted: the record before its retraction: its time and value stand before the words of the retraction.
-    ///   - readers: how each person reads values and dates; their choice and the rounding are for this text alone.
+    ///   - workout: the figures of a workout, shown after its activity.
+    ///   - members: the other records of a correlation's group, whose values it shows as its own.
+    ///   - retracted: the record before its retraction; its time and value are shown before the words of the retraction.
+    ///   - readers: how each person reads values and dates; their choice and the rounding affect only this text.
     package init(
         _ stored: StoredRecord, workout: WorkoutFigures? = nil, members: [StoredRecord] = [],
         retracted: StoredRecord? = nil, _ readers: (String?) -> Reader

@@ -1,16 +1,16 @@
 import Foundation
 import HealthText
 
-/// What a person should know of what the hub says of itself (the answer to `status`), and the command that repairs it.
+/// One finding in the hub's own status (the answer to `status`) that a person should know, and the command that repairs it.
 package struct StatusFinding: Sendable {
     package enum Severity: String, Sendable, Encodable, Comparable, CaseIterable {
-        /// As it should be.
+        /// All is well.
         case good
         /// Worth knowing; nothing has to be done.
         case note
-        /// Will do harm, or does some.
+        /// It does harm or will do so.
         case warning
-        /// The hub cannot do what it is for, or does not keep what it promises.
+        /// The hub cannot do its work or does not keep its promises.
         case error
 
         package static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
@@ -22,16 +22,16 @@ package struct StatusFinding: Sendable {
     package let text: String
     /// The command that repairs it, or what to do.
     package let repair: String?
-    /// Of which instance, where it is about one.
+    /// The instance that it is about, if it is about one.
     package let plugin: String?
 
     init(_ severity: Severity, _ text: String, repair: String? = nil, plugin: String? = nil) {
         (self.severity, self.text, self.repair, self.plugin) = (severity, text, repair, plugin)
     }
 
-    /// At least one, also where all is well.
+    /// All findings; at least one, also if all is well.
     package static func all(in status: some Sequence<UInt8>) -> [StatusFinding] {
-        // Read without the program's own types: an older or newer hub has other members.
+        // Does not use this program's own types: an older or newer hub has other members.
         guard let members = try? JSONSerialization.jsonObject(with: Data(status)) as? [String: Any] else {
             return [StatusFinding(.error, "the hub's status cannot be read", repair: "hub status --json")]
         }
@@ -49,7 +49,7 @@ package struct StatusFinding: Sendable {
                     .note, "\(NumberText.count(inbox, "record")) waiting for a person", repair: "hub samples --nobody"))
         }
         for case let plugin as [String: Any] in members["plugins"] as? [Any] ?? [] { found += self.plugin(plugin) }
-        // Sinks and what may come: each tells by `well` and a sentence.
+        // Sinks and expected sources have a member `well` and a sentence.
         for (list, value) in members.sorted(by: { $0.key < $1.key }) where list != "plugins" {
             for case let entry as [String: Any] in value as? [Any] ?? [] where entry["well"] as? Bool == false {
                 let name = (entry["name"] ?? entry["instance"]) as? String ?? list
@@ -84,13 +84,13 @@ package struct StatusFinding: Sendable {
         if plugin["hasError"] as? Bool == true, let error = plugin["lastError"] as? String {
             return [warning("\(name) says: \(error)")]
         }
-        // Between its runs, or with all done, it needs no session.
+        // Between its runs, or when all its work is done, a plugin needs no session.
         guard plugin["alive"] as? Bool == false, state != "finished", state != "resting" else { return [] }
         let reason = (plugin["lastError"] as? String).map { ": \($0)" } ?? ""
         return [warning("\(name) has no session\(reason)")]
     }
 
-    /// Where to see more; what runs on another machine has its log there, and its advice says what to do.
+    /// The place to see more; an instance on another machine has its log there, and its advice says what to do.
     private static func look(at plugin: [String: Any], _ name: String) -> String? {
         guard plugin["remote"] as? Bool == true else { return "hub logs \(name)" }
         let program = "hub-\(plugin["kind"] as? String ?? name)"

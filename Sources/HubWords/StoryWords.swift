@@ -3,9 +3,9 @@ package import HealthText
 import HubWire
 import Samples
 
-/// What `hub trace` and the page say of a record.
+/// The texts about a record that `hub trace` and the page show.
 package enum StoryWords {
-    /// What a person did to make a version, and why; or that it was not shown.
+    /// The action of a person that made a version and the reason, or a note that a person's action hides it.
     static func how(_ version: [String: ArraySlice<UInt8>]) -> String {
         let reason = version["reason"].flatMap { RawJSON(trusted: Array($0)).textValue }
         let done = (deed(version) ?? "") + (reason.map { ": \($0)" } ?? "")
@@ -22,7 +22,7 @@ package enum StoryWords {
         }
     }
 
-    /// The rule that found a version's person, or did not.
+    /// The rule that found a version's person, or failed to.
     private static func ruling(_ bytes: ArraySlice<UInt8>?) -> String? {
         guard let members = bytes.map({ RawMembers.members(of: $0) }) else { return nil }
         let odds = members["odds"].flatMap { RawJSON(trusted: Array($0)).textValue }
@@ -36,9 +36,9 @@ package enum StoryWords {
 }
 
 extension RecordStory.Delivery {
-    /// Why it is as it is, and what the sink has said.
+    /// The reason for its state, and the last answer of the sink.
     ///
-    /// - Parameter reader: by whose clocks moments are.
+    /// - Parameter reader: the zone to show moments in.
     package func details(_ reader: Reader) -> String {
         var details: [String] = []
         if let reason { details.append(reason) }
@@ -53,7 +53,7 @@ extension RecordStory.Delivery {
         return details.joined(separator: "; ")
     }
 
-    /// When it came to this; `nil` where only the sink's cursor says so.
+    /// The time when it reached this state; `nil` if only the sink's cursor implies it.
     package func since(_ reader: Reader) -> String? {
         at.flatMap { LocalTime.text($0, zone: reader.zone ?? .current) }
     }
@@ -72,7 +72,7 @@ extension RecordStory.Day {
 }
 
 extension RecordStory {
-    /// What the record is, each fact under its name; nothing on a page that does not have the current version.
+    /// The facts about the record, each with its name; empty on a page that does not have the current version.
     ///
     /// - Parameter readers: how each person reads values and dates.
     package func facts(_ readers: (String?) -> Reader) -> [(name: String, text: String)] {
@@ -93,7 +93,7 @@ extension RecordStory {
                 facts.append(("local time", place))
             }
             if let group = sample.group { facts.append(("group", "\(group)")) }
-            // The one place where every digit stands: the values of the versions are rounded, and in the person's unit.
+            // The only place that shows every digit: the values of the versions are rounded and converted to the person's unit.
             if shown.canonical != nil { facts.append(("given as", ValueText.word(sample.value))) }
         }
         if case .day(let day) = shown.record {
@@ -106,7 +106,7 @@ extension RecordStory {
         return facts
     }
 
-    /// The local time at the place of measurement, if its offset is not the reader's.
+    /// The local time at the place of measurement, if its offset differs from the reader's.
     private static func place(of sample: Sample, _ reader: Reader) -> String? {
         let zone = sample.zone.flatMap { TimeZone(identifier: $0) }
         let there = zone.map { sample.start.local(in: $0) } ?? sample.start
@@ -129,7 +129,7 @@ extension RecordStory {
             + (missing > 0 ? " and \(NumberText.count(missing, "other")), which are not named" : "")
     }
 
-    /// What this page has not; `nil` where it has everything.
+    /// The parts that this page lacks; `nil` if it is complete.
     package var rest: String? {
         guard next != nil else { return nil }
         let older = versionCount - versions.count
