@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the examination of a plugin has found, and the tier that it has.
+/// The findings of one plugin's examination, and the tier that follows from them.
 package struct ConformanceReport: Sendable {
     package struct Finding: Sendable {
         package let rule: Rule
@@ -13,8 +13,9 @@ package struct ConformanceReport: Sendable {
     package let program: String
     package let findings: [Finding]
 
-    /// The highest tier of which, and of those before which, no rule is broken or open; `nil`: not even bronze, or not all were
-    /// looked at.
+    /// The highest tier for which no rule is broken or open, in it or in a lower tier.
+    ///
+    /// `nil` if it does not reach bronze, or if not all rules were examined.
     package var tier: Tier? {
         guard isWhole else { return nil }
         return Tier.allCases.prefix { tier in
@@ -34,7 +35,7 @@ package struct ConformanceReport: Sendable {
         findings.filter { finding in if case .broken = finding.verdict { true } else { false } }
     }
 
-    /// For people: what is broken with its repair, then the tier and what keeps it from the next.
+    /// The report for people: each broken rule with its repair, then the tier and the rules missing for the next one.
     package func lines(showsAll: Bool) -> [String] {
         var lines: [String] = []
         for finding in findings {
@@ -107,7 +108,7 @@ package struct ConformanceReport: Sendable {
             })
     }
 
-    /// As JUnit writes it, for continuous integration: a case for each rule.
+    /// The report in JUnit's format for continuous integration, with a case for each rule.
     package var junit: String {
         let failures = findings.count { if case .broken = $0.verdict { true } else { false } }
         let skipped = findings.count { finding in
@@ -138,7 +139,7 @@ package struct ConformanceReport: Sendable {
             """
     }
 
-    /// What XML 1.0 cannot hold is left out.
+    /// Escapes a text and drops characters that XML 1.0 cannot contain.
     private func xml(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

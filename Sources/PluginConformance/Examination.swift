@@ -4,21 +4,21 @@ import HubWire
 import PluginTesting
 import Samples
 
-/// Looks at one plugin, rule by rule.
+/// Examines one plugin, rule by rule.
 package actor Examination {
     let subject: Subject
-    /// As the first stage learned it.
+    /// The manifest, once the first stage has read it.
     private(set) var manifest: Manifest?
     private var first: Task<Course, any Error>?
     private var second: Task<Course, any Error>?
-    /// Those of the rule that is looked at.
+    /// The stages of the current rule.
     private var open: [Stage] = []
     private var homes: [Home] = []
     private var isClosed = false
 
     package init(_ subject: Subject) { self.subject = subject }
 
-    /// What a quiet life with a friendly hub was like: greeted, all given, idle for a while, ended as asked.
+    /// The course of a quiet life with a friendly hub: greeted, all records given, idle for a while, ended when asked.
     struct Course: Sendable {
         var manifest: Manifest
         var secrets: [String]
@@ -34,10 +34,10 @@ package actor Examination {
         var endsByItself: Bool
     }
 
-    /// Why a rule cannot be looked at.
+    /// The reason why a rule cannot be examined.
     struct Unknown: Error { let reason: String }
 
-    /// A hub and a folder for one plugin; what runs there ends with the rule.
+    /// Makes a hub and a folder for one plugin; everything that runs there ends with the rule.
     func stage(_ behaviour: @Sendable (inout FakeHub.Behaviour) -> Void = { _ in }) async throws -> Stage {
         let stage = try await Stage(subject, behaviour)
         open.append(stage)
@@ -46,7 +46,7 @@ package actor Examination {
         return stage
     }
 
-    /// Ends all that runs, and takes away its folders; nothing is examined after it.
+    /// Ends everything that runs and removes its folders; nothing can be examined afterwards.
     package func close() async {
         isClosed = true
         await endStages()
@@ -61,7 +61,7 @@ package actor Examination {
         for home in places { await home.close() }
     }
 
-    /// A whole hub for the plugin; it ends with the rule.
+    /// Makes a whole hub for the plugin; it ends with the rule.
     func home() async throws -> Home {
         let home = try Home(subject)
         homes.append(home)
@@ -69,16 +69,16 @@ package actor Examination {
         return home
     }
 
-    /// The same for all rules.
+    /// The quiet life, which all rules share.
     func course() async throws -> Course {
         let task = first ?? Task { try await run() }
         first = task
         return try await task.value
     }
 
-    /// What every life gives: a source that never ends, or one of live readings, gives something else each time.
+    /// The records that every life gives: a source that never ends, or one of live readings, gives different ones each time.
     ///
-    /// - Throws: ``Unknown`` where nothing is the same.
+    /// - Throws: ``Unknown`` if two lives have no record in common.
     func lasting() async throws -> Set<RecordIdentity> {
         let known = try await course().records
         let task = second ?? Task { try await run() }
@@ -90,9 +90,9 @@ package actor Examination {
         return lasting
     }
 
-    /// What it costs when it has given all it has.
+    /// The cost of the plugin when it has given all its records and is idle.
     ///
-    /// - Throws: ``Rule/Excuse`` where it has done its work and ended by then.
+    /// - Throws: ``Rule/Excuse`` if it has done its work and ended by then.
     func idleCost() async throws -> ProcessFacts {
         let stage = try await stage()
         let life = stage.start()
@@ -113,7 +113,7 @@ package actor Examination {
         if stage.trial.manifest.sink != nil { _ = await stage.comes { !$0.wants.isEmpty } }
         let (hub, wants) = (stage.hub, await stage.hub.wants)
         let ending = await life.stop(hub)
-        // What it sent last may come after its end.
+        // Its last message may arrive after its end.
         _ = await stage.comes(within: .seconds(2)) { $0.byes > 0 }
         let held = await hub.held.map(\.record)
         return Course(
@@ -122,21 +122,21 @@ package actor Examination {
             printed: stage.printed, byes: await hub.byes, ending: ending, endsByItself: life.endsByItself)
     }
 
-    /// What a rule has found.
+    /// The result of examining a rule.
     package enum Verdict: Hashable, Sendable {
         case kept
-        /// What was seen instead, a sentence each.
+        /// The violations that were seen, a sentence each.
         case broken([String])
-        /// Why it does not concern this plugin.
+        /// The reason why it does not apply to this plugin.
         case notConcerned(String)
-        /// Why it could not be looked at.
+        /// The reason why it could not be examined.
         case open(String)
     }
 
-    /// Looks at the rules, each after the one before; where the first of all is broken, at no other.
+    /// Examines the rules one after the other; if the very first is broken, it examines no other.
     ///
     /// - Parameter heard: called before each rule, with its place from 0.
-    /// - Throws: ``Subject/Refusal`` where the plugin cannot be examined.
+    /// - Throws: ``Subject/Refusal`` if the plugin cannot be examined.
     package nonisolated(nonsending) func examine(
         _ rules: [Rule] = Rule.all, heard: (Int, Rule) -> Void = { _, _ in }
     ) async throws -> ConformanceReport {
@@ -182,12 +182,12 @@ package actor Examination {
 }
 
 extension Rule {
-    /// Why a rule does not concern a plugin, where its manifest alone does not tell.
+    /// The reason why a rule does not apply to a plugin, if the manifest alone does not show it.
     struct Excuse: Error { let reason: String }
 }
 
 extension Rule.Concern {
-    /// Why it does not concern a plugin; `nil` where it does.
+    /// The reason why it does not apply to a plugin; `nil` if it applies.
     func excuse(_ manifest: Manifest) -> String? {
         switch self {
         case .sources where !manifest.isSource:
@@ -201,8 +201,8 @@ extension Rule.Concern {
 }
 
 extension Manifest {
-    /// Whether it gives records by itself.
+    /// Whether it gives records on its own initiative.
     ///
-    /// What asks to have the hub `log` writes what a person enters, and has none to give.
+    /// A plugin that asks for the right to `log` writes the entries of a person, so it has no records of its own to give.
     var isSource: Bool { !writes.isEmpty && !owner.contains("log") }
 }

@@ -6,13 +6,13 @@ import HubWire
 import Samples
 import Synchronization
 
-/// One plugin in a whole hub, which starts it, stores what it gives, and can be killed and put back.
+/// One plugin in a whole hub, which starts it and stores its records, and which can be killed and restored.
 final class Home: Sendable {
     private let subject: Subject
     private let folder: String
     private let standIn: StandIn?
     private let hub = Mutex<WholeHub?>(nil)
-    /// What it prints when it has something to say.
+    /// The lines that the hub has printed.
     private let said = Watched<[String]>([])
 
     private var configuration: String { "\(folder)/hub.conf" }
@@ -34,21 +34,21 @@ final class Home: Sendable {
         }
     }
 
-    /// Ends all, and takes the folder away.
+    /// Ends the hub and the stand-in, and removes the folder.
     func close() async {
         await end()
         standIn?.end()
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    // MARK: - Its life
+    // MARK: - Life of the hub
 
-    /// Starts the hub, and the hub the plugin.
+    /// Starts the hub, which starts the plugin.
     ///
-    /// - Parameter isFirst: the hub is given what it has from before the plugin came.
+    /// - Parameter isFirst: whether the hub first gets the data that it has from before the plugin came.
     func start(isFirst: Bool = false) async throws {
         if isFirst, standIn?.tokens.isEmpty == false {
-            // The first hub makes the store, without which a hub takes no tokens for its own.
+            // The first hub creates the store; without it, a hub does not accept tokens as its own.
             try await start()
             await end()
             try await logIn()
@@ -67,7 +67,7 @@ final class Home: Sendable {
         }
     }
 
-    /// The hub, which does not run, has the tokens that the stand-in knows, as after log-ins.
+    /// Gives the stopped hub the tokens that the stand-in knows, as log-ins would.
     private func logIn() async throws {
         let secrets = try SecretStore(path: HubFiles(data: "\(folder)/data", run: "\(folder)/run").secrets)
         for (name, token) in standIn?.tokens ?? [:] {
@@ -79,7 +79,7 @@ final class Home: Sendable {
         try secrets.close()
     }
 
-    /// As `kill -9` does: the plugin's stdin ends with it.
+    /// Kills the hub as `kill -9` does: the plugin's stdin ends with it.
     func kill() async { await hub.withLock { $0.take() }?.kill() }
 
     func end() async { await hub.withLock { $0.take() }?.end() }
@@ -87,7 +87,7 @@ final class Home: Sendable {
     /// Copies the store.
     func backup() async throws { try await run(["backup", "\(folder)/before.sqlite"]) }
 
-    /// Puts the copy in the store's place; the hub is not running.
+    /// Replaces the store with the copy; the hub must not be running.
     func restore() async throws { try await run(["restore", "\(folder)/before.sqlite", "--yes"]) }
 
     private func run(_ arguments: [String]) async throws {
@@ -106,7 +106,7 @@ final class Home: Sendable {
         if code != 0 { throw Examination.Unknown(reason: "hub \(arguments[0]) ended with exit code \(code)") }
     }
 
-    // MARK: - What is there
+    // MARK: - State
 
     private var door: String {
         get throws {
@@ -130,7 +130,7 @@ final class Home: Sendable {
         }
     }
 
-    /// What the plugin has given.
+    /// The records that the plugin has given.
     ///
     /// - Parameter plugin: its kind.
     func records(of plugin: String) async throws -> [Record] {
@@ -150,7 +150,7 @@ final class Home: Sendable {
         }
     }
 
-    /// What the hub says is wrong with the plugin.
+    /// The faults of the plugin according to the hub.
     func faults() async throws -> [String] {
         guard let plugin = try await status().plugins.first(where: { $0.name == subject.name }) else {
             return ["the hub does not know it"]
@@ -159,7 +159,7 @@ final class Home: Sendable {
         case .failed, .quarantined, .silent, .restarting:
             return ["it is \(plugin.state.rawValue)" + (plugin.lastError.map { ": \($0)" } ?? "")]
         default:
-            // It may just have been started once more.
+            // It may have been restarted just now.
             guard plugin.restarts == 0 else {
                 return ["it had to be started again" + (plugin.lastError.map { ": \($0)" } ?? "")]
             }
@@ -167,16 +167,16 @@ final class Home: Sendable {
         }
     }
 
-    /// Whether it has done its work and ended.
+    /// Whether the plugin has done its work and ended.
     func isAtRest() async throws -> Bool {
         try await status().plugins.contains {
             $0.name == subject.name && [.finished, .resting].contains($0.state)
         }
     }
 
-    /// Waits until a figure is at least so much and has been the same for a while, or the patience is over.
+    /// Waits until a figure is at least `count` and stays unchanged for a while, or until the patience is over.
     ///
-    /// - Parameter until: for so long; as ``Subject/settle`` says where it is `nil`.
+    /// - Parameter until: how long the figure must stay unchanged; ``Subject/settle`` if `nil`.
     func settle(atLeast count: Int64, until rest: Duration? = nil, _ figure: (HubStatus) -> Int64) async throws {
         let deadline = ContinuousClock.now + subject.patience
         var (known, since) = (Int64(-1), ContinuousClock.now)

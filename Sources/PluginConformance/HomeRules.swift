@@ -5,7 +5,7 @@ import PluginTesting
 import Samples
 
 extension Rule {
-    /// What becomes of it in a whole hub, and of a hub whose time is another.
+    /// Behaviour in a whole hub, and with a hub whose clock is wrong.
     static let homes: [Rule] = [
         Rule(
             "whole-hub", .silver, of: .sources,
@@ -20,7 +20,7 @@ extension Rule {
             try await home.settle(atLeast: 1, until: .zero, stored)
             await home.kill()
             try await home.start()
-            // It is there again, or was started so often that it is plain that it does not stay.
+            // Wait until it has a session again, or until its restarts show that it does not stay.
             try await home.settle(atLeast: 1, until: .zero) { status in
                 Int64(
                     status.sessions.count { $0.isOf(examination.subject) }
@@ -81,7 +81,7 @@ extension Rule {
             let hasCome = try await home.status().sessions.contains { $0.isOf(examination.subject) }
             let records = try await home.records(of: manifest.name)
             let faults = try await home.faults()
-            // One that has done its work and ended is well, too.
+            // A plugin that has done its work and ended is fine, too.
             let isGone = !hasCome && faults.isEmpty ? try await home.isAtRest() ? [] : ["it did not come again"] : []
             return isGone + faults + Contents.twins(records)
         },
@@ -96,7 +96,7 @@ extension Rule {
             let first = stage.start()
             await stage.settle(atLeast: 1)
             await first.stop(stage.hub)
-            // Times and keys of before are no excuse for the second start.
+            // The second start must not depend on times and keys of the first.
             try stage.forget()
             await stage.hub.change { $0.clock = "system" }
             let second = stage.start()

@@ -5,7 +5,7 @@ import PluginTesting
 import Samples
 
 extension Rule {
-    /// What it says of itself, without working.
+    /// The answers about itself that it gives without working.
     static let describing: [Rule] = [
         Rule(
             "manifest", .bronze,
@@ -61,7 +61,7 @@ extension Rule {
         },
     ]
 
-    /// How it begins and ends.
+    /// Its start and its end.
     static let living: [Rule] = [
         Rule(
             "greets", .bronze,

@@ -5,7 +5,7 @@ import PluginTesting
 import Samples
 
 extension Rule {
-    /// What becomes of it when its service lets it in no longer.
+    /// Behaviour when its service no longer accepts its log-in.
     static let logIns: [Rule] = [
         Rule(
             "log-in-lost", .gold,
@@ -22,11 +22,11 @@ extension Rule {
             let bench = SinkBench(stage, stage.start())
             var records: [String] = []
             if stage.trial.manifest.sink != nil {
-                // One that asks for nothing until it is let in has nothing that could be lost.
+                // A sink that asks for nothing before its log-in has nothing to lose.
                 _ = await stage.comes { !$0.wants.isEmpty || $0.hasHeardOfLogIn }
                 if let want = await bench.want {
                     records = try await SinkBench.plain(want, in: stage.hub)
-                    // One that answers nothing until it is let in has lost nothing either.
+                    // A sink that answers nothing before its log-in has lost nothing either.
                     for result in await bench.results(of: records, within: .seconds(5)) ?? [] {
                         switch result {
                         case .unauthorized, .retry: continue
@@ -42,7 +42,7 @@ extension Rule {
                 bench.seen.append("it ended: \(await bench.life.ending().words)")
                 bench.life = stage.start()
             }
-            // As hub login does: the token is there, and the session begins again.
+            // As after hub login: the token is there, and the session begins again.
             for (account, token) in stage.tokens { await stage.hub.setToken(token, of: account) }
             await stage.hub.forgetSessions()
             if stage.trial.manifest.sink != nil {
@@ -64,10 +64,10 @@ extension Rule {
     ]
 }
 
-/// A token that no service takes: as the good one, but for what lets its holder in.
+/// A token that no service accepts: like the good one, except for the texts that let its holder in.
 private struct LostToken {
     let json: RawJSON
-    /// The texts that would let its holder in, of both.
+    /// The texts of both tokens that would let their holder in.
     let secrets: [String]
 
     init(_ good: RawJSON) throws {

@@ -3,7 +3,7 @@ package import HubClient
 import HubWire
 import Samples
 
-/// Made-up records of the types that a sink reads, given to the hub as any script gives them.
+/// Made-up records of the types that a sink reads, published to the hub as any script would do it.
 package struct MadeUpGift {
     private let instance: String
     private let endpoints: OwnerEndpoints
@@ -17,10 +17,10 @@ package struct MadeUpGift {
         var reads: [String]?
     }
 
-    /// Of so many types at most.
+    /// Maximum number of types.
     private static let most = 4
 
-    /// - Returns: what was given, in words.
+    /// - Returns: a description of the published records.
     package func give() throws -> String {
         let plugins = try JSON.answer(
             [Known].self, try DoorClient(endpoint: endpoints.door, command: "dev").ask(.plugins))
@@ -43,9 +43,9 @@ package struct MadeUpGift {
             "three records each of \(types.map(\.id.rawValue).joined(separator: ", "))\(days), all made up"
     }
 
-    /// Gives records as a script of a source would.
+    /// Publishes records as the script of a source would.
     ///
-    /// - Throws: ``HubExit/notWell`` where one is rejected.
+    /// - Throws: ``HubExit/notWell`` if one is rejected.
     static func give(_ records: [Record], as source: String, to endpoints: OwnerEndpoints) throws {
         var raw = RawRecords()
         for record in records {

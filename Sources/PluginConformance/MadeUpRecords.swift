@@ -1,21 +1,21 @@
 package import Foundation
 package import Samples
 
-/// Made-up records for sinks: three of a type, of the last days, nothing unusual in them.
+/// Made-up records for sinks: three of a type, of the last days, with ordinary values.
 package enum MadeUpRecords {
-    /// The first of these types that there are such records of; `nil` where there is none.
+    /// The first of these types for which records can be made up; `nil` if there is none.
     package static func type(among names: [String], mayBeNamed: Bool = true) -> HealthType? {
         names.lazy.compactMap { TypeRegistry.standard.resolve($0) }.first { type in
             type.kind == .quantity || mayBeNamed && type.kind == .category && type.values.contains { !$0.isOldName }
         }
     }
 
-    /// Samples, a day between each two; their keys are their times.
+    /// Samples one day apart, with their times as keys.
     ///
     /// - Parameters:
-    ///   - type: of ``type(among:mayBeNamed:)``.
+    ///   - type: a type that ``type(among:mayBeNamed:)`` returned.
     ///   - plugin: the kind of their source.
-    ///   - now: of one a day after the last.
+    ///   - now: a time one day after the last sample.
     package static func samples(_ type: HealthType, of plugin: String, device: String? = nil, before now: Date)
         -> [Record]
     {
@@ -33,7 +33,7 @@ package enum MadeUpRecords {
         }
     }
 
-    /// Day values of a quantity, as the gap-filler makes them.
+    /// Day values of a quantity, in the form in which the gap-filler makes them.
     package static func dayValues(_ type: HealthType, person: String, before now: Date) -> [Record] {
         days(before: now).map { age, second in
             .day(
@@ -44,12 +44,12 @@ package enum MadeUpRecords {
         }
     }
 
-    /// Of the last days: a target may take no others.
+    /// The last three days: a target may refuse older ones.
     private static func days(before now: Date) -> [(age: Int, second: Int64)] {
         (1...3).reversed().map { ($0, Int64(now.timeIntervalSince1970) - Int64($0) * 86_400) }
     }
 
-    /// One that a person may have, and hardly surprises.
+    /// A plausible value that surprises no one.
     static func value(_ type: HealthType, _ age: Int) -> Double {
         let digits = pow(10, Double(type.decimals))
         return (type.unsurprising(0.2 + Double(age) / 500) * digits).rounded() / digits
@@ -63,15 +63,15 @@ extension HealthType {
         return least...max(least, min(range.upperBound, 10_000))
     }
 
-    /// So many digits behind the point tell its values apart.
+    /// The number of decimals needed to tell its values apart.
     package var decimals: Int {
         let span = usual.upperBound - usual.lowerBound
         return span > 1_000 ? 0 : span > 20 ? 1 : 3
     }
 
-    /// A value of a quantity that hardly surprises.
+    /// A plausible value of a quantity that surprises no one.
     ///
-    /// - Parameter part: of the way from the least plausible to the most; about a fifth is what most have.
+    /// - Parameter part: the position between the least plausible value (0) and the most (1); about 0.2 is usual.
     package func unsurprising(_ part: Double) -> Double {
         usual.lowerBound + (usual.upperBound - usual.lowerBound) * part
     }

@@ -6,7 +6,7 @@ import PluginTesting
 import Samples
 
 extension Rule {
-    /// What it can be asked to do.
+    /// Its commands.
     static let commands: [Rule] = [
         Rule(
             "unknown-command", .gold, of: .commands,
@@ -38,7 +38,7 @@ extension Rule {
         },
     ]
 
-    /// The judge gets the outcome, and how many records came that a quiet life does not give.
+    /// Runs a command; the judge gets the outcome and the number of records that came and that a quiet life does not give.
     private static func asked(
         _ examination: Examination, _ command: String, isDryRun: Bool = false,
         judge: @Sendable (CommandOutcome.Content, Int) -> [String]
@@ -47,7 +47,7 @@ extension Rule {
         let stage = try await examination.stage()
         let life = stage.start()
         guard await stage.comes({ !$0.hellos.isEmpty }) else { return ["it never came"] }
-        // At once: it may end when its work is done.
+        // Ask at once: it may end when its work is done.
         let call = await stage.hub.begin(command, isDryRun: isDryRun, deadline: 20_000)
         let isAnswered = await stage.comes { $0.isOver(call) }
         let outcome = isAnswered ? await stage.hub.outcome(of: call) : nil
@@ -58,7 +58,7 @@ extension Rule {
         return judge(outcome, Set(given).subtracting(course.records).count)
     }
 
-    /// What it keeps to itself.
+    /// The data that it must keep private.
     static let privacy: [Rule] = [
         Rule(
             "no-secret-in-log", .gold, "Its log has no secret setting in it.",
@@ -74,7 +74,7 @@ extension Rule {
             repair: "Log numbers of records, keys and reasons, but never what was measured."
         ) { examination in
             let course = try await examination.course()
-            // Numbers with three digits at least, one of them behind the point: others are written for many reasons.
+            // Only numbers with at least three digits, one of them a decimal: shorter ones appear in logs for many reasons.
             let values = Set(
                 course.held.compactMap { record -> String? in
                     guard case .sample(let sample) = record, case .quantity(let value, _) = sample.value else {
@@ -91,7 +91,7 @@ extension Rule {
         },
     ]
 
-    /// What it costs where nothing happens.
+    /// Its cost while nothing happens.
     static let costs: [Rule] = [
         Rule(
             "memory", .platinum, "In a quiet life it has never more than 128 MiB of memory.",

@@ -1,16 +1,16 @@
 import Foundation
 import HubCore
 
-/// What a process has cost, as the kernel counts it.
+/// The cost of a process, as the kernel measures it.
 struct ProcessFacts: Sendable {
-    /// The most memory it ever had, resident.
+    /// The peak of its resident memory.
     var peakBytes: Int
-    /// Of one processor, while it was watched.
+    /// Its share of one processor while it was watched.
     var share: Double
 
     /// Watches it for a while.
     ///
-    /// - Returns: `nil` where it has ended.
+    /// - Returns: `nil` if it has ended.
     static func watched(_ pid: Int?, for time: Duration) async -> ProcessFacts? {
         guard let pid, let before = ticks(pid) else { return nil }
         let began = ContinuousClock.now
@@ -21,12 +21,12 @@ struct ProcessFacts: Sendable {
             peakBytes: peak, share: Double(after - before) / Double(sysconf(Int32(_SC_CLK_TCK))) / seconds)
     }
 
-    /// Of all its threads.
+    /// The processor time of all its threads, in ticks.
     private static func ticks(_ pid: Int) -> Int? {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
         else { return nil }
-        // The name before may hold spaces; state is the first of these.
+        // The name before the parenthesis may contain spaces; the state is the first of these fields.
         let fields = text[end...].split(separator: " ")
         guard fields.count > 13, let user = Int(fields[12]), let system = Int(fields[13]) else { return nil }
         return user + system
@@ -41,7 +41,7 @@ struct ProcessFacts: Sendable {
 }
 
 extension ProcessEnding {
-    /// In words, as `exit code 0`.
+    /// The ending in words, such as `exit code 0`.
     var words: String {
         switch self {
         case .exited(let code): "ended with exit code \(code)"

@@ -5,7 +5,7 @@ import PluginTesting
 import Samples
 
 extension RecordIdentity {
-    /// Which record it is, without a value.
+    /// A description that identifies the record, without a value.
     var words: String {
         switch self {
         case .sample(let source, let key): "the sample \(key.text) of \(source.device ?? source.plugin)"
@@ -15,7 +15,7 @@ extension RecordIdentity {
 }
 
 extension Rule {
-    /// What becomes of what it gives.
+    /// The records that it gives.
     static let records: [Rule] = [
         Rule(
             "gives", .bronze, of: .sources, "With the settings of the test it gives at least one record within 30 s.",
@@ -75,7 +75,7 @@ extension Rule {
         ) { examination in
             let lasting = try await examination.lasting()
             let stage = try await examination.stage {
-                // A group of records cannot be divided: those of a scale that measures composition fit.
+                // A group of records cannot be divided; the groups of a scale that measures composition fit into this.
                 $0.limits.batchRecords = 10
                 $0.credit = Credit(records: 11, bytes: 131_072)
             }
@@ -98,7 +98,7 @@ extension Rule {
             try stage.forget()
             let before = await stage.hub.batches
             let second = stage.start()
-            // A device that keeps nothing that was read says nothing again.
+            // A device that does not keep its readings gives nothing the second time.
             guard await stage.comes({ $0.batches > before }) else { return [] }
             await stage.settle()
             await second.stop(stage.hub)
@@ -116,7 +116,7 @@ extension Rule {
             }
             let life = stage.start()
             let missing = await stage.missing(lasting.subtracting([first]))
-            // Time to read what became of them.
+            // Give it time to read the results.
             await stage.settle()
             let ending = await life.stop(stage.hub)
             return missing + (ending == .exited(0) ? [] : ["it \(ending.words)"])
@@ -139,7 +139,7 @@ extension Rule {
         },
     ]
 
-    /// Whether all comes although the first process ends before anything was confirmed.
+    /// Whether all records come although the first process ends before the hub confirms any.
     private static func interrupted(
         _ examination: Examination, by event: (Stage, Life) async -> Void
     ) async throws -> [String] {
@@ -147,7 +147,7 @@ extension Rule {
         let stage = try await examination.stage { $0.answers = false }
         let life = stage.start()
         guard await stage.comes({ $0.batches > 0 }) else { return ["nothing came in time"] }
-        // What it does wrongly it does after it has sent.
+        // A faulty plugin makes its mistake after it has sent: give it time.
         try await Task.sleep(for: .milliseconds(300))
         await event(stage, life)
         await stage.hub.change { $0.answers = true }
@@ -159,7 +159,7 @@ extension Rule {
     }
 }
 
-/// What samples say but for their keys and groups.
+/// The contents of samples without their keys and groups.
 struct Contents {
     private var keys: [String: RecordIdentity] = [:]
     private let known: Set<RecordIdentity>
@@ -175,7 +175,7 @@ struct Contents {
         return "\(sample)"
     }
 
-    /// The first record that says the same as one of these, and is not one of them.
+    /// The first record that has the same content as one of these and another identity.
     func doubled(by records: [Record]) -> [String] {
         for record in records where !known.contains(record.identity) {
             if let text = Self.text(record), let former = keys[text] {
@@ -185,7 +185,7 @@ struct Contents {
         return []
     }
 
-    /// The first two records of different identity that say the same.
+    /// The first two records with the same content and different identities.
     static func twins(_ records: [Record]) -> [String] {
         var keys: [String: RecordIdentity] = [:]
         for record in records {

@@ -4,7 +4,7 @@ import PluginTesting
 import Samples
 
 extension Rule {
-    /// How it speaks with a hub that is not always there.
+    /// Behaviour with a hub that is not always reachable.
     static let sessions: [Rule] = [
         Rule(
             "greets-again", .silver, "When the hub knows its session no longer it greets again, within 30 s.",
@@ -28,7 +28,7 @@ extension Rule {
             await stage.hub.send(.ping(.emptyObject))
             var seen: [String] = []
             if !(await stage.comes { $0.pongs > 0 || $0.byes > 0 }) { seen.append("no PONG came") }
-            // One that has done its work has nothing to ask for.
+            // A plugin that has done its work has nothing to ask for.
             if !(await stage.comes { $0.pings > 0 || $0.byes > 0 }) {
                 seen.append("no PING came, with an interval of 0.5 s")
             }

@@ -3,7 +3,7 @@ import HubWire
 import PluginTesting
 import Samples
 
-/// A sink beside a hub, and what it did wrong.
+/// A sink beside a hub, and the faults found so far.
 final class SinkBench {
     let stage: Stage
     var life: Life
@@ -11,10 +11,10 @@ final class SinkBench {
 
     init(_ stage: Stage, _ life: Life) { (self.stage, self.life) = (stage, life) }
 
-    /// Its subscription, the first by name; `nil` before it has asked for one.
+    /// Its first subscription by name; `nil` before it asks for one.
     var want: WantRequest? { get async { await stage.hub.wants.min { $0.key < $1.key }?.value } }
 
-    /// Delivers, and expects that all is delivered.
+    /// Delivers records and expects that the sink answers `delivered` for each.
     func deliver(_ records: [String]) async throws {
         guard let results = await results(of: records) else {
             seen.append("no DONE came")
@@ -26,10 +26,10 @@ final class SinkBench {
         }
     }
 
-    /// Delivers, and waits for the answer; again where the plugin begins another session meanwhile, as the hub does.
+    /// Delivers records and waits for the answer; delivers again if the plugin begins another session meanwhile, as the hub does.
     ///
     /// - Parameter limit: the subject's patience if not given.
-    /// - Returns: `nil` where no answer came in time.
+    /// - Returns: `nil` if no answer came in time.
     func results(of records: [String], within limit: Duration? = nil) async -> [DeliveryResult]? {
         guard let want = await want?.want else { return nil }
         while true {
@@ -46,9 +46,9 @@ final class SinkBench {
         }
     }
 
-    /// Three records that a subscription asks for, nothing unusual in them, as the hub writes them.
+    /// Three ordinary records that match a subscription, encoded as the hub does it.
     ///
-    /// - Parameter hub: holds them too, where they are days: what is wanted of a day may be asked for when it is delivered.
+    /// - Parameter hub: also stores them if they are days, because the hub looks up the wanted parts of a day when it delivers it.
     static func plain(_ want: WantRequest, in hub: FakeHub) async throws -> [String] {
         guard let type = MadeUpRecords.type(among: want.types ?? ["weight"], mayBeNamed: !want.selection.isOfDays)
         else {

@@ -5,7 +5,7 @@ import PluginTesting
 import Samples
 
 extension Rule {
-    /// What becomes of what it is given to deliver.
+    /// Its handling of deliveries.
     static let deliveries: [Rule] = [
         Rule(
             "wants", .bronze, of: .sinks,

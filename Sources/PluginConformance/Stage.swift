@@ -7,7 +7,7 @@ import Samples
 import Synchronization
 import ZeroMQ
 
-/// One plugin beside a hub that a rule writes the lines of, with a state directory that outlives its processes.
+/// One plugin beside a hub that a rule controls, with a state directory that outlives the plugin's processes.
 final class Stage: Sendable {
     let hub: FakeHub
     let trial: PluginTrial
@@ -20,7 +20,7 @@ final class Stage: Sendable {
     private let context: Context
     private let lives = Mutex<[Life]>([])
 
-    /// - Parameter behaviour: of the hub from its first message on.
+    /// - Parameter behaviour: the behaviour of the hub from its first message on.
     init(_ subject: Subject, _ behaviour: @Sendable (inout FakeHub.Behaviour) -> Void = { _ in }) async throws {
         // Short: a socket's path has at most 107 bytes.
         let scratch = "/tmp/hub-test-\(UUID().uuidString.prefix(13))"
@@ -45,7 +45,7 @@ final class Stage: Sendable {
             context = try Context()
             var first = FakeHub.Behaviour()
             first.settings = trial.settings
-            // What a hostile plugin sends does not fill the memory of the one who examines it.
+            // Bound the memory that a hostile plugin's records can take.
             first.mostRecords = 100_000
             behaviour(&first)
             hub = try FakeHub(
@@ -60,7 +60,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Ends its processes, whatever they do, and takes its folder away.
+    /// Kills its processes and removes its folder.
     func close() async {
         for life in lives.withLock(\.self) { await life.kill() }
         await hub.vanish()
@@ -68,7 +68,7 @@ final class Stage: Sendable {
         try? FileManager.default.removeItem(atPath: scratch)
     }
 
-    /// What its processes have printed, line by line.
+    /// The lines that its processes have printed.
     var printed: [String] {
         lives.withLock(\.self).indices.flatMap { number in
             ((try? String(contentsOfFile: "\(scratch)/\(number).log", encoding: .utf8)) ?? "").split(separator: "\n")
@@ -78,7 +78,7 @@ final class Stage: Sendable {
 
     /// Starts a process.
     ///
-    /// - Parameter stop: how long it has from the end of its stdin to SIGTERM.
+    /// - Parameter stop: the time between the end of its stdin and SIGTERM.
     func start(stop: Duration = .seconds(5)) -> Life {
         let number = lives.withLock(\.count)
         let place = PluginTrial.Place(
@@ -89,14 +89,14 @@ final class Stage: Sendable {
         return life
     }
 
-    /// Takes the plugin's memory away.
+    /// Deletes the plugin's state directory.
     func forget() throws {
         try FileManager.default.removeItem(atPath: "\(scratch)/state")
         try FileManager.default.createDirectory(
             atPath: "\(scratch)/state", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
 
-    /// Waits until the hub has been given nothing new for ``Subject/settle``.
+    /// Waits until the hub has received nothing new for ``Subject/settle``.
     func settle(atLeast count: Int = 0) async {
         let deadline = ContinuousClock.now + subject.patience
         var (known, since) = (-1, ContinuousClock.now)
@@ -109,7 +109,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Waits until these are there, or nothing more comes, and says which are not.
+    /// Waits until these records have come, or nothing more comes, and reports the missing ones.
     func missing(_ records: Set<RecordIdentity>) async -> [String] {
         _ = await comes { hub in records.isSubset(of: hub.held.map(\.record.identity)) }
         let lost = records.subtracting(await hub.held.map(\.record.identity))
@@ -117,7 +117,7 @@ final class Stage: Sendable {
         return ["\(lost.count) of \(records.count) records are missing, such as \(one.words)"]
     }
 
-    /// Whether the hub comes to a state in time.
+    /// Waits until the hub reaches a state, and returns whether it did in time.
     func comes(
         within limit: Duration? = nil, _ isMet: @escaping @Sendable (isolated FakeHub) -> Bool
     ) async -> Bool {
@@ -162,7 +162,7 @@ final class Life: Sendable {
         }
     }
 
-    /// `nil` where it was not started.
+    /// `nil` if it was not started.
     var pid: Int? {
         get async {
             if let pid = times.now.pid { return pid }
@@ -176,20 +176,20 @@ final class Life: Sendable {
 
     var hasEnded: Bool { times.now.hasEnded != nil }
 
-    /// Whether it had ended before it was time for a signal.
+    /// Whether it ended before it was due for a signal.
     var endsByItself: Bool {
         let times = times.now
         guard let end = times.hasEnded else { return false }
         return times.isAsked.map { end - $0 < stop } ?? true
     }
 
-    /// As the end of the hub: its stdin ends, and after its patience it gets SIGTERM.
+    /// Ends its stdin, as the end of the hub does; after its patience it gets SIGTERM.
     func endInput() {
         times.change { $0.isAsked = $0.isAsked ?? .now }
         end.wish()
     }
 
-    /// As a power cut does.
+    /// Kills it, as a power cut does.
     func kill() async {
         if !hasEnded, let pid = await pid { Glibc.kill(pid_t(pid), SIGKILL) }
         end.hurry()
@@ -199,7 +199,7 @@ final class Life: Sendable {
     @discardableResult
     func ending() async -> ProcessEnding { await task.value }
 
-    /// How it ends by itself within a time; `nil`, and it is ended, where it does not.
+    /// Waits for it to end on its own; after the limit, ends it and returns `nil`.
     func ends(within limit: Duration) async -> ProcessEnding? {
         await withTaskGroup(of: ProcessEnding?.self) { group in
             group.addTask { [task] in await task.value }
@@ -214,7 +214,7 @@ final class Life: Sendable {
         }
     }
 
-    /// STOP and the end of stdin, as the hub ends a plugin.
+    /// Sends STOP and ends its stdin, as the hub does to end a plugin.
     @discardableResult
     func stop(_ hub: FakeHub) async -> ProcessEnding {
         await hub.sendStop()

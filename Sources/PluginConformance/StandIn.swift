@@ -2,24 +2,25 @@ import Foundation
 import HubClient
 import Synchronization
 
-/// The program `simulator` of a plugin's folder while it runs: the device or service that the plugin speaks with.
+/// A running `simulator` of a plugin's folder: a program in place of the device or service that the plugin speaks with.
 package final class StandIn: Sendable {
-    /// What it has said: names and texts.
+    /// The names and texts that it printed.
     package let values: [String: String]
-    /// Before the account whose token a text is.
+    /// The prefix of a name whose text is a token; the account follows.
     static let tokenMark = "token:"
     private let process: Mutex<Process>
     private let input = Pipe()
 
-    /// By account, the texts of the tokens that it takes.
+    /// The tokens that it accepts, by account.
     var tokens: [String: String] {
         let named = values.filter { $0.key.hasPrefix(Self.tokenMark) }
         return Dictionary(
             uniqueKeysWithValues: named.map { (String($0.key.dropFirst(Self.tokenMark.count)), $0.value) })
     }
 
-    /// Starts it, and waits for its first line.
-    /// - Throws: ``Subject/Refusal`` where it ends or prints something else.
+    /// Starts it and waits for its first line.
+    ///
+    /// - Throws: ``Subject/Refusal`` if it ends or prints something else.
     package init(_ program: String, scratch: String) throws {
         let (child, output) = (Process(), Pipe())
         child.executableURL = URL(filePath: program)
@@ -29,7 +30,7 @@ package final class StandIn: Sendable {
         ]) { $1 }
         child.standardInput = input
         child.standardOutput = output
-        // Were a plugin to inherit this end, the stand-in would outlive the examination.
+        // If a plugin inherited this end, the stand-in would outlive the examination.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         try child.run()
         let file = output.fileHandleForReading
@@ -43,7 +44,7 @@ package final class StandIn: Sendable {
         }
         self.values = values
         process = Mutex(child)
-        // What it prints further is dropped, so that it never waits for a reader.
+        // Drop its further output, so that it never blocks on a full pipe.
         Thread { while let more = try? file.read(upToCount: 65_536), !more.isEmpty {} }.start()
     }
 
@@ -61,7 +62,7 @@ package final class StandIn: Sendable {
         return line
     }
 
-    /// Its stdin ends; two seconds later it is killed.
+    /// Ends its stdin; kills it two seconds later if it still runs.
     package func end() {
         try? input.fileHandleForWriting.close()
         process.withLock { process in

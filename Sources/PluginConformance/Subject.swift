@@ -4,16 +4,18 @@ import HubCore
 import HubWire
 import Samples
 
-/// A plugin to be examined: its program, and settings with which it works on this machine.
+/// A plugin to be examined: its program, and settings that work on this machine.
 ///
-/// The settings stand in `test.conf` beside the program, a section of `hub.conf` without `executable`; where there is none, in
-/// `sample.conf`. In them `{folder}` is the program's folder, `{scratch}` a folder that each run has for itself, and any other name in
-/// braces what `simulator` has said, a program in the same folder that stands in for the device or service. It prints one JSON object
-/// with these names and texts as its first line, and ends when its stdin does. A name `token:ACCOUNT` is not a setting: its
-/// text is the token that the hub has of that account, as after a log-in. What the hub has stored before the plugin comes stands in
-/// `records.jsonl`, a record a line as a source gives it.
+/// The settings are in `test.conf` beside the program: a section of `hub.conf` without `executable`. If there is no `test.conf`, they are in
+/// `sample.conf`. In the settings `{folder}` is the program's folder and `{scratch}` is a new folder for each run.
+///
+/// Other names in braces stand for texts of the program `simulator` in the same folder, which replaces the device or service.
+/// The simulator prints one JSON object with these names and texts as its first line, and ends when its stdin does.
+/// A name `token:ACCOUNT` is not a setting: its text is the token that the hub has for that account, as after a log-in.
+///
+/// The file `records.jsonl` has the records that the hub stores before the plugin comes, one a line, as a source gives them.
 package struct Subject: Sendable {
-    /// Why a plugin cannot be examined, and what to do.
+    /// The reason why a plugin cannot be examined, and what to do.
     package struct Refusal: Error, CustomStringConvertible {
         package let description: String
     }
@@ -21,20 +23,20 @@ package struct Subject: Sendable {
     /// Absolute, as all paths here.
     package let program: String
     package let folder: String
-    /// Of its section; also its name towards the hub.
+    /// The name of its section, which is also its name towards the hub.
     package let name: String
-    /// The section, with braces.
+    /// The text of the section, with names in braces.
     private let section: String
     package let simulator: String?
-    /// What the hub has before the plugin comes.
+    /// The records that the hub has before the plugin comes.
     let records: [Record]
-    /// A source that has given nothing new for so long has given all it has.
+    /// A source that has given nothing new for this long has given all its records.
     let settle: Duration
-    /// How long what must come is waited for.
+    /// How long to wait for an expected event.
     let patience: Duration
 
     /// - Parameters:
-    ///   - path: of the program, or of its folder.
+    ///   - path: the path of the program or of its folder.
     ///   - settings: further lines of its section.
     package init(
         _ path: String, settings: [String] = [], settle: Duration = .seconds(2), patience: Duration = .seconds(30)
@@ -58,7 +60,7 @@ package struct Subject: Sendable {
             throw Refusal(
                 description: "\(files[0]): it must have one section, [plugin.NAME], with the settings for the test")
         }
-        // In quotes where it has a dot.
+        // The name is in quotes if it has a dot.
         name = lines[header][..<end].dropFirst("[plugin.".count).filter { $0 != "\"" }
         guard PeerName.isValid(name) else {
             throw Refusal(
@@ -91,7 +93,7 @@ package struct Subject: Sendable {
         return records
     }
 
-    /// The program of a folder that has the settings alone, as those of this project do: beside this one.
+    /// The installed program for a folder that has only settings, as the plugins of this project do: beside this program.
     private static func installed(_ name: String, for folder: String) throws(Refusal) -> String {
         let path = HubProgram.beside(name)
         guard FileManager.default.isExecutableFile(atPath: path) else {
@@ -103,7 +105,7 @@ package struct Subject: Sendable {
         return path
     }
 
-    /// - Returns: `nil` for a folder that has none.
+    /// - Returns: `nil` for a folder without a program.
     private static func program(at path: String) throws(Refusal) -> String? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -130,22 +132,22 @@ package struct Subject: Sendable {
         return names.first.map { "\(path)/\($0)" }
     }
 
-    /// As it stands between quotation marks.
+    /// Escapes a text for use between quotation marks.
     private static func escaped(_ text: String) -> String {
         text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     }
 
-    /// Files and folders below ``folder`` that the settings name: what the plugin reads there is no part of its program.
+    /// Files and folders below ``folder`` that the settings name: data that the plugin reads, not part of its program.
     package var data: Set<String> {
         Set(section.matches(of: /\{folder\}\/([^"',\]]+)/).map { String($0.1) })
     }
 
-    /// `hub.conf` of one run.
+    /// The text of `hub.conf` for one run.
     ///
     /// - Parameters:
-    ///   - scratch: for `{scratch}`, and what the hub keeps.
-    ///   - run: where the sockets are; in `scratch` if not given.
-    ///   - values: what the stand-in has said.
+    ///   - scratch: the value of `{scratch}`, and the folder of the hub's data.
+    ///   - run: the folder of the sockets; in `scratch` if not given.
+    ///   - values: the names and texts of the stand-in.
     ///   - hub: further lines of `[hub]`.
     package func configuration(
         _ scratch: String, run: String? = nil, _ values: [String: String], hub: String = ""

@@ -1,8 +1,8 @@
-/// How far a plugin can be relied on; each tier has all that the ones before it have.
+/// The reliability of a plugin; each tier includes the rules of the lower ones.
 package enum Tier: Int, CaseIterable, Comparable, Sendable {
     case bronze, silver, gold, platinum
 
-    /// What a plugin of this tier is.
+    /// A description of a plugin of this tier.
     package var text: String {
         switch self {
         case .bronze: "it says what it is, comes when it is started and ends when it is asked to"
@@ -17,29 +17,29 @@ package enum Tier: Int, CaseIterable, Comparable, Sendable {
     package static func < (left: Tier, right: Tier) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What a plugin must do, and how it is found out whether it does.
+/// A requirement for plugins, and the check for it.
 package struct Rule: Sendable {
-    /// What kind of plugin it is about.
+    /// The kind of plugin that it applies to.
     package enum Concern: Sendable {
         case all
-        /// Those that write.
+        /// Plugins that write.
         case sources
         case sinks
-        /// Those that can be asked to do something.
+        /// Plugins that have commands.
         case commands
-        /// Those that judge their settings themselves.
+        /// Plugins that check their settings themselves.
         case judges
     }
 
-    /// Small letters and hyphens; stays for good.
+    /// Lowercase letters and hyphens; never changes.
     package let name: String
     package let tier: Tier
     package let concern: Concern
-    /// What must hold, a sentence.
+    /// The requirement, a sentence.
     package let text: String
-    /// What an author does where it does not hold.
+    /// The author's repair if the plugin breaks the rule.
     package let repair: String
-    /// What was seen instead, a sentence each; none where all is well.
+    /// Checks a plugin and returns the violations, a sentence each; empty if all is well.
     let look: @Sendable (Examination) async throws -> [String]
 
     init(
@@ -50,7 +50,7 @@ package struct Rule: Sendable {
         self.look = look
     }
 
-    /// All, in the order in which they are looked at.
+    /// All rules, in the order of examination.
     package static let all: [Rule] =
         describing + living + sessions + records + deliveries + logIns + homes + commands + privacy + costs
 }

@@ -2,20 +2,20 @@ package import HubClient
 package import HubCore
 import HubWire
 
-/// A whole hub in a process of its own, for one plugin.
+/// A whole hub in a separate process, for one plugin.
 package final class WholeHub: Sendable {
     package let endpoints: OwnerEndpoints
     private let instance: String
     private let program: CompanionProcess
 
-    /// Starts it, and returns when it is ready.
+    /// Starts it and returns when it is ready.
     ///
     /// - Parameters:
     ///   - configuration: the path of its `hub.conf`, which has one plugin.
-    ///   - run: the folder of its sockets, as `hub.conf` says it.
-    ///   - instance: of the plugin.
-    ///   - said: gets each line of its log.
-    ///   - ended: called when it has ended by itself.
+    ///   - run: the folder of its sockets, as in `hub.conf`.
+    ///   - instance: the instance of the plugin.
+    ///   - said: called with each line of its log.
+    ///   - ended: called when it ends without being asked.
     package init(
         configuration: String, run: String, instance: String, said: @escaping @Sendable (String) -> Void = { _ in },
         ended: @escaping @Sendable () -> Void = {}
@@ -41,20 +41,20 @@ package final class WholeHub: Sendable {
         }
     }
 
-    /// Ends it in order; a plugin that does not end meanwhile is killed with it.
+    /// Ends it in order; a plugin that does not end in time is killed with it.
     package func end() async { await program.end(patience: .milliseconds(1_500)) }
 
-    /// Ends it at once, as its second Ctrl-C does.
+    /// Kills every such hub at once, as a second Ctrl-C does.
     package static func killAll() { CompanionProcess.killAll() }
 
-    /// Ends it as `kill -9` does.
+    /// Kills it as `kill -9` does.
     package func kill() async { await program.kill() }
 
-    /// What `hub apply` has said.
+    /// Has the hub apply its settings, and returns its report.
     package func apply() async throws -> ApplyReport {
         let door = endpoints.door
         return try await blocking {
-            // Programs are asked what they are, and one that hangs has ten seconds.
+            // The hub runs the programs to read their manifests; one that hangs has ten seconds.
             let client = try DoorClient(endpoint: door, command: "apply", patience: .seconds(60))
             guard let answer = try client.command("apply", arguments: .emptyObject) else {
                 throw Failure(.dialogue, "the hub applied without saying what")
@@ -63,7 +63,7 @@ package final class WholeHub: Sendable {
         }
     }
 
-    /// What `hub restart` does.
+    /// Restarts the plugin, as `hub restart` does.
     package func restart() async throws {
         let (door, instance) = (endpoints.door, instance)
         try await blocking {

@@ -5,13 +5,13 @@ import PluginTesting
 import Samples
 import ZeroMQ
 
-/// A play for clients: a hub that does what its lines say, and counts what the client does.
+/// A scripted test for clients: a hub that follows the lines of a script and counts the client's actions.
 package struct Play: Sendable {
-    /// What kind of client it is for.
+    /// The kind of client that it is for.
     package enum Role: String, CaseIterable, Sendable {
-        /// Gives the records that it reads from its stdin, a line each, and ends.
+        /// Publishes the records that it reads from stdin, one a line, and ends.
         case publisher
-        /// Prints a line for each version of each weight and nothing else, until it is ended.
+        /// Prints one line for each version of each weight, and nothing more, until it is ended.
         case follower
         /// Delivers weights from the beginning, until it is ended.
         case sink
@@ -19,19 +19,19 @@ package struct Play: Sendable {
 
     package let name: String
     package let role: Role
-    /// What the client must do.
+    /// The rule that the client must keep.
     package let text: String
-    /// The lines of ``PlayStep``; `records` in them is how many records the client is to give.
+    /// The lines of ``PlayStep``; the word `records` in them stands for the number of records that the client must give.
     package let lines: String
 
     init(_ name: String, _ role: Role, _ text: String, _ lines: String) {
         (self.name, self.role, self.text, self.lines) = (name, role, text, lines)
     }
 
-    /// How it went.
+    /// The result of a play.
     package enum Outcome: Sendable {
         case held
-        /// The line at which it did not go on, and what was seen.
+        /// The line that failed, and the observations.
         case failed(line: String, seen: [String])
     }
 
@@ -112,7 +112,7 @@ package struct Play: Sendable {
             "newer\nwait wants 1\ndeliver 3\nwait delivered 3\nend\nexpect violations 0"),
     ]
 
-    /// Records for a publisher's stdin: weights, a minute between each two, a line each.
+    /// Records for a publisher's stdin: weights, one a minute, one a line.
     package static func lines(_ count: Int) -> String {
         records(count, type: "weight", of: "play").map { record in
             var bytes: [UInt8] = []
@@ -121,7 +121,7 @@ package struct Play: Sendable {
         }.joined()
     }
 
-    /// Made-up records, from 2024 on, a minute between each two.
+    /// Made-up records from 2024 on, one a minute.
     static func records(_ count: Int, type name: String, of plugin: String, after first: Int = 0) -> [Record] {
         guard let type = MadeUpRecords.type(among: [name], mayBeNamed: false) else { return [] }
         return (first..<(first + count)).compactMap { place in

@@ -3,11 +3,11 @@ import HubClient
 import HubWire
 import Synchronization
 
-/// The program that is played with: started with the hub's addresses, heard line by line.
+/// The client program of a play: gets the hub's addresses, and its output is read line by line.
 final class PlayClient: Sendable {
     private struct State {
         var printed = 0
-        /// The last of its errors.
+        /// Its last error lines.
         var errors: [String] = []
         var openOutputs = 2
     }
@@ -17,10 +17,10 @@ final class PlayClient: Sendable {
     private static let remembered = 5
 
     /// - Parameters:
-    ///   - command: of a program that is found as a shell finds it, with its arguments.
-    ///   - input: what it reads from its stdin.
-    ///   - heard: gets each line of its stdout.
-    /// - Throws: ``Subject/Refusal`` where it cannot be started.
+    ///   - command: the program, which is looked up as a shell does, and its arguments.
+    ///   - input: the text for its stdin.
+    ///   - heard: called with each line of its stdout.
+    /// - Throws: ``Subject/Refusal`` if it cannot be started.
     init(
         _ command: [String], door: String, feed: String, input: String, heard: @escaping @Sendable (String) -> Void
     ) throws(Subject.Refusal) {
@@ -35,7 +35,7 @@ final class PlayClient: Sendable {
         child.environment = ProcessInfo.processInfo.environment.merging(
             ["HUB_DOOR": door, "HUB_FEED": feed, "HUB_INSTANCE": "client"]) { $1 }
         (child.standardInput, child.standardOutput, child.standardError) = (stdin, output, errors)
-        // Were a child to inherit this end, its stdin would not end.
+        // If a child inherited this end, its stdin would never end.
         _ = fcntl(stdin.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         do { try Self.withoutBlockedSignals { try child.run() } } catch {
             throw Subject.Refusal(description: "\(command[0]) cannot be started: \(error.localizedDescription)")
@@ -51,13 +51,13 @@ final class PlayClient: Sendable {
         }
         let writer = stdin.fileHandleForWriting
         Thread {
-            // A client that does not read them ends without.
+            // A client that ends without reading them makes the write fail; that is fine.
             try? writer.write(contentsOf: Data(input.utf8))
             try? writer.close()
         }.start()
     }
 
-    /// Threads of a pool block signals, and a child would too: SIGTERM would not end it.
+    /// Starts a child with no signals blocked: pool threads block signals, and the child would inherit that and ignore SIGTERM.
     private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
         var (none, before) = (sigset_t(), sigset_t())
         sigemptyset(&none)
@@ -86,12 +86,14 @@ final class PlayClient: Sendable {
         }.start()
     }
 
-    /// Lines of its stdout.
+    /// The number of lines on its stdout.
     var printed: Int { state.value.printed }
     var errors: [String] { state.value.errors }
     var hasEnded: Bool { process.withLock { !$0.isRunning } }
 
-    /// Its exit code, 128 and more for a signal, once all it has printed is heard; `nil` where it has not ended in time.
+    /// Waits for its end and for all its output.
+    ///
+    /// Returns its exit code, 128 and more for a signal; `nil` if it does not end in time.
     func code(within limit: Duration) async -> Int32? {
         let deadline = ContinuousClock.now + limit
         while !hasEnded {

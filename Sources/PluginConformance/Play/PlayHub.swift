@@ -5,7 +5,7 @@ import PluginTesting
 import Samples
 import ZeroMQ
 
-/// The hub of one play and the client beside it.
+/// The hub of one play, and the client beside it.
 package actor PlayHub {
     package nonisolated let door: String
     package nonisolated let feed: String
@@ -13,16 +13,16 @@ package actor PlayHub {
     private let hub: FakeHub
     private let patience: Duration
     private var client: PlayClient?
-    /// So many records another source has given.
+    /// The number of records that another source has given.
     private var given = 0
     private var restores = 0
     private let heard: @Sendable (String) -> Void
 
-    /// Opens a door and a feed in a folder of its own.
+    /// Opens a door and a feed in a new folder.
     ///
     /// - Parameters:
-    ///   - patience: how long what must come is waited for.
-    ///   - heard: gets each line that the client prints.
+    ///   - patience: how long to wait for an expected event.
+    ///   - heard: called with each line that the client prints.
     package init(patience: Duration, heard: @escaping @Sendable (String) -> Void = { _ in }) async throws {
         // Short: a socket's path has at most 107 bytes.
         folder = "/tmp/hub-play-\(UUID().uuidString.prefix(13))"
@@ -32,9 +32,9 @@ package actor PlayHub {
             atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         do {
             var behaviour = FakeHub.Behaviour()
-            // What a client sends does not fill the memory of the one who looks on.
+            // Bound the memory that a client's records can take.
             (behaviour.publishes, behaviour.mostRecords) = (true, 1_000_000)
-            // A client notices soon that it was forgotten.
+            // A client must notice soon that its session was forgotten.
             behaviour.heartbeat = Heartbeat(interval: 500, timeout: 2_000)
             hub = try FakeHub(door: door, feed: feed, context: try Context(), behaviour: behaviour)
             try await hub.start()
@@ -44,14 +44,14 @@ package actor PlayHub {
         }
     }
 
-    /// Ends the client, whatever it does, and takes the folder away.
+    /// Kills the client if it still runs, and removes the folder.
     package func close() async {
         client?.signal(SIGKILL)
         await hub.vanish()
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// What is counted.
+    /// The current value of a counter.
     package func value(_ count: PlayStep.Count) async -> Int {
         switch count {
         case .hellos: await hub.hellos.count
@@ -75,15 +75,15 @@ package actor PlayHub {
         }
     }
 
-    /// What the client did against the protocol, in sentences.
+    /// The client's violations of the protocol, a sentence each.
     package var violations: [String] { get async { await hub.violations } }
 
-    /// Plays all lines, and stops at the first that fails; the client comes before the first that it has a part in.
+    /// Plays all lines and stops at the first that fails; starts the client before the first line that involves it.
     ///
     /// - Parameters:
-    ///   - client: its command and arguments; empty where it is started by hand.
-    ///   - input: what it reads from its stdin.
-    /// - Throws: ``Subject/Refusal`` where there is no such program.
+    ///   - client: its command and arguments; empty if a person starts it.
+    ///   - input: the text for its stdin.
+    /// - Throws: ``Subject/Refusal`` if there is no such program.
     package func run(
         _ steps: [(line: String, step: PlayStep)], client command: [String], input: String
     ) async throws -> Play.Outcome {
@@ -102,9 +102,9 @@ package actor PlayHub {
         return .held
     }
 
-    /// Does what one line says.
+    /// Runs one line.
     ///
-    /// - Returns: what was seen where it failed; `nil` where it holds.
+    /// - Returns: the observations if it failed; `nil` if it passed.
     package func run(_ step: PlayStep) async throws -> [String]? {
         switch step {
         case .wait(let count, let number): return await wait(for: count, number)
@@ -144,7 +144,7 @@ package actor PlayHub {
             case .answer: (behaviour.answers, behaviour.losesAnswers) = (true, false)
             case .fail(let number): behaviour.storeErrors = number
             case .reject(let number):
-                // The same when they come again.
+                // Reject the same records when they come again.
                 let turned = Watched<Set<RecordIdentity>>([])
                 behaviour.rejects = { record in
                     if !turned.value.contains(record.identity), turned.value.count < number {
@@ -167,7 +167,7 @@ package actor PlayHub {
         while true {
             let value = await value(count)
             if value >= number { return nil }
-            // What it sent and printed last may be heard after its end.
+            // Its last messages and lines may arrive after its end.
             if end == nil, client?.hasEnded ?? false { end = .now + .seconds(2) }
             guard ContinuousClock.now < min(deadline, end ?? deadline) else {
                 let found = "\(count.rawValue): \(value), and not \(number)"
@@ -212,7 +212,7 @@ package actor PlayHub {
 }
 
 extension PlayStep {
-    /// What changes the hub, and asks nothing of a client.
+    /// Whether it changes only the hub and expects nothing of a client.
     fileprivate var isBeforeClient: Bool {
         switch self {
         case .wait, .expect, .exit, .end, .back, .pause, .deliver, .ping, .stop: false

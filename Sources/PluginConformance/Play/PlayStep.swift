@@ -1,21 +1,21 @@
 package import HubWire
 import PluginTesting
 
-/// One line of a play: what the hub does next, waits for, or expects.
+/// One line of a play: an action of the hub, a wait or an expectation.
 package enum PlayStep: Hashable, Sendable {
-    /// What is counted.
+    /// The counters.
     package enum Count: String, CaseIterable, Sendable {
-        /// HELLO, QUERY, WANT, DONE, EVENT, LIVE, PING, PONG, BYE that came.
+        /// Received HELLO, QUERY, WANT, DONE, EVENT, LIVE, PING, PONG, BYE.
         case hellos, queries, wants, answers, events, lives, pings, pongs, byes
-        /// SAMPLES that came, answered or not.
+        /// Received SAMPLES, answered or not.
         case batches
-        /// Records that are stored, each once.
+        /// Stored records, each counted once.
         case records
-        /// Records that came again unchanged.
+        /// Records that were received again unchanged.
         case duplicates
-        /// Records of deliveries that were answered with `delivered`.
+        /// Records of deliveries that the client answered with `delivered`.
         case delivered
-        /// What came against the protocol.
+        /// Violations of the protocol.
         case violations
         /// Lines that the client has printed.
         case printed
@@ -25,36 +25,36 @@ package enum PlayStep: Hashable, Sendable {
     package enum Ending: Hashable, Sendable { case code(Int32), failure, any }
 
     case forget, kill, back, answer
-    /// Nothing is stored and nothing answered.
+    /// The hub stores nothing and answers nothing.
     case silent
-    /// All is stored, and the answers are lost.
+    /// The hub stores everything, but its answers are lost.
     case mute
-    /// The newest records are lost, and the hub is there again in another epoch.
+    /// The newest N records are lost, and the hub returns in another epoch.
     case restore(Int)
-    /// So many batches find the disk full.
+    /// The next N batches fail because the disk is full.
     case fail(Int)
-    /// The first so many records that come are not taken.
+    /// The first N records that come are rejected.
     case reject(Int)
     case refuse(WireError.Code)
     case credit(Credit)
     /// Every message has members that no version of the protocol knows.
     case newer
-    /// So many messages of the feed are lost.
+    /// The next N messages of the feed are lost.
     case drop(Int)
-    /// So many records of another source are stored.
+    /// N records of another source are stored.
     case give(Int, type: String)
-    /// The sink's subscription is given so many records.
+    /// N records are delivered to the sink's subscription.
     case deliver(Int, type: String)
     case ping, pulse, stop
     case wait(Count, Int)
     case expect(Count, Int)
     case pause(milliseconds: Int)
-    /// The client ends by itself, so.
+    /// The client ends without being asked, in this way.
     case exit(Ending)
-    /// The client is ended, as Ctrl-C does it.
+    /// The client is ended as by Ctrl-C.
     case end
 
-    /// What may be said, for a table: a line, and what it does.
+    /// All lines for a table, each with its effect.
     package static let grammar: [(line: String, text: String)] = [
         ("forget", "all sessions are forgotten; what comes next is answered hello-first"),
         ("silent", "SAMPLES are neither stored nor answered, PING is not answered"),
@@ -81,10 +81,10 @@ package enum PlayStep: Hashable, Sendable {
         ("end", "ends the client as Ctrl-C does, and waits until it has ended"),
     ]
 
-    /// Reads a line.
+    /// Parses a line.
     ///
-    /// - Parameter records: what the word `records` stands for, where a number is asked for.
-    /// - Throws: ``Subject/Refusal`` that says what the line lacks.
+    /// - Parameter records: the value of the word `records` in place of a number.
+    /// - Throws: ``Subject/Refusal`` that says what is wrong with the line.
     package init(_ line: String, records: Int) throws(Subject.Refusal) {
         let words = line.split(separator: " ").map(String.init)
         func refusal(_ reason: String) -> Subject.Refusal { Subject.Refusal(description: "\"\(line)\": \(reason)") }
@@ -158,7 +158,7 @@ package enum PlayStep: Hashable, Sendable {
         }
     }
 
-    /// The lines of a text without its comments, which begin with `#`.
+    /// Parses the lines of a text; comments begin with `#`.
     ///
     /// - Throws: ``Subject/Refusal`` that names the line.
     package static func all(_ text: String, records: Int) throws(Subject.Refusal) -> [(line: String, step: PlayStep)] {
