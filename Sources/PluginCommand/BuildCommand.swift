@@ -63,8 +63,8 @@ struct BuildCommand: ParsableCommand {
         try Output.print("\(package.program): built in \(String(format: "%.1f", time)) s\(way)")
     }
 
-    /// - Returns: whether it is there; `false` where PluginKit as it was built does not fit.
-    /// - Throws: where the plugin itself does not compile.
+    /// - Returns: whether the program was made; `false` if the built PluginKit does not fit.
+    /// - Throws: an error if the plugin itself does not compile.
     private func build(_ package: SwiftPackage, with kit: BuiltKit, _ interruption: Interruption) throws -> Bool {
         let scratch = NSTemporaryDirectory() + "/hub-build-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(
@@ -98,9 +98,9 @@ struct BuildCommand: ParsableCommand {
         try package.place(new)
     }
 
-    /// Runs a program of the PATH to its end, or to Ctrl-C; what it says goes where our words go.
+    /// Runs a program of the PATH until it ends or until Ctrl-C; its output goes to stderr.
     ///
-    /// - Returns: whether it has ended with 0.
+    /// - Returns: whether it ended with 0.
     private static func run(_ words: [String], in folder: String, _ interruption: Interruption) throws -> Bool {
         let child = Process()
         (child.executableURL, child.arguments) = (URL(filePath: "/usr/bin/env"), words)
@@ -108,7 +108,7 @@ struct BuildCommand: ParsableCommand {
         child.standardInput = FileHandle.nullDevice
         child.standardOutput = FileHandle.standardError
         do { try child.run() } catch { throw Failure(.system, "\(words[0]): \(error.localizedDescription)") }
-        // It has a process group of its own, which Ctrl-C does not reach.
+        // It has its own process group, which Ctrl-C does not reach.
         while child.isRunning, !interruption.isOver { usleep(20_000) }
         if interruption.isOver {
             child.interrupt()
@@ -124,7 +124,7 @@ struct BuildCommand: ParsableCommand {
     }
 }
 
-/// The folder of a plugin in Swift.
+/// The folder of a Swift plugin.
 struct SwiftPackage {
     let folder: String
     /// `hub-NAME`.
@@ -139,13 +139,13 @@ struct SwiftPackage {
         (self.folder, program, self.manifest) = (folder, String(name), manifest)
     }
 
-    /// All of its folder `Sources`.
+    /// All source files of its folder `Sources`.
     var sources: [String] {
         let files = FileManager.default.enumerator(atPath: "\(folder)/Sources")?.compactMap { $0 as? String } ?? []
         return files.filter { $0.hasSuffix(".swift") }.sorted().map { "\(folder)/Sources/\($0)" }
     }
 
-    /// Whether it is one target with plain sources, which needs PluginKit of that checkout alone.
+    /// Whether it is one target with plain sources that depends only on the PluginKit of that checkout.
     func needsOnly(_ kit: BuiltKit) -> Bool {
         let packages = manifest.matches(of: /\.package\(\s*path:\s*"([^"]+)"\s*\)/).map { String($0.1) }
         guard packages.count == 1, manifest.matches(of: /\.package\(/).count == 1,
@@ -157,7 +157,7 @@ struct SwiftPackage {
             == URL(filePath: kit.checkout).resolvingSymlinksInPath().path && !sources.isEmpty
     }
 
-    /// Puts a program in its place at once, also where the old one runs.
+    /// Replaces the program atomically, even if the old one is running.
     func place(_ new: String) throws(Failure) {
         guard rename(new, "\(folder)/\(program)") == 0 else {
             throw Failure(.system, "\(folder)/\(program): \(String(cString: strerror(errno)))")

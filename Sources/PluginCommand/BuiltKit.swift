@@ -1,18 +1,19 @@
 import Foundation
 
-/// PluginKit as it was built beside this program: what a plugin in Swift is compiled with and linked to in seconds, where
-/// SwiftPM would build PluginKit and all that it needs once more, in minutes.
+/// The built PluginKit beside this program.
+///
+/// A Swift plugin is compiled against it and linked with it in seconds. SwiftPM would build PluginKit and its dependencies again, in minutes.
 struct BuiltKit {
-    /// Of this project's sources.
+    /// The folder of this project's sources.
     let checkout: String
-    /// With the modules and objects, such as `.build/release`.
+    /// The folder of the modules and objects, such as `.build/release`.
     private let folder: String
     private let objects: [String]
 
-    /// A plugin that needs PluginKit and nothing else.
+    /// A plugin that depends only on PluginKit.
     private static let model = (program: "hub-json-lines", objects: "/JSONLines.build/")
 
-    /// - Returns: `nil` where this program was moved away from where it was built, or no plugin was built there.
+    /// - Returns: `nil` if this program was moved from where it was built, or if no plugin was built there.
     init?() {
         guard let place = PackagePlace.ofThisProgram else { return nil }
         let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
@@ -28,7 +29,7 @@ struct BuiltKit {
 
     private var isOptimised: Bool { folder.hasSuffix("/release") }
 
-    /// Words of a line that compiles sources to an object.
+    /// The command line that compiles sources to an object.
     func compiling(_ sources: [String], to object: String) -> [String] {
         let main = sources.contains { $0.hasSuffix("/main.swift") } ? [] : ["-parse-as-library"]
         return ["swiftc", "-c", "-wmo", "-o", object, "-module-name", "Plugin", "-swift-version", "6"]
@@ -36,20 +37,20 @@ struct BuiltKit {
             + ([folder + "/Modules"] + maps).flatMap { ["-I", $0] } + sources
     }
 
-    /// Words of a line that links an object to a program.
+    /// The command line that links an object to a program.
     ///
-    /// - Parameter list: a file to be written with ``listing(_:)``.
+    /// - Parameter list: the path of a file with the text of ``listing(_:)``.
     func linking(_ list: String, to program: String) -> [String] {
         ["swiftc", "-emit-executable", "-o", program, "@\(list)"]
             + (isOptimised ? ["-static-stdlib", "-Xlinker", "-s"] : [])
     }
 
-    /// What is linked, as swiftc reads it from a file.
+    /// The list of the files to link, in the format that swiftc reads.
     func listing(_ object: String) -> String {
         (objects + [object]).map { "\"\($0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"\n" }.joined()
     }
 
-    /// Folders with the modules of C, ours and those of packages.
+    /// Folders with the C modules of this project and of its packages.
     private var maps: [String] {
         let manager = FileManager.default
         func folders(in path: String) -> [String] {

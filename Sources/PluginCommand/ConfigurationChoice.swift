@@ -4,7 +4,7 @@ import HubClient
 import HubCore
 import HubSettings
 
-/// Which `hub.conf`.
+/// The choice of a `hub.conf`.
 struct ConfigurationChoice: ParsableArguments {
     @Option(
         help: ArgumentHelp("The hub's settings; as for every command of hub if not given.", valueName: "file"))
@@ -15,7 +15,7 @@ struct ConfigurationChoice: ParsableArguments {
         return URL(filePath: path).standardizedFileURL.path
     }
 
-    /// Where the hub keeps its data, as far as `[hub]` says it without errors.
+    /// The paths of the hub's data, from `[hub]` as far as it has no errors.
     func files() throws(Failure) -> HubFiles {
         let path = try path()
         let loaded = HubConfiguration.load(

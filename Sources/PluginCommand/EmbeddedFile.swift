@@ -1,8 +1,8 @@
 import CPluginFiles
 
-/// A file that this program has in it: a client library, or a template.
+/// A file embedded in this program: a client library or a template.
 enum EmbeddedFile {
-    /// - Parameter name: as ``plugin_file_named(_:)`` has it.
+    /// - Parameter name: a name for ``plugin_file_named(_:)``.
     static func text(_ name: String) -> String {
         guard let file = plugin_file_named(name) else { preconditionFailure("files.c has no \(name)") }
         return String(
@@ -11,7 +11,7 @@ enum EmbeddedFile {
 
     /// A template with its names filled in.
     ///
-    /// `@NAME@` is a name. A line that begins with `@quantity|` or `@category|` is there for types of that kind alone.
+    /// `@NAME@` is a name. A line that begins with `@quantity|` or `@category|` is kept only for types of that kind.
     static func filled(_ name: String, _ values: [String: String], kind: String) -> String {
         let lines = text(name).split(separator: "\n", omittingEmptySubsequences: false).compactMap {
             line -> Substring? in

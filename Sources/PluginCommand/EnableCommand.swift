@@ -98,7 +98,7 @@ struct EnableCommand: AsyncParsableCommand {
             owner: manifest.owner, declarations: manifest.settings)
     }
 
-    /// - Throws: what `hub check` would say of the section.
+    /// - Throws: the errors that `hub check` would report for the section.
     private func check(_ text: String, _ path: String, _ instance: String) async throws {
         let loader = ConfigurationLoader(path: path, programPath: HubProgram.path)
         let checked = await loader.load(text)

@@ -2,7 +2,7 @@ import HubClient
 import PluginConformance
 import Synchronization
 
-/// The same examination, some times: what holds once and not the next time is a fault too, of the plugin or of the examination.
+/// The same examination several times: a rule that holds only sometimes is a fault, of the plugin or of the examination.
 final class ExaminationRounds: Sendable {
     private let subject: Subject
     private let rules: [Rule]
@@ -16,7 +16,7 @@ final class ExaminationRounds: Sendable {
     }
 
     /// - Returns: the reports, in the order of the rounds.
-    /// - Throws: ``Subject/Refusal`` where the plugin cannot be examined.
+    /// - Throws: ``Subject/Refusal`` if the plugin cannot be examined.
     func run() async throws -> [ConformanceReport] {
         defer { bar.withLock { $0.bar.end() } }
         return try await withThrowingTaskGroup(of: (Int, ConformanceReport).self) { group in
@@ -53,7 +53,7 @@ final class ExaminationRounds: Sendable {
         }
     }
 
-    /// Ends all that runs.
+    /// Ends everything that runs.
     func close() async {
         let examinations = open.withLock { open in
             open.isClosed = true
@@ -62,7 +62,7 @@ final class ExaminationRounds: Sendable {
         for examination in examinations { await examination.close() }
     }
 
-    /// How often it was well, and what was not kept how often.
+    /// How often all rules were kept, and how often each rule was not.
     static func lines(_ reports: [ConformanceReport]) -> [String] {
         var counts: [String: Int] = [:]
         for finding in reports.joined() { counts[finding, default: 0] += 1 }
@@ -74,7 +74,7 @@ final class ExaminationRounds: Sendable {
 }
 
 extension ConformanceReport {
-    /// Names of the rules that it has not kept, or of which it is not known.
+    /// Names of the rules that it has broken or that stayed open.
     fileprivate var faults: [String] {
         findings.compactMap { finding in
             switch finding.verdict {
@@ -86,7 +86,7 @@ extension ConformanceReport {
 
     fileprivate var isWell: Bool { faults.isEmpty }
 
-    /// Whether another of the same plugin is the one that counts.
+    /// Whether this report counts rather than another one of the same plugin.
     func isBetter(than other: ConformanceReport) -> Bool {
         let (own, its) = (tier?.rawValue ?? -1, other.tier?.rawValue ?? -1)
         return own == its ? faults.count < other.faults.count : own > its

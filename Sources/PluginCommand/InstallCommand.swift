@@ -109,7 +109,7 @@ struct InstallCommand: AsyncParsableCommand {
         )
     }
 
-    /// Where the pack is, and what a catalogue says of it.
+    /// The place of the pack, and its entry if it comes from a catalogue.
     private func chosen() async throws -> (PackPlace, name: String, Catalogue.Entry?) {
         if pack.contains("/") || pack.hasSuffix(".\(PackIndex.ending)") {
             let (place, name) = PackPlace.of(pack)

@@ -63,11 +63,11 @@ struct NewCommand: ParsableCommand {
         let language = folder.language
         try Output.print(
             "\(name): a \(folder.role) of \(folder.type.id) in \(language.name), \(files.count) files. Next:")
-        // What is typed next runs here, whatever the folder is called.
+        // The printed commands run in this folder, whatever the new folder is called.
         let path = place == "." ? name : Self.quoted("\(place)/\(name)")
         if !folder.build.isEmpty { try Output.print("  hub plugin build \(path)") }
         try Output.print("  hub plugin test \(path)")
-        // The file that the hub reads: a new one in this folder would count instead of it from then on.
+        // Print the path of the file that the hub reads now: a new hub.conf in this folder would take its place.
         if let configuration = try? ConfigurationFile.path(named: nil) {
             let absolute = URL(filePath: configuration).standardizedFileURL.path
             try Output.print("  cat \(path)/sample.conf >> \(Self.quoted(absolute))")
@@ -88,7 +88,7 @@ struct NewCommand: ParsableCommand {
         }
     }
 
-    /// What is to be made, or what cannot be and why.
+    /// Checks the arguments and returns the folder to make.
     private func checked() throws -> PluginFolder {
         guard PeerName.isValid(name) else { throw Failure(.usage, "\(name): expected \(PeerName.expected)") }
         guard name != "hub", name != Source.byHand else {
@@ -136,7 +136,7 @@ struct NewCommand: ParsableCommand {
         return type
     }
 
-    /// A word of a shell's line.
+    /// Quotes a word for a shell.
     private static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte

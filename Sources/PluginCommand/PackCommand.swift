@@ -88,7 +88,7 @@ struct PackCommand: AsyncParsableCommand {
             if let signature {
                 try PrivateFile.write(Array(signature.utf8), to: "\(target).\(Minisign.ending)", mode: 0o644)
             } else {
-                // One of a former pack of this name would make this one look changed.
+                // A signature of a former pack with this name would make this pack look changed.
                 _ = try PrivateFile.remove("\(target).\(Minisign.ending)")
             }
             try Output.print("\(target)\(signature == nil ? "" : ", signed")")
@@ -116,7 +116,7 @@ struct PackCommand: AsyncParsableCommand {
     }
 }
 
-/// A line of stdin that a terminal does not show.
+/// Reads a line of stdin that the terminal does not show.
 enum HiddenPassword {
     static func read() -> String? {
         var former = termios()
@@ -131,7 +131,7 @@ enum HiddenPassword {
     }
 }
 
-/// What goes wrong with packs as the exit codes of `hub` have it.
+/// Maps errors of packs to the exit codes of `hub`.
 enum PackFailure {
     static func told<Value>(
         _ what: String, _ body: () async throws -> Value

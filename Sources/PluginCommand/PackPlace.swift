@@ -6,19 +6,19 @@ import HubWire
 import PluginKit
 import PluginPacks
 
-/// A folder of packs, on this machine or at a web server.
+/// A folder of packs, on this machine or on a web server.
 enum PackPlace {
     case folder(String)
-    /// Ends without a slash.
+    /// The address without a trailing slash.
     case web(String)
 
-    /// - Parameter text: a folder, an address, or either's `catalogue.json`.
+    /// - Parameter text: a folder or an address, or the path or address of its `catalogue.json`.
     init(catalogue text: String) {
         let place = text.hasSuffix("/\(Catalogue.file)") ? String(text.dropLast(Catalogue.file.count + 1)) : text
         self = place.contains("://") ? .web(place.hasSuffix("/") ? String(place.dropLast()) : place) : .folder(place)
     }
 
-    /// The place of a file, and its name there.
+    /// The place of a file, and its name in it.
     static func of(_ file: String) -> (place: PackPlace, name: String) {
         let folder = Folder.parent(of: file)
         let name = String(file.split(separator: "/").last ?? "")
@@ -32,9 +32,9 @@ enum PackPlace {
         }
     }
 
-    /// A whole file; `nil` where there is none.
+    /// Reads a whole file; `nil` if there is none.
     ///
-    /// - Throws: where it is larger, or cannot be had.
+    /// - Throws: an error if it is larger or cannot be read.
     func read(_ name: String, upTo most: Int) async throws -> [UInt8]? {
         switch self {
         case .folder(let folder):
@@ -52,7 +52,7 @@ enum PackPlace {
         var limits = CloudClient.Limits()
         (limits.answerBytes, limits.whole) = (most, .seconds(600))
         var next = address
-        // Where a web server keeps its files elsewhere.
+        // Follow redirections: a web server may keep its files elsewhere.
         for _ in 0..<4 {
             guard var parts = URLComponents(string: next) else { throw PackRefusal("\(next) is not an address") }
             let (path, query) = (parts.percentEncodedPath, parts.queryItems ?? [])
@@ -85,7 +85,7 @@ enum PackPlace {
     }
 }
 
-/// Where packs are looked for by name.
+/// The catalogue in which packs are looked up by name.
 enum CatalogueChoice {
     static func place(_ given: String?) throws(Failure) -> PackPlace {
         let variable = ProcessInfo.processInfo.environment["HUB_CATALOGUE"].flatMap { $0.isEmpty ? nil : $0 }

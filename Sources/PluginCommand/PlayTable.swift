@@ -5,7 +5,7 @@ import HubCore
 import HubWire
 import PluginConformance
 
-/// A play that a person types, or has in a file.
+/// Runs a play from a file or from lines that a person types.
 struct PlayTable {
     private let script: String?
     private let records: Int
@@ -14,8 +14,8 @@ struct PlayTable {
     private let json: Bool
 
     /// - Parameters:
-    ///   - script: a file; `nil` where the lines come from stdin.
-    ///   - client: with its arguments; empty where it is started by hand.
+    ///   - script: the path of a file; `nil` to read the lines from stdin.
+    ///   - client: the client and its arguments; empty if a person starts it.
     init(script: String?, records: Int, _ patience: Int, _ client: [String], _ json: Bool) {
         (self.script, self.records, self.patience, self.client, self.json) = (script, records, patience, client, json)
     }
@@ -51,7 +51,7 @@ struct PlayTable {
         let hasEnded = interruption.renew()
         watch.cancel()
         await hub.close()
-        // Ctrl-C ends what is typed, and a script before its end.
+        // Ctrl-C ends a play early, whether its lines are typed or from a script.
         guard hasEnded else { throw ExitCode(HubExit.interrupted.rawValue) }
         if case .failed(let line, let seen) = try await play.value {
             try Self.say("failed", "\(line): \(seen.joined(separator: "; "))", json)
@@ -76,7 +76,7 @@ struct PlayTable {
         try Output.json(try JSON.line(Said(event: event, text: text)))
     }
 
-    /// The lines of stdin, as they come.
+    /// Plays the lines of stdin as they come.
     private func byHand(_ hub: PlayHub) async throws -> Play.Outcome {
         if isatty(STDIN_FILENO) == 1, !json {
             try Output.print(
@@ -116,7 +116,7 @@ struct PlayTable {
         }
     }
 
-    /// Says what has changed, ten times a second at most.
+    /// Prints changed counts, at most ten times a second.
     private static func observe(_ hub: PlayHub, _ json: Bool) async throws {
         var (known, told): ([PlayStep.Count: Int], Int) = ([:], 0)
         while !Task.isCancelled {

@@ -2,7 +2,7 @@ import Foundation
 import PluginConformance
 import Samples
 
-/// What `hub plugin new` makes: a plugin that runs as it is.
+/// The folder that `hub plugin new` makes: a plugin that works without changes.
 struct PluginFolder {
     struct File {
         var path: String
@@ -13,22 +13,22 @@ struct PluginFolder {
     let name: String
     let language: PluginLanguage
     let role: PluginRole
-    /// Of the kind quantity or category.
+    /// A type of the kind quantity or category.
     let type: HealthType
     /// Absolute.
     let path: String
-    /// Of PluginKit, for Swift.
+    /// The package of PluginKit, for Swift.
     let package: PackagePlace?
 
     var program: String { "hub-\(name)" }
 
-    /// All of them, in the order in which they are shown.
+    /// All files, in the order in which they are listed.
     func files(today: Date = Date()) -> [File] {
         let parts = language.parts(program, role)
         let kind = type.kind.rawValue
         let values = [
             "NAME": name,
-            // A dot of a bare key would begin a table below.
+            // A dot in a bare key would begin a nested table.
             "SECTION": name.contains(".") ? "\"\(name)\"" : name, "TYPE": type.id.rawValue, "UNIT": type.unit ?? "",
             "LINE": line,
             "FOLDER": path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""), "NEEDS": language.needs,
@@ -41,7 +41,7 @@ struct PluginFolder {
             File(path: path, text: EmbeddedFile.filled(origin, values, kind: kind), isProgram: isProgram)
         }
         var files = parts.map { part in
-            // A library is as it is, whatever it has in it.
+            // Client libraries are copied without replacements, whatever they contain.
             part.origin.hasPrefix("Clients/")
                 ? File(path: part.path, text: EmbeddedFile.text(part.origin))
                 : filled(part.path, part.origin, isProgram: part.isProgram)
@@ -54,7 +54,7 @@ struct PluginFolder {
         return files
     }
 
-    /// What has to be done before the program is there; empty where it is there at once.
+    /// The command that builds the program; empty if it needs no build.
     var build: String {
         language.build(program)
     }
@@ -63,7 +63,7 @@ struct PluginFolder {
         build.isEmpty ? "      # The program is there as it is." : "      - run: \(build)"
     }
 
-    /// A line of the file of readings, in words.
+    /// A description of a line of the file of readings.
     private var line: String {
         let value =
             type.unit.map { "a number in \($0)" } ?? "one of \(values.map(\.name).joined(separator: ", "))"
@@ -77,7 +77,7 @@ struct PluginFolder {
         let offset = Int64(TimeZone.current.secondsFromGMT(for: today) / 60)
         let day: Int64 = 86_400
         let midnight = (Int64(today.timeIntervalSince1970) + offset * 60) / day * day - offset * 60
-        // Half past seven; what lasts, half an hour.
+        // At half past seven; intervals last half an hour.
         func time(_ second: Int64) -> String {
             Timestamp(microseconds: second * 1_000_000, offsetMinutes: Int16(offset)).text
         }
@@ -88,13 +88,13 @@ struct PluginFolder {
         }.joined()
     }
 
-    /// One that such a type may have, and hardly surprises.
+    /// A plausible value of the type that surprises no one.
     private func value(_ number: Int) -> String {
         guard type.kind == .quantity else { return values.isEmpty ? "" : values[number % values.count].name }
         return String(format: "%.\(type.decimals)f", type.unsurprising(0.18 + Double(number) / 500))
     }
 
-    /// Makes the folder, whole or not at all.
+    /// Makes the folder completely or not at all.
     func write(_ files: [File]) throws {
         let manager = FileManager.default
         let place = path + ".\(UUID().uuidString.prefix(8))"
@@ -118,22 +118,22 @@ struct PluginFolder {
 }
 
 extension PluginLanguage.Part {
-    /// A package is shown as its folder.
+    /// The path shown in lists: a package is shown as its folder.
     fileprivate var shownPath: String {
         path.hasPrefix("health_hub/") ? "health_hub/" : path
     }
 }
 
-/// Where the package with PluginKit is.
+/// The location of the package with PluginKit.
 struct PackagePlace {
-    /// The folder, or the address.
+    /// The folder or the address.
     let path: String
-    /// As Package.swift names it.
+    /// The dependency as Package.swift declares it.
     let dependency: String
-    /// By which SwiftPM knows it: the last part of its path or address.
+    /// The identity in SwiftPM: the last part of its path or address.
     let identity: String
 
-    /// - Parameter text: a folder, or an address.
+    /// - Parameter text: a folder or an address.
     init(_ text: String) {
         let isAddress = text.contains("://") || text.hasPrefix("git@")
         let place = isAddress ? text : URL(filePath: text).standardizedFileURL.path
@@ -144,7 +144,7 @@ struct PackagePlace {
         identity = (last.hasSuffix(".git") ? String(last.dropLast(4)) : last).lowercased()
     }
 
-    /// The checkout that this program was built in.
+    /// The checkout in which this program was built.
     static var ofThisProgram: PackagePlace? {
         var folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         while folder.path != "/" {

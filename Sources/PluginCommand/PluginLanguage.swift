@@ -15,16 +15,16 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
-    /// A file of the folder, and what it is made from (``EmbeddedFile``).
+    /// A file of the folder, and the embedded file that it is made from (``EmbeddedFile``).
     struct Part {
         var path: String
         var origin: String
         var isProgram = false
-        /// A row of README.md; empty for what goes with the row before.
+        /// A row of README.md; empty for a file that belongs to the row before.
         var meaning = ""
     }
 
-    /// What is different from language to language.
+    /// The files of a plugin in this language.
     ///
     /// - Parameter program: `hub-NAME`.
     func parts(_ program: String, _ role: PluginRole) -> [Part] {
@@ -70,19 +70,19 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
-    /// A line of a shell, in the folder, that makes the program; empty where it is there at once.
+    /// A shell command, run in the folder, that builds the program; empty if the program needs no build.
     ///
-    /// -f: the old one may be running.
+    /// `cp -f`, because the old program may be running.
     func build(_ program: String) -> String {
         self == .swift ? "swift build -c release && cp -f .build/release/\(program) ." : ""
     }
 
-    /// The language of a folder that ``build(_:)`` can make the program of; `nil` where there is nothing to be built.
+    /// The language of a folder whose program ``build(_:)`` can make; `nil` if there is nothing to build.
     static func built(in folder: String) -> PluginLanguage? {
         FileManager.default.fileExists(atPath: "\(folder)/Package.swift") ? .swift : nil
     }
 
-    /// What it needs on the machine, in words.
+    /// The software that it needs on the machine, in words.
     var needs: String {
         switch self {
         case .python: "Python 3.9 with pyzmq (Debian: `python3-zmq`)"
@@ -94,7 +94,7 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
-    /// Debian's packages beside those that the hub itself needs.
+    /// Debian packages that it needs in addition to those of the hub.
     var packages: String {
         switch self {
         case .python: "python3-zmq"
@@ -106,7 +106,7 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
-    /// Ends with 0 where the machine has what it needs.
+    /// A command that ends with 0 if the machine has the needed software.
     private var probe: [String] {
         switch self {
         case .python: ["python3", "-c", "import zmq"]
@@ -118,7 +118,7 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
-    /// The first interpreter of the search path that a confined plugin reaches: none in a person's home.
+    /// The first interpreter in the search path that a confined plugin can reach; those in a person's home are skipped.
     ///
     /// A machine may have several, with different packages.
     var interpreter: String? {
@@ -128,7 +128,7 @@ enum PluginLanguage: String, CaseIterable {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Whether a plugin in it can run here.
+    /// Whether a plugin in this language can run here.
     var isOnThisMachine: Bool {
         guard let interpreter else { return false }
         let process = Process()
@@ -143,7 +143,7 @@ enum PluginLanguage: String, CaseIterable {
     }
 }
 
-/// What a plugin does with records.
+/// The role of a plugin: it gives or receives records.
 enum PluginRole: String, CustomStringConvertible {
     case source, sink
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HubClient
 
-/// The program `hub-plugin`, which `hub plugin` becomes: for those who write plugins.
+/// The program `hub-plugin` for plugin authors; `hub plugin` executes it.
 @main
 enum Program {
     static func main() async {

@@ -70,7 +70,7 @@ struct RemoveCommand: AsyncParsableCommand {
             }
             let installer = try ProgramInstaller(data: files.data)
             if !taken.isEmpty {
-                // It may have secrets in it: into a file that only its owner reads, not onto a screen.
+                // The section may contain secrets: write it to a private file, not to the screen.
                 try PrivateFile.write(Array(taken.utf8), to: kept)
                 try ConfigurationFile.replace(old, with: text, in: path)
             }

@@ -80,10 +80,10 @@ struct TestCommand: AsyncParsableCommand {
         do { subject = try Subject(path, settings: settings, settle: .seconds(settle)) } catch {
             throw Failure(.badConfiguration, error.description)
         }
-        // The first is needed by all others.
+        // All other rules depend on the first.
         let chosen = Rule.all.enumerated().filter { $0 == 0 || rules.isEmpty || rules.contains($1.name) }.map(\.element)
         let rounds = ExaminationRounds(subject, chosen, times: times, atOnce: atOnce)
-        // Asked to end it first ends the plugin, and takes its folders away: they have its secrets.
+        // When interrupted, first end the plugin and remove its folders, because they contain its secrets.
         let interruption = Interruption()
         let watch = interruption.exit { await rounds.close() }
         defer { watch.cancel() }
@@ -91,7 +91,7 @@ struct TestCommand: AsyncParsableCommand {
         do { reports = try await rounds.run() } catch let refusal as Subject.Refusal {
             throw Failure(.badConfiguration, refusal.description)
         } catch is CancellationError {
-            // The watch ends the program as soon as all is taken away.
+            // The watch ends the program as soon as everything is removed.
             await watch.value
             return
         }
@@ -114,7 +114,7 @@ struct TestCommand: AsyncParsableCommand {
 }
 
 extension TestCommand {
-    /// What was found holds for this very file alone; where it has no tier, none is kept.
+    /// Keeps the tier, which holds for this very file only; removes a kept tier if the report has none.
     private static func keep(_ report: ConformanceReport) throws(Failure) {
         let path = report.program + TierClaim.ending
         do throws(FileError) {

@@ -2,19 +2,19 @@ import Foundation
 import HubClient
 import Synchronization
 
-/// What makes the program of a plugin, where that is not there at once.
+/// The command that builds a plugin's program, if it needs building.
 final class BuildStep: Sendable {
-    /// A line of a shell.
+    /// A shell command.
     let line: String
     private let folder: String
     private let running = Mutex<pid_t?>(nil)
 
     init(_ line: String, in folder: String) { (self.line, self.folder) = (line, folder) }
 
-    /// Runs it to its end; its process group ends with ``kill()``.
+    /// Runs it to its end; ``kill()`` ends its process group.
     ///
-    /// - Parameter said: gets each line that it prints.
-    /// - Returns: whether it has ended with 0.
+    /// - Parameter said: called with each line that it prints.
+    /// - Returns: whether it ended with 0.
     func run(said: @escaping @Sendable (String) -> Void) async throws -> Bool {
         try await blocking { [self] in
             let (child, output) = (Process(), Pipe())
@@ -32,7 +32,7 @@ final class BuildStep: Sendable {
                     said(String(decoding: rest[..<end], as: UTF8.self))
                     rest = Data(rest[(end + 1)...])
                 }
-                // What is this long without an end of line is dropped.
+                // Drop a line that is longer than this.
                 if rest.count > 65_536 { rest = Data() }
             }
             if !rest.isEmpty { said(String(decoding: rest, as: UTF8.self)) }
@@ -42,7 +42,7 @@ final class BuildStep: Sendable {
     }
 
     func kill() {
-        // Foundation gives each child a group of its own.
+        // Foundation gives each child its own process group.
         if let pid = running.withLock(\.self), getpgid(pid) == pid { Glibc.kill(-pid, SIGKILL) }
     }
 }

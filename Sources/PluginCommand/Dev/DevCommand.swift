@@ -76,7 +76,7 @@ struct DevCommand: AsyncParsableCommand {
         let place = try DevPlace(keep: keep)
         defer { place.remove() }
         let step = (build ?? Self.buildLine(folder)).map { BuildStep($0, in: DevPlace.folder(of: folder)) }
-        // At the second Ctrl-C.
+        // Called at the second Ctrl-C.
         let interruption = Interruption {
             step?.kill()
             WholeHub.killAll()
@@ -110,7 +110,7 @@ struct DevCommand: AsyncParsableCommand {
         }
     }
 
-    /// Of a folder that has something to be built.
+    /// The build command for a folder that has something to build.
     private static func buildLine(_ folder: String) -> String? {
         guard PluginLanguage.built(in: folder) != nil else { return nil }
         return "'\(HubProgram.path.replacing("'", with: #"'\''"#))' build ."

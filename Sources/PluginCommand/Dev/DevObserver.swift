@@ -7,11 +7,11 @@ import PluginConformance
 import Samples
 import Synchronization
 
-/// Sees what a plugin does beside its hub, and has it shown: its log, its state, what became of what it gave and was given.
+/// Watches a plugin and its hub and shows the plugin's log, its state, and the results of its records and deliveries.
 ///
-/// All on one thread of its own, but for what ``DevView`` does.
+/// Everything except ``DevView`` runs on one thread of its own.
 final class DevObserver: Sendable {
-    /// Up to where everything is shown; kept with the store.
+    /// The point up to which everything has been shown; kept with the store.
     struct Shown: Codable {
         var cursor: String?
         var account: HubStatus.AccountStatus?
@@ -27,12 +27,12 @@ final class DevObserver: Sendable {
     private let hubIsGone = Mutex(false)
     private let wantsMadeUp = Mutex(true)
     private let state: Mutex<Shown>
-    /// Whether the status was looked at for the last time, and all is over.
+    /// Whether the last look at the status is done, and whether everything is over.
     private let end = Watched((hasLooked: false, isOver: false))
 
     /// - Parameters:
-    ///   - data: of the hub.
-    ///   - shown: what was shown before.
+    ///   - data: the data folder of the hub.
+    ///   - shown: the point that an earlier run reached.
     init(_ instance: String, _ endpoints: OwnerEndpoints, data: String, shown: Shown, _ view: DevView) {
         (self.instance, self.endpoints, self.view) = (instance, endpoints, view)
         logs = PluginLogFiles(data: data)
@@ -42,7 +42,7 @@ final class DevObserver: Sendable {
 
     var shown: Shown { state.withLock(\.self) }
 
-    /// A sink gets made-up records as soon as it asks for records.
+    /// Gives made-up records to a sink as soon as it asks for records.
     func giveMadeUp() { wantsMadeUp.withLock { $0 = true } }
 
     func start() {
@@ -52,13 +52,13 @@ final class DevObserver: Sendable {
         }.start()
     }
 
-    /// Looks at the hub once more, before it ends.
+    /// Looks at the hub one last time before it ends.
     func finish() async {
         isOver.withLock { $0 = true }
         await end.wait(upTo: .seconds(1)) { $0.hasLooked }
     }
 
-    /// Returns when all that the log has is shown, after the hub has ended.
+    /// Returns when the whole log is shown, after the hub has ended.
     func close() async {
         hubIsGone.withLock { $0 = true }
         await end.wait(upTo: .seconds(1)) { $0.isOver }
@@ -90,7 +90,7 @@ final class DevObserver: Sendable {
                 door = client
                 look(try JSON.answer(HubStatus.self, try client.ask(.status)), &word)
             } catch {
-                // While it ends, or starts.
+                // The hub is starting or ending.
                 door = nil
             }
             asked = .now
@@ -109,7 +109,7 @@ final class DevObserver: Sendable {
 
     // MARK: - The feed
 
-    /// In words records are shown by `hub tap`.
+    /// Follows the feed; without `--json`, `hub tap` shows the records in words.
     private func follower() throws -> FeedFollower {
         let others = ["hub/plugin/", "hub/notice/"]
         guard view.json else { return try FeedFollower(feed: endpoints.feed, prefixes: others) }
@@ -137,7 +137,7 @@ final class DevObserver: Sendable {
         } else if news.event == nil, news.subject != "plugin" {
             view.say(.notice, news.text, .doubtful)
         }
-        // What else happens to a plugin stands in its log.
+        // Other events of a plugin are in its log.
     }
 
     // MARK: - Status
@@ -153,7 +153,7 @@ final class DevObserver: Sendable {
             state.sinks = sinks
             if !view.json { state.cursor = "\(status.epoch)-\(status.head)" }
         }
-        // The session of before goes on until the hub has seen the end of the process.
+        // The former session stays open until the hub has seen the end of the process.
         guard sinks.contains(where: \.isOpen),
             wantsMadeUp.withLock({ wants in
                 defer { wants = false }

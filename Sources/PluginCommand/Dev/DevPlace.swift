@@ -1,21 +1,21 @@
 import Foundation
 import HubClient
 
-/// The folders of one `hub plugin dev`: none of a person's own hub.
+/// The folders of one `hub plugin dev`, separate from a person's own hub.
 struct DevPlace: Sendable {
-    /// Has `hub.conf` and the sockets, and goes away at the end.
+    /// Has `hub.conf` and the sockets; removed at the end.
     private let folder: String
-    /// What the hub keeps, and `{scratch}`.
+    /// The folder of the hub's data and of `{scratch}`.
     let scratch: String
     let isKept: Bool
 
     var configuration: String { "\(folder)/hub.conf" }
-    /// For sockets, a folder that no plugin sees.
+    /// The folder of the sockets, which no plugin sees.
     ///
     /// Short: a socket's path has at most 107 bytes.
     var run: String { "\(folder)/run" }
 
-    /// - Parameter keep: a folder that a person has named.
+    /// - Parameter keep: a folder named by a person, to keep the data in.
     init(keep: String?) throws(Failure) {
         folder = "/tmp/hub-dev-\(UUID().uuidString.prefix(13))"
         scratch = keep.map { URL(filePath: $0).standardizedFileURL.path } ?? "\(folder)/scratch"
@@ -32,7 +32,7 @@ struct DevPlace: Sendable {
         }
     }
 
-    /// The folder of a plugin that is named by it, or by its program.
+    /// The folder of a plugin, given the path of the folder or of its program.
     static func folder(of path: String) -> String {
         let whole = URL(filePath: path).standardizedFileURL
         var facts = stat()
@@ -44,11 +44,11 @@ struct DevPlace: Sendable {
 
     /// Writes `hub.conf`.
     ///
-    /// - Returns: whether it says something else than before.
+    /// - Returns: whether the text differs from the former one.
     func write(_ text: String) throws(Failure) -> Bool {
         let bytes = Data(text.utf8)
         guard FileManager.default.contents(atPath: configuration) != bytes else { return false }
-        // It may have a secret in it.
+        // It may contain a secret.
         guard
             FileManager.default.createFile(
                 atPath: configuration, contents: bytes, attributes: [.posixPermissions: 0o600])
@@ -56,11 +56,11 @@ struct DevPlace: Sendable {
         return true
     }
 
-    // MARK: - What was shown
+    // MARK: - Progress of earlier runs
 
     private var shownFile: String { "\(scratch)/shown.json" }
 
-    /// Up to where the last run with a kept folder has shown what there is.
+    /// The point up to which the last run with a kept folder has shown everything.
     func lastShown() -> DevObserver.Shown {
         FileManager.default.contents(atPath: shownFile).flatMap { try? JSON.decode(DevObserver.Shown.self, from: $0) }
             ?? DevObserver.Shown()

@@ -5,7 +5,7 @@ import HubCore
 import HubSettings
 import PluginConformance
 
-/// A plugin beside its hub, from one save to the next.
+/// A plugin and its hub, restarted with each save.
 actor DevSession {
     private let path: String
     private let folder: String
@@ -24,8 +24,8 @@ actor DevSession {
     private var isEnding = false
 
     /// - Parameters:
-    ///   - build: a line of a shell; `nil` where there is nothing to be built.
-    ///   - hubEnded: called where the hub ends by itself.
+    ///   - build: a shell command; `nil` if there is nothing to build.
+    ///   - hubEnded: called if the hub ends without being asked.
     init(
         _ path: String, settings: [String], place: DevPlace, build: BuildStep?, _ view: DevView,
         hubEnded: @escaping @Sendable () -> Void
@@ -35,11 +35,11 @@ actor DevSession {
         (self.view, self.hubEnded) = (view, hubEnded)
     }
 
-    /// Runs until it is ended; returns early where the watched folder is gone.
+    /// Runs until it is ended; returns early if the watched folder is gone.
     ///
-    /// - Throws: ``Failure`` where it cannot begin.
+    /// - Throws: ``Failure`` if it cannot begin.
     func run() async throws {
-        // What is saved while it begins is not missed.
+        // Start watching first, so that no save is missed.
         let watch = try FolderWatch(folder, except: place.isKept ? place.scratch : nil)
         self.watch = watch
         if let build, needsBuild, !(try await make(build)) {
@@ -60,7 +60,7 @@ actor DevSession {
 
     private var needsBuild: Bool { (try? Subject(path, settings: settings)) == nil }
 
-    // MARK: - The beginning
+    // MARK: - Start
 
     private func begin() async throws {
         let subject: Subject
@@ -107,7 +107,7 @@ actor DevSession {
         subject.configuration(place.scratch, run: place.run, standIn?.values ?? [:], hub: "log_level = \"warning\"")
     }
 
-    /// Records in the words of `hub tap`, which ends when its stdin does.
+    /// Starts `hub tap`, which shows records in words and ends when its stdin does.
     private func startTap(_ shown: DevObserver.Shown) throws -> CompanionProcess {
         try CompanionProcess(
             "hub",
@@ -116,10 +116,10 @@ actor DevSession {
         ) { [view] line in if let line { view.record(line) } }
     }
 
-    // MARK: - A save
+    // MARK: - Saves
 
     private func follow(_ changed: Set<String>) async throws {
-        // A build writes the program, and a program that is the same as before needs no restart.
+        // A build writes the program; if the program is the same as before, no restart is needed.
         let own = subject.map { String($0.program.dropFirst(folder.count + 1)) }
         if let subject, changed == [own], program == ProgramIdentity(subject.program) { return }
         let data = subject?.data ?? []
@@ -154,7 +154,7 @@ actor DevSession {
         try await restart(hub, subject.name)
     }
 
-    /// What has changed of settings and manifest the hub follows by itself; for anything else it is told to start the plugin again.
+    /// Applies changed settings and a changed manifest, which restarts the plugin; for other changes it restarts the plugin itself.
     private func restart(_ hub: WholeHub, _ name: String) async throws {
         let report = try await hub.apply()
         guard report.applied else {
@@ -176,7 +176,7 @@ actor DevSession {
         }
     }
 
-    /// - Returns: whether it is made.
+    /// - Returns: whether the build succeeded.
     private func make(_ build: BuildStep) async throws -> Bool {
         view.say(.build, build.line)
         let began = ContinuousClock.now
@@ -187,9 +187,9 @@ actor DevSession {
         return isMade
     }
 
-    // MARK: - The end
+    // MARK: - End
 
-    /// Ends all that it has started, in order.
+    /// Ends all its processes, in order.
     func end() async {
         isEnding = true
         watch?.close()
@@ -203,7 +203,7 @@ actor DevSession {
     }
 }
 
-/// Which file a program is: another one, or one that was written since, has another.
+/// Identifies a version of a program file: another file, or one written since, has another identity.
 private struct ProgramIdentity: Equatable {
     private let number: UInt64
     private let seconds: Int

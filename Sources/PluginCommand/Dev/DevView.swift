@@ -4,15 +4,15 @@ import HubCore
 import HubWire
 import Synchronization
 
-/// What `hub plugin dev` shows: a line for each thing that happens, in words, or as a JSON object.
+/// The output of `hub plugin dev`: one line for each event, in words or as a JSON object.
 final class DevView: Sendable {
-    /// What happened; the first word of its line.
+    /// The kind of event, which is the first word of its line.
     enum Word: String {
         case hub, plugin, log, record, gave, took, state, refused, notice, saved, build, restart, simulator, end
         case madeUp = "made up"
     }
 
-    /// Figures and facts for programs; what there is none of is left out.
+    /// Figures and facts for programs; absent ones are left out.
     struct Facts: Encodable {
         var event = ""
         var text = ""
@@ -26,20 +26,20 @@ final class DevView: Sendable {
 
     let json: Bool
     private let colours: Bool
-    /// Records that came on the feed, and those that a sink has taken.
+    /// The number of records that came on the feed or that a sink has taken.
     private let seen = Mutex(0)
     private let most: Int?
     private let isEnough: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - most: after so many records ``isEnough`` is called.
-    ///   - isEnough: is called also when the reader of the output has gone.
+    ///   - most: the number of records after which ``isEnough`` is called.
+    ///   - isEnough: also called when the reader of the output has gone.
     init(json: Bool, most: Int?, isEnough: @escaping @Sendable () -> Void) {
         (self.json, self.most, self.isEnough) = (json, most, isEnough)
         colours = !json && Terminal.hasColours
     }
 
-    /// How many records were seen.
+    /// The number of records that were seen.
     var count: Int { seen.withLock(\.self) }
 
     func say(_ word: Word, _ text: String, _ shade: Shade? = nil, _ facts: Facts = Facts()) {
@@ -53,7 +53,7 @@ final class DevView: Sendable {
         }
     }
 
-    /// A line of the plugin's log.
+    /// Shows a line of the plugin's log.
     func log(_ line: LogLine) {
         let shade: Shade? =
             switch line.level {
@@ -69,13 +69,13 @@ final class DevView: Sendable {
         say(line.from == .hub ? .plugin : .log, line.from == .hub && !json ? line.text : text, shade, facts)
     }
 
-    /// A message of the feed, in the words of `hub tap`.
+    /// Shows a message of the feed, in the words of `hub tap`.
     func record(_ line: String) {
         say(.record, line)
         add(1)
     }
 
-    /// The same for programs.
+    /// Shows a message of the feed as JSON.
     func record(_ topic: String, _ body: [UInt8]) {
         let name = RawJSON.string(topic).text
         write {
@@ -85,7 +85,7 @@ final class DevView: Sendable {
         add(1)
     }
 
-    /// So many records more were seen.
+    /// Adds to the number of records that were seen.
     func add(_ count: Int) {
         let isReached = seen.withLock { seen in
             seen += count

@@ -2,25 +2,25 @@ import Foundation
 import HubClient
 import Synchronization
 
-/// Tells which files of a folder, and of those below, have changed, once nothing changes any more for a moment.
+/// Reports the changed files of a folder and its subfolders, once nothing has changed for a moment.
 ///
-/// Left out is what no author has written: names that begin with a dot, such as `.git`, `.build` and editors' swap files,
-/// `__pycache__`, and copies that editors leave.
+/// It ignores files that no author has written: names that begin with a dot, such as `.git`, `.build` and editors' swap files,
+/// `__pycache__`, and editors' backup copies.
 final class FolderWatch: Sendable {
-    /// Paths below the folder; `.` where the kernel told of more than could be kept.
+    /// Paths below the folder; `.` if the kernel reported more changes than can be kept.
     let changes: AsyncStream<Set<String>>
     private let file: Int32
     private let end = Pipe()
 
-    /// How long nothing must change.
+    /// The time in seconds without a change before a report.
     private static let quiet = 0.25
-    /// A folder that is written to all the time is told of after so long.
+    /// The longest delay in seconds, for a folder that changes all the time.
     private static let longest = 2.0
     private static let mostFolders = 2_000
     fileprivate static let mostNames = 1_000
 
-    /// - Parameter except: a folder below it that is left out too.
-    /// - Throws: ``HubExit/system`` where the kernel does not watch it, ``HubExit/usage`` where it has too many folders.
+    /// - Parameter except: a subfolder to ignore too.
+    /// - Throws: ``HubExit/system`` if the kernel cannot watch it, ``HubExit/usage`` if it has too many folders.
     init(_ folder: String, except: String?) throws(Failure) {
         let file = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         guard file >= 0 else {
@@ -69,7 +69,7 @@ final class FolderWatch: Sendable {
         }
     }
 
-    /// Whether a file of this name is one that tools write, not the plugin's author.
+    /// Whether tools, and not the plugin's author, write files with this name.
     static func isLeftOut(_ name: some StringProtocol) -> Bool {
         name.isEmpty || name.hasPrefix(".") || name.hasPrefix("#") || name.hasSuffix("~") || name == "4913"
             || [".swp", ".swo", ".swx", ".pyc", ".tmp", ".new"].contains { name.hasSuffix($0) }
@@ -81,7 +81,7 @@ final class FolderWatch: Sendable {
         let file: Int32
         let root: String
         let except: String?
-        /// Paths below the root, by the kernel's number.
+        /// Paths below the root, by the kernel's watch number.
         var folders: [Int32: String] = [:]
 
         private static let events = UInt32(
@@ -89,17 +89,17 @@ final class FolderWatch: Sendable {
 
         private func path(_ place: String) -> String { place.isEmpty ? root : "\(root)/\(place)" }
 
-        /// What has come and was not told of.
+        /// New paths that have not been reported yet.
         fileprivate var created: Set<String> = []
 
         mutating func forget(_ told: Set<String>) { created.subtract(told) }
 
-        /// Whether it has come and gone since then, as the drafts of editors do.
+        /// Whether it was created and deleted again since the last report, as editors' drafts are.
         func isPassing(_ place: String) -> Bool {
             created.contains(place) && access(path(place), F_OK) != 0
         }
 
-        /// Watches a folder and those below.
+        /// Watches a folder and its subfolders.
         mutating func add(_ place: String) throws(Failure) {
             guard path(place) != except else { return }
             guard folders.count < mostFolders else {
@@ -108,7 +108,7 @@ final class FolderWatch: Sendable {
             }
             let number = inotify_add_watch(file, path(place), Self.events)
             guard number >= 0 else {
-                // It may have gone meanwhile.
+                // It may have been deleted meanwhile.
                 if errno == ENOENT || errno == ENOTDIR, !place.isEmpty { return }
                 let hint = errno == ENOSPC ? "; raise the sysctl fs.inotify.max_user_watches" : ""
                 throw Failure(
@@ -119,12 +119,12 @@ final class FolderWatch: Sendable {
             where !isLeftOut(name) {
                 let child = place.isEmpty ? name : "\(place)/\(name)"
                 var facts = stat()
-                // What a link leads to is somewhere else.
+                // Do not follow links: their targets lie elsewhere.
                 if lstat(path(child), &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR { try add(child) }
             }
         }
 
-        /// What the kernel tells.
+        /// Reads the events of the kernel.
         mutating func read() -> Set<String> {
             var (changed, buffer) = (Set<String>(), [UInt8](repeating: 0, count: 65_536))
             let count = buffer.withUnsafeMutableBytes { Foundation.read(file, $0.baseAddress, $0.count) }
@@ -146,7 +146,7 @@ final class FolderWatch: Sendable {
                 if mask & UInt32(IN_ISDIR) == 0 {
                     changed.insert(path)
                 } else if mask & UInt32(IN_CREATE | IN_MOVED_TO) != 0 {
-                    // What is in it came before it was watched.
+                    // Its content may be older than the watch, so report the folder itself.
                     try? add(path)
                     changed.insert(path)
                 }
