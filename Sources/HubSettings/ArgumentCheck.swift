@@ -3,15 +3,15 @@ import Samples
 
 /// The arguments of a command, checked against their declarations.
 ///
-/// They come from outside: `${NAME}` is a text like any other here, a path is whole, and what was found is never repeated, for it may be
-/// a health value or a secret.
+/// Arguments come from outside: `${NAME}` is ordinary text here, and a path must be absolute. Problems never repeat a value, because it may
+/// be a health value or a secret.
 public struct ArgumentCheck: Sendable, Hashable {
-    /// What obeys its declaration, with defaults filled in.
+    /// The values that obey their declarations, with defaults filled in.
     public private(set) var values: [String: SettingValue] = [:]
-    /// Everything that is wrong, each as it follows "args." and names its member; empty if nothing is.
+    /// All problems, each worded to follow "args." and beginning with its member; empty if there are none.
     public private(set) var problems: [String] = []
 
-    /// More problems than a person reads are only counted.
+    /// The check stops listing problems after this many and only counts the rest.
     private static let mostProblems = 20
 
     /// Checks a JSON object.
@@ -24,7 +24,7 @@ public struct ArgumentCheck: Sendable, Hashable {
         check(given.mapValues(\.value), declarations)
     }
 
-    /// Checks values that were read otherwise.
+    /// Checks values that were already decoded.
     public init(_ given: [String: SettingValue], declarations: [SettingDeclaration]) {
         check(given, declarations)
     }
@@ -33,7 +33,7 @@ public struct ArgumentCheck: Sendable, Hashable {
         let judge = ValueJudge(environment: .empty, directory: "/", isFile: false)
         for name in given.keys.sorted() where !declarations.contains(where: { $0.name == name }) {
             let known = declarations.map(\.name)
-            // A long name is not a misspelt one, and a reason is a sentence.
+            // A long name is not a misspelling, and a reason must stay one sentence.
             let shown = name.count <= 64 ? name : "\(name.prefix(64))…"
             problems.append(
                 nearestName(to: name, among: known).map { "\(shown): no such argument; did you mean \($0)?" }
@@ -69,7 +69,7 @@ public struct ArgumentCheck: Sendable, Hashable {
         }
     }
 
-    /// A member of the object; nil for what no argument can be: null or an object.
+    /// A member of the object; nil for null or an object, which no argument can be.
     private struct Argument: Decodable {
         let value: SettingValue?
 
@@ -77,7 +77,7 @@ public struct ArgumentCheck: Sendable, Hashable {
     }
 }
 
-/// The name that `text` most probably was meant to be, if one is close enough.
+/// The name that `text` was most probably meant to be, if one is close enough.
 public func nearestName(to text: String, among names: some Sequence<String>) -> String? {
     EditDistance.nearest(to: text, among: names.lazy.filter { $0 != text })?.name
 }

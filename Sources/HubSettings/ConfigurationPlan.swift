@@ -1,31 +1,31 @@
-/// What has to happen so that a running hub follows a new configuration.
+/// The steps that make a running hub follow a new configuration.
 public struct ConfigurationPlan: Sendable, Hashable {
-    /// What happens to one instance.
+    /// The step for one instance.
     public enum Action: String, Sendable, Hashable, Codable {
         case start, stop, restart, leave
-        /// Its process goes on, and its session begins again with other grants.
+        /// Its process goes on; its session begins again with other grants.
         case greet
     }
 
-    /// Keys of `[hub]` that changed; not empty means the hub itself must be restarted.
+    /// Changed keys of `[hub]`; if there are any, the hub itself must be restarted.
     public var hubChanges: [String]
-    /// Persons that are new, gone or described differently, sorted.
+    /// Persons that were added, removed or changed, sorted.
     public var personChanges: [String]
-    /// Retention rules that are new or other than before, by name.
+    /// Retention rules that were added or changed, by name.
     public var retentionChanges: [String]
-    /// Whether sources count in another order for some type and person.
+    /// Whether the order of sources changes for some type and person.
     public var prioritiesChange: Bool
-    /// Instances on another machine that are new, gone or described differently, sorted: their sessions begin again.
+    /// Instances on other machines that were added, removed or changed, sorted: their sessions begin again.
     public var remoteChanges: [String]
-    /// What happens to each instance that runs here now or shall run here.
+    /// The step for each instance that runs here now or will run here.
     public var instances: [String: Action]
 
     /// The steps from `old` to `new`.
     ///
-    /// Pure.
+    /// A pure function.
     ///
-    /// An instance restarts when its own table changed, or the set of persons its `"all"` stands for; where only the types that it may
-    /// write have changed, or what of the owner's it may, it greets again.
+    /// An instance restarts if its own table changed, or the set of persons that its `"all"` stands for. If only the types that it may write
+    /// or its owner's rights changed, it only greets again.
     public init(from old: HubConfiguration, to new: HubConfiguration) {
         hubChanges = [
             ("data", old.hub.data == new.hub.data), ("run", old.hub.run == new.hub.run),
@@ -75,7 +75,9 @@ public struct ConfigurationPlan: Sendable, Hashable {
 }
 
 extension PluginInstance {
-    /// With what another section lets it write, and ask and do as the owner: what it may read it has to read again from the beginning.
+    /// The instance with `write` and `owner` of another one.
+    ///
+    /// If the types that it may read change, it must read from the beginning again.
     fileprivate func withTypes(of other: PluginInstance) -> PluginInstance {
         var instance = self
         (instance.grants.write, instance.grants.owner) = (other.grants.write, other.grants.owner)

@@ -70,11 +70,11 @@ extension ConfigurationReader {
                 "its manifest is wrong: \(fault)")
         }
         guard faults.isEmpty else { return instance }
-        // Reserved keys take part in the suggestions, though none of them is among `own`.
+        // Suggestions for unknown keys include the reserved ones, although `own` contains none of them.
         instance.settings = checker.values(
             of: own, table: table, declarations: declarations, alsoKnown: reserved,
             header: isDamaged || !instance.enabled ? nil : field.entry.position)
-        // A default replaces a wrong value, so that the program can be asked about the others.
+        // A default replaces a wrong value, so that the program can still check the other settings.
         for declaration in declarations where instance.settings[declaration.name] == nil {
             guard let value = declaration.defaultValue,
                 case .good(let judged) = checker.judge.judge(Node(value), as: declaration.type)
@@ -99,7 +99,7 @@ extension ConfigurationReader {
             found: found.flatMap { objection.reason.contains($0) ? nil : $0 }, objection.reason)
     }
 
-    /// An instance or a kind that could not be told from the hub itself, or from what people enter by hand.
+    /// Reports an instance or kind whose name belongs to the hub itself or to entries by hand.
     private mutating func reportReserved(
         _ instance: PluginInstance, _ fields: [Field], at header: SourcePosition, table: String
     ) {
@@ -203,7 +203,7 @@ extension ConfigurationReader {
             history: history, owner: values["owner"]?.strings)
     }
 
-    /// What of the owner's is granted to one that cannot have it, or does not ask for it.
+    /// Reports owner's rights that are granted to an instance that cannot have them or does not ask for them.
     private mutating func reportOwner(_ instance: PluginInstance, _ entry: Entry, table: String) {
         guard let words = instance.grants.owner, !words.isEmpty, case .table(let fields) = entry.node,
             let field = fields.first(where: { $0.name == "owner" })
@@ -223,7 +223,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Names that only differ in case are one directory on some file systems, and one word to a reader.
+    /// Reports names that differ only in case: they are one directory on some file systems, and one word to a reader.
     mutating func reportClashingNames(_ names: [(name: String, position: SourcePosition)], table: String) {
         var seen: [String: String] = [:]
         for (name, position) in names.sorted(by: {
@@ -235,14 +235,14 @@ extension ConfigurationReader {
         }
     }
 
-    /// A display name that is another person's too would not say who is meant.
+    /// Reports a display name that another person has too, because it would be ambiguous.
     mutating func reportClashingDisplayNames() {
         for (number, person) in persons.enumerated() {
             guard let shown = person.displayName, let position = displayNamePlaces[person.name] else { continue }
             let folded = PersonName.folded(shown)
             let other = persons.enumerated().first { place, other in
                 guard place != number else { return false }
-                // Of two equal ones the later is reported.
+                // Of two equal ones, report the later.
                 return PersonName.folded(other.name) == folded
                     || place < number && other.displayName.map(PersonName.folded) == folded
             }
@@ -264,7 +264,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Two enabled instances that would do the same work twice.
+    /// Reports two enabled instances that would do the same work.
     mutating func reportTwins(_ plugins: [(instance: PluginInstance, position: SourcePosition)]) {
         for (number, plugin) in plugins.enumerated() where plugin.instance.startsHere {
             let twin = plugins[..<number].first {

@@ -1,6 +1,6 @@
-/// Plugins on another machine, and the endpoint they come to.
+/// Plugins on other machines, and the endpoint that they connect to.
 extension ConfigurationReader {
-    /// What `tcp` and `insecure` of `[hub]` say together.
+    /// Reads `tcp` and `insecure` of `[hub]` together.
     mutating func endpoint(
         _ values: [String: SettingValue], _ position: (String) -> SourcePosition
     ) -> (tcp: TCPEndpoint?, isInsecure: Bool) {
@@ -29,7 +29,7 @@ extension ConfigurationReader {
         return (tcp, isInsecure)
     }
 
-    /// `remote` and `feed_port` of an instance, and `run`, which only a program of this machine has.
+    /// Reads `remote` and `feed_port` of an instance; reports `run`, which is only for programs on this machine.
     mutating func readRemote(
         _ instance: inout PluginInstance, _ values: [String: SettingValue], _ common: [Field], table: String
     ) {
@@ -56,7 +56,7 @@ extension ConfigurationReader {
         feedPorts[port] = instance.name
     }
 
-    /// What is said of an instance whose program is elsewhere and not here.
+    /// Reports settings that the hub cannot check, because the program is installed only on another machine.
     mutating func reportRemote(_ instance: PluginInstance, own: [Field], at position: SourcePosition, table: String) {
         for field in own {
             checker.report(

@@ -1,29 +1,31 @@
 import HealthText
 import Samples
 
-/// Reads `hub.conf` from top to bottom; one use each.
+/// Reads `hub.conf` from top to bottom; each reader can be used once.
 struct ConfigurationReader {
     let document: TOMLDocument
     let environment: SettingsEnvironment
     var checker: TableChecker
-    /// What the programs themselves have to say of their settings.
+    /// The objections of the programs to their settings, by instance.
     let objections: [String: [SettingObjection]]
-    /// Why programs cannot be asked, and what to do.
+    /// The reasons why programs cannot be asked, and what to do, by instance.
     let faults: [String: String]
-    /// What of the owner's the manifests ask for.
+    /// The owner's rights that the manifests ask for, by instance.
     let rights: [String: [String]]
-    /// The latest day there is so far, in days since 1970-01-01: by the machine, or by the clock of `[hub]` where that is ahead.
+    /// The latest possible day today, in days since 1970-01-01: the machine's day, or that of the clock of `[hub]` if it is ahead.
     var today: Int?
-    /// Where the persons stand, for problems that only show when all are known.
+    /// The positions of the persons, for problems that show only once all persons are known.
     var personPlaces: [String: SourcePosition] = [:]
-    /// The persons, also those whose tables have errors.
+    /// The persons, including those whose tables have errors.
     var persons: [PersonSection] = []
-    /// Where display names stand, by person.
+    /// The positions of display names, by person.
     var displayNamePlaces: [String: SourcePosition] = [:]
-    /// Where the hub listens on the network, and who has which port of it for a feed.
+    /// The hub's network endpoint; `feedPorts` has the instance that uses each port for its feed.
     var tcp: TCPEndpoint?
     var feedPorts: [Int: String] = [:]
-    /// The kinds of all plugin tables, and where each rule has its sources: what no plugin is called is seen when all are known.
+    /// The kinds of all plugin tables.
+    ///
+    /// Sources of rules with an unknown kind can be reported only when all tables have been read.
     var kinds: Set<String> = []
     var priorityPlaces: [(section: PrioritySection, header: SourcePosition, sources: SourcePosition)] = []
     var rulePlaces: [(rule: RetentionSection, header: SourcePosition, sources: SourcePosition)] = []
@@ -89,7 +91,7 @@ struct ConfigurationReader {
             refusedInstances: refused, askedInstances: asked, remoteInstances: remote, confinements: confinements)
     }
 
-    /// The tables below `[<group>]`, with bad names left out after reporting them.
+    /// The tables below `[<group>]`; reports and drops those with bad names.
     private mutating func tables(of group: String, as placeholder: String) -> [Field] {
         guard let field = document.fields.first(where: { $0.name == group }) else { return [] }
         let expected = "tables [\(group).<\(placeholder)>]"
@@ -191,7 +193,7 @@ struct ConfigurationReader {
         )
     }
 
-    /// Was declared, and nothing read it; a file that has it is still correct.
+    /// A former setting that nothing ever read; a file that has it is still correct.
     private static let formerDayStart = "day_start"
 
     private mutating func person(_ field: Field, instances: [String]) -> PersonSection? {
@@ -240,10 +242,10 @@ struct ConfigurationReader {
         return PersonName.precomposed(text)
     }
 
-    /// Values that are allowed each by itself, and say nothing so.
+    /// Reports values that have the right type but make no sense.
     private mutating func reportMisfits(_ fields: [Field], _ person: PersonSection, table: String) {
         func field(_ name: String) -> Field? { fields.first { $0.name == name } }
-        // Somewhere it is tomorrow already.
+        // Somewhere it is already tomorrow.
         if let date = person.birthDate, date.year < 1900 || date.daysSinceEpoch > (today ?? .max - 1) + 1,
             let field = field("birth_date")
         {
@@ -346,12 +348,12 @@ struct ConfigurationReader {
         }
     }
 
-    /// Whether a syntax fault may have taken the table `[<group>.<name>]`, so that its absence means nothing.
+    /// Whether the table `[<group>.<name>]` may exist although it was not read, because of a syntax fault.
     func mayExist(_ group: String, _ name: String) -> Bool {
         isDamaged(group, name) || document.damaged.contains([])
     }
 
-    /// Whether a syntax fault took something of the table `[<group>.<name>]`.
+    /// Whether a syntax fault removed a part of the table `[<group>.<name>]`.
     func isDamaged(_ group: String, _ name: String) -> Bool {
         document.damaged.contains([.key(group), .key(name)])
     }

@@ -1,11 +1,11 @@
-/// What of persons and of `[hub]` is set up by asking: by `hub setup`, the hub's command `configure`, and pages that have it.
+/// The settings of persons and of `[hub]` that `hub setup`, the hub's command `configure` and pages ask for.
 extension HubConfiguration {
-    /// Those settings of `[person.<name>]` that `configure` writes.
+    /// The settings of `[person.<name>]` that `configure` writes.
     public static let configuredOfPersons = personDeclarations.filter {
         ["display_name", "unit", "locale", "zone", "expected_weight"].contains($0.name)
     }
 
-    /// The name and the rule of a person's position on the device of an instance, `slots.INSTANCE`; nil for any other name.
+    /// The instance and declaration of a person's position on a device, `slots.INSTANCE`; nil for any other name.
     public static func configuredSlot(_ name: String) -> (instance: String, declaration: SettingDeclaration)? {
         guard name.hasPrefix(slotPrefix) else { return nil }
         let instance = String(name.dropFirst(slotPrefix.count))
@@ -17,13 +17,13 @@ extension HubConfiguration {
         )
     }
 
-    /// The prefix of the name of a position.
+    /// The prefix of the name of a position setting.
     public static let slotPrefix = "slots."
 
-    /// Those of `[hub]`.
+    /// The settings of `[hub]` that `configure` writes.
     public static let configuredOfHub = hubDeclarations.filter { $0.name == "zone" }
 
-    /// Why there can be no further person of this name; `nil` where there can.
+    /// The reason why a new person cannot have this name; `nil` if it is fine.
     public static func fault(ofPerson name: String, besides others: some Sequence<String>) -> String? {
         if !isName(name) {
             let shown = quoted(String(name.prefix(64)))

@@ -1,16 +1,16 @@
 import Samples
 
-/// A correlation, such as a blood pressure, is not granted itself: it comes with what it consists of.
+/// The member types of a correlation, such as a blood pressure: a correlation is not granted itself, but follows from its members.
 public struct CorrelationMembers: Sendable {
-    /// By id.
+    /// The ids of the members.
     public let types: [String]
-    /// Whether it always has all of them; else one is enough.
+    /// Whether the correlation always has all members; otherwise one is enough.
     private let hasAll: Bool
 
     /// The types that are correlations, by id.
     static let correlations = TypeRegistry.standard.all.filter { $0.kind == .correlation }.map(\.id.rawValue)
 
-    /// `nil` of any type but a correlation.
+    /// `nil` for a type that is not a correlation.
     public init?(of type: String) {
         guard let correlation = TypeRegistry.standard.resolve(type), correlation.kind == .correlation else {
             return nil
@@ -22,7 +22,7 @@ public struct CorrelationMembers: Sendable {
         types = members.map(\.rawValue)
     }
 
-    /// For people: what is to be named in its place.
+    /// Advice for people on the types to name instead.
     public var advice: String {
         hasAll
             ? "name \(types.joined(separator: " and ")), and it comes with them"

@@ -1,11 +1,11 @@
-/// Changes the lists in `grants` of a plugin within the text of a `hub.conf`, and leaves every other byte as it is.
+/// Changes the lists in `grants` of a plugin within the text of a `hub.conf`, and leaves all other bytes as they are.
 public struct GrantsEditor {
     public typealias Refusal = SectionEditor.Refusal
 
     public private(set) var text: String
     private let section: [String]
 
-    /// - Throws: where the text is not TOML, or has no section of this plugin.
+    /// - Throws: a refusal if the text is not TOML or has no section of this plugin.
     public init(_ text: String, of instance: String) throws(Refusal) {
         (self.text, section) = (text, ["plugin", instance])
         guard try SettingEditor(text, of: section).hasTable else {
@@ -13,14 +13,16 @@ public struct GrantsEditor {
         }
     }
 
-    /// A list as it is written; `nil` where it is not.
+    /// A list as it is written; `nil` if it is not written.
+    ///
     /// - Parameter key: `read`, `write` or `owner`.
     public func list(_ key: String) -> [String]? {
         (try? SettingEditor(text, of: section + ["grants"]))?.value(key)?.list?.compactMap(\.string)
     }
 
     /// Writes a list.
-    /// - Throws: with the line to write by hand where comments stand in the list, or the section is written in an unusual way.
+    ///
+    /// - Throws: a refusal with the line to write by hand, if the list contains comments or the section is written in an unusual way.
     public mutating func set(_ key: String, to types: [String]) throws(Refusal) {
         let value = SettingValue.list(types.map { .string($0) })
         do throws(Refusal) { text = try changed(key, to: value) } catch {
@@ -34,7 +36,7 @@ public struct GrantsEditor {
     private func changed(_ key: String, to value: SettingValue) throws(Refusal) -> String {
         var (editor, lines) = (try SettingEditor(text, of: section + ["grants"]), SettingsLines(Array(text.utf8)))
         let header = try SettingEditor(text, of: section).entry?.position.line ?? 0
-        // Dotted keys, like what is not there yet, have no place to which something could be added.
+        // Dotted keys and missing tables have no place to add to.
         let hasPlace = editor.entry.map { $0.range != nil || lines.isHeader($0.position.line) } ?? false
         guard !hasPlace, !editor.has(key), lines.isHeader(header) else {
             try editor.set(key, to: value)

@@ -1,15 +1,15 @@
 public import Samples
 
-/// How far back a plugin may read.
+/// A limit on how far back a plugin may read.
 public enum HistoryLimit: Sendable, Hashable, CustomStringConvertible {
-    /// Nothing that ended before this day began, in UTC.
+    /// Excludes records that ended before this day began, in UTC.
     case since(LocalDate)
-    /// Nothing that ended more than so many times 24 hours ago.
+    /// Excludes records that ended more than this many times 24 hours ago.
     case days(Int)
 
-    /// What ended before it is not read.
+    /// The earliest end of a record that may be read.
     ///
-    /// - Parameter now: as the result, in microseconds since 1970.
+    /// - Parameter now: the current time; it and the result are in microseconds since 1970.
     public func earliest(now: Int64) -> Int64 {
         switch self {
         case .since(let date): Int64(date.daysSinceEpoch) * Self.day
@@ -18,10 +18,10 @@ public enum HistoryLimit: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static let day: Int64 = 86_400_000_000
-    /// As many as `hub.conf` may say.
+    /// The largest number of days that `hub.conf` accepts.
     static let mostDays: Int64 = 36_500
 
-    /// For people.
+    /// The limit in words.
     public var description: String {
         switch self {
         case .since(let date): "since \(date.text)"

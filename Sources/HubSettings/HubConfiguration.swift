@@ -2,7 +2,7 @@ public import HealthText
 public import Samples
 import Foundation
 
-/// What `hub.conf` says, checked and with every default filled in.
+/// The content of `hub.conf`, checked and with every default filled in.
 public struct HubConfiguration: Sendable, Hashable {
     /// The table `[hub]`.
     public var hub: HubSection
@@ -10,9 +10,9 @@ public struct HubConfiguration: Sendable, Hashable {
     public var persons: [PersonSection]
     /// The instances without errors, enabled or not, in the order of the file.
     public var plugins: [PluginInstance]
-    /// How long records are kept, in the order of the file; what is in no rule is kept for ever.
+    /// Retention rules in the order of the file; records that no rule covers are kept for ever.
     public var retention: [RetentionSection] = []
-    /// In the order of the file: the first that concerns a type and person counts.
+    /// In the order of the file: the first that applies to a type and person counts.
     public var priorities: [PrioritySection] = []
 
     /// A configuration of these parts; nothing is checked.
@@ -27,43 +27,45 @@ public struct HubSection: Sendable, Hashable {
     public var data: String
     /// Absolute directory of the ipc sockets named by ``socketNames``.
     public var run: String
-    /// Where the hub and its plugins take the time from.
+    /// The clock that the hub and its plugins use.
     public var clock: ClockSetting
-    /// Resident memory at which the hub leaves cleanly, 1 GiB unless `hub.conf` says otherwise; nil, which only programs can set: no limit.
+    /// Resident memory at which the hub ends cleanly; 1 GiB by default.
+    ///
+    /// Nil, which only programs can set, means no limit.
     public var memoryLimit: ByteSize?
     /// The least severe level that is logged.
     public var logLevel: LogLevel
-    /// Whether raw payloads are kept, where an instance does not say.
+    /// Whether raw payloads are kept, if an instance does not set it.
     public var keepRaw: Bool
-    /// IANA zone of persons without their own; nil: the machine's.
+    /// IANA zone of persons who have none of their own; nil: the machine's.
     public var zone: String?
-    /// LIVE and EVENT messages of an instance in a second that reach the feed; what is beyond is dropped.
+    /// Maximum number of LIVE and EVENT messages of an instance that reach the feed each second; the hub drops the rest.
     public var livePerSecond: Int
 
-    /// Where plugins on other machines come with their keys; nil: nowhere.
+    /// The endpoint for plugins on other machines, which connect with keys; nil: none.
     public var tcp: TCPEndpoint?
-    /// No keys and no encryption at ``tcp``, which is a loopback address then.
+    /// Whether ``tcp`` has no keys and no encryption; it is then a loopback address.
     public var isInsecure: Bool
 
-    /// The least probability, above 0.5, with which a person is given a record by weight.
+    /// The least probability, above 0.5, at which a record is assigned to a person by weight.
     public var assignCertainty = Self.usualAssignCertainty
 
-    /// Of what is this doubtful at most one record in twenty goes to the wrong person.
+    /// With this value at most one doubtful record in twenty goes to the wrong person.
     public static let usualAssignCertainty = 0.95
-    /// What a scale or a watch sends, with room to spare; a stream of a waveform needs more.
+    /// More than a scale or a watch sends; a waveform stream needs more.
     public static let usualLivePerSecond = 50
 
-    /// The sockets below ``run`` that every hub has; `feed-N` for each instance that runs, which is not longer than these.
+    /// The sockets below ``run`` that every hub has; each running instance also has `feed-N`, which is not longer than these.
     public static let socketNames = ["door", "feed", "plugin-door"]
-    /// Bytes a Unix socket path can have (`sockaddr_un.sun_path` less its NUL, Linux).
+    /// Maximum length in bytes of a Unix socket path (`sockaddr_un.sun_path` less its NUL, Linux).
     public static let longestSocketPath = 107
 
-    /// How much is logged; the names of swift-log.
+    /// The level of logging; the names are those of swift-log.
     public enum LogLevel: String, Sendable, Hashable, CaseIterable {
         case trace, debug, info, notice, warning, error, critical
     }
 
-    /// A section of these values; nothing is checked.
+    /// Makes a section of these values without checks.
     public init(
         data: String, run: String, clock: ClockSetting = .system, memoryLimit: ByteSize? = nil,
         logLevel: LogLevel = .info, keepRaw: Bool = false, zone: String? = nil,
@@ -77,14 +79,14 @@ public struct HubSection: Sendable, Hashable {
 
 /// A table `[person.<name>]`.
 ///
-/// What is not written is nil: nothing about a body is guessed.
+/// A setting that is not written is nil: the hub guesses nothing about a body.
 public struct PersonSection: NamedPerson, Sendable, Hashable {
-    /// As scales ask for it.
+    /// The sexes that scales know.
     public enum Sex: String, Sendable, Hashable, CaseIterable {
         case female, male, other
     }
 
-    /// A unit of weight; the raw value is what `hub.conf` says.
+    /// A unit of weight; the raw value is its spelling in `hub.conf`.
     public enum Unit: String, Sendable, Hashable, CaseIterable {
         case kilograms = "kg"
         case pounds = "lb"
@@ -93,7 +95,7 @@ public struct PersonSection: NamedPerson, Sendable, Hashable {
 
     /// The name of the table.
     public var name: String
-    /// As others read it, with any letters, precomposed; nil: ``name``.
+    /// The name shown to people, with any letters, precomposed; nil: ``name``.
     public var displayName: String?
     /// Centimetres.
     public var height: Double?
@@ -103,11 +105,11 @@ public struct PersonSection: NamedPerson, Sendable, Hashable {
     public var birthDate: LocalDate?
     /// Whether scales use their formulas for athletes.
     public var athlete: Bool?
-    /// How weights are shown to this person: the short form of ``units`` for masses of the body.
+    /// The unit in which weights are shown to this person: a short form of ``units`` for body masses.
     public var unit: Unit?
-    /// In which unit, as HealthKit spells it, values of a type are shown to this person.
+    /// The unit, in HealthKit's spelling, in which values of a type are shown to this person.
     public var units: [TypeID: String] = [:]
-    /// Language and region by which numbers, dates and units are shown, such as `de_DE`; nil: this machine's.
+    /// Language and region for numbers, dates and units, such as `de_DE`; nil: this machine's.
     public var locale: String?
     /// IANA zone.
     public var zone: String?
@@ -115,19 +117,19 @@ public struct PersonSection: NamedPerson, Sendable, Hashable {
     public var slots: [String: Int]
     /// Kilograms.
     public var expectedWeight: Double?
-    /// By how many kilograms ``expectedWeight`` may be wrong; nil: ``usualWeightTolerance``.
+    /// The tolerance of ``expectedWeight`` in kilograms; nil: ``usualWeightTolerance``.
     public var weightTolerance: Double?
 
-    /// What people know of their own weight, give or take a season.
+    /// The usual accuracy with which people know their own weight over a season.
     public static let usualWeightTolerance = 3.0
 
-    /// A person of whom only the name is known.
+    /// A person with only a name.
     public init(name: String) {
         self.name = name
         slots = [:]
     }
 
-    /// How this person reads values, as far as `hub.conf` says.
+    /// The way in which this person reads values, as far as `hub.conf` defines it.
     public var reader: Reader {
         Reader(
             displayName: displayName, locale: locale.flatMap(Reader.locale), units: units, weightUnit: unit?.rawValue,
@@ -137,13 +139,13 @@ public struct PersonSection: NamedPerson, Sendable, Hashable {
 
 /// A table `[plugin.<instance>]`.
 public struct PluginInstance: Sendable, Hashable {
-    /// Whose records an instance deals with.
+    /// The persons whose records an instance deals with.
     public enum Persons: Sendable, Hashable {
         case all
         case only([String])
     }
 
-    /// What the instance may read and write; nil leaves what its manifest asks for.
+    /// The permissions of the instance; nil grants everything that its manifest asks for.
     public struct Grants: Sendable, Hashable {
         /// Types it may read.
         public var read: [String]?
@@ -151,9 +153,9 @@ public struct PluginInstance: Sendable, Hashable {
         public var write: [String]?
         /// What it may reach beyond its files: words of its manifest's `reaches`.
         public var reach: [String]?
-        /// How far back it may read; nil: all there is.
+        /// The limit on how far back it may read; nil: no limit.
         public var history: HistoryLimit?
-        /// What of the owner's it may ask and do: words of ``OwnerRight``, or ``OwnerRight/all``; nil: nothing.
+        /// The owner's rights that it may use: words of ``OwnerRight``, or ``OwnerRight/all``; nil: none.
         public var owner: [String]?
 
         /// Grants of these types.
@@ -166,36 +168,36 @@ public struct PluginInstance: Sendable, Hashable {
         }
     }
 
-    /// When its program runs.
+    /// The times at which its program runs.
     public enum Run: String, Sendable, Hashable, CaseIterable {
         case always
-        /// When something waits for it, which ends when nothing does: at once, or at most once in that time.
+        /// It runs while work waits for it and then ends: it starts at once, or at most once in that time.
         case immediate, hourly, daily, weekly
     }
 
-    /// The name of the table; also of its topics and its state directory.
+    /// The name of the table, which its topics and its state directory also have.
     public var name: String
     /// Whether the hub starts it.
     public var enabled: Bool
-    /// The plugin's kind; the instance's name unless written.
+    /// The plugin's kind; the instance's name by default.
     public var kind: String
-    /// A name to look up beside the hub and in `PATH`, or an absolute path; `hub-<kind>` unless written.
+    /// A name to look up beside the hub and in `PATH`, or an absolute path; `hub-<kind>` by default.
     public var executable: String
-    /// Whose records it deals with; all unless written.
+    /// The persons whose records it deals with; all by default.
     public var persons: Persons
-    /// A narrowing of what its manifest asks for.
+    /// Grants that narrow the permissions its manifest asks for.
     public var grants: Grants
-    /// Whether its raw payloads are kept; as `[hub]` unless written.
+    /// Whether its raw payloads are kept; by default as in `[hub]`.
     public var keepRaw: Bool
-    /// Resident memory at which its process is ended and started again; 512 MiB unless written.
+    /// Resident memory at which its process is restarted; 512 MiB by default.
     public var memoryLimit: ByteSize
-    /// Whether it runs on another machine, or is not started by the hub, and comes to ``HubSection/tcp`` with a key.
+    /// Whether it runs on another machine, or is started by others than the hub, and connects to ``HubSection/tcp`` with a key.
     public var isRemote = false
-    /// How many times the usual it may leave behind of what is limited for each instance: streams, sources, words and the like.
+    /// The factor on the limits for each instance: streams, sources, words and the like.
     public var limitFactor = 1
-    /// The port on which a remote instance may listen to its feed; nil if it does not.
+    /// The port on which a remote instance may listen to its feed; nil if it does not listen.
     public var feedPort: Int?
-    /// How its program is kept to what it needs.
+    /// The confinement of its program.
     public var confinement = Confinement()
     public var run = Run.always
     /// The plugin's own settings, checked against its manifest, defaults included.
@@ -203,9 +205,9 @@ public struct PluginInstance: Sendable, Hashable {
     /// Empty if the instance is disabled and its plugin is not installed.
     public var settings: [String: SettingValue]
 
-    /// How the program of an instance is kept to what it needs.
+    /// The confinement of an instance's program to the files and services that it needs.
     public struct Confinement: Sendable, Hashable {
-        /// Whether it is; without, it may do all that the hub's user may.
+        /// Whether it is confined; otherwise it may do everything that the hub's user may.
         public var isOn = true
         /// Absolute paths that it may read and execute too.
         public var readable: [String] = []
@@ -215,10 +217,10 @@ public struct PluginInstance: Sendable, Hashable {
 
     /// Whether the hub starts a process for it.
     public var startsHere: Bool { enabled && !isRemote }
-    /// Whether it may come with a key.
+    /// Whether it may connect with a key.
     public var comesFromElsewhere: Bool { enabled && isRemote }
 
-    /// An instance of these values, with the names `hub.conf` would give by default; nothing is checked.
+    /// Makes an instance of these values, with the default names of `hub.conf`; without checks.
     public init(
         name: String, enabled: Bool = true, kind: String? = nil, executable: String? = nil, persons: Persons = .all,
         grants: Grants = Grants(), keepRaw: Bool = false, memoryLimit: ByteSize = Self.defaultMemoryLimit,
@@ -230,28 +232,28 @@ public struct PluginInstance: Sendable, Hashable {
         self.memoryLimit = memoryLimit
     }
 
-    /// Names of the hub's own, which neither an instance nor a plugin kind has: itself, and what people enter by hand.
+    /// Names that neither an instance nor a plugin kind may have, because they belong to the hub itself or to entries by hand.
     public static let reservedNames: Set<String> = ["hub", Source.byHand]
 
-    /// What a plugin may hold where `hub.conf` does not say: many times what one needs that keeps its bounds.
+    /// The memory limit if `hub.conf` sets none: many times the need of a well-behaved plugin.
     public static let defaultMemoryLimit = ByteSize(mebibytes: 512)
 }
 
-/// The result of reading `hub.conf`: what can be used, and everything that is wrong.
+/// The result of reading `hub.conf`: the usable parts and all problems.
 public struct LoadedConfiguration: Sendable {
-    /// Nil if anything outside the plugin tables is wrong, or the file could not be read to its end.
+    /// Nil if there is an error outside the plugin tables, or the file could not be read to its end.
     public var configuration: HubConfiguration?
-    /// What `[hub]` says, also where something else is wrong; nil if it cannot be read or is wrong itself.
+    /// The content of `[hub]`, even if other tables have errors; nil if it cannot be read or has errors itself.
     public var hub: HubSection?
-    /// By line.
+    /// Sorted by line.
     public var problems: [SettingsProblem]
-    /// Instances with errors; they do not start, and stop nothing else from starting.
+    /// Instances with errors; they do not start, but other instances do.
     public var refusedInstances: [String]
-    /// The enabled instances that start here; a default replaces each wrong value, so that their programs can be asked about the others.
+    /// The enabled instances that start here; defaults replace wrong values, so that their programs can still check the other settings.
     public var askedInstances: [PluginInstance]
-    /// Instances whose programs run on other machines, those with errors too.
+    /// Instances whose programs run on other machines, including those with errors.
     public var remoteInstances: Set<String>
-    /// By instance, those with errors too: how their programs are to be started, to be asked what they are.
+    /// The confinement with which to start each instance's program to read its manifest; includes instances with errors.
     public var confinements: [String: PluginInstance.Confinement]
 
     public init(
@@ -271,12 +273,12 @@ extension HubConfiguration {
     ///
     /// - Parameters:
     ///   - file: the name that messages show; relative paths in the file start at its directory.
-    ///   - fileMode: the file's permission bits; unless it is known that only the owner can read it, a secret in clear is a warning.
-    ///   - manifests: the settings declared by an executable, asked once per instance; nil if there is none or it does not answer.
-    ///   - faults: by instance, why that is so and what to do.
-    ///   - rights: by instance, what of the owner's its manifest asks for; what is not known is not judged.
-    ///   - objections: by instance, what its program has found in the settings that an earlier reading gave.
-    /// - Returns: all problems at once. Reads the files that `${file:…}` names, and nothing else. Any input gives a result.
+    ///   - fileMode: the file's permission bits; a secret in clear is a warning unless they show that only the owner can read the file.
+    ///   - manifests: returns the settings that an executable declares; called once per instance; nil if there is none or it does not answer.
+    ///   - faults: by instance, the reason why there are no declared settings, and what to do.
+    ///   - rights: by instance, the owner's rights that its manifest asks for; if they are unknown, grants of them are not checked.
+    ///   - objections: by instance, the objections of its program to the settings of an earlier reading.
+    /// - Returns: all problems at once. It reads only the files that `${file:…}` names. Any input gives a result.
     public static func load(
         text: String, file: String, fileMode: UInt16? = nil, environment: SettingsEnvironment,
         objections: [String: [SettingObjection]] = [:], faults: [String: String] = [:],
@@ -331,7 +333,7 @@ extension HubConfiguration {
             default: .number(HubSection.usualAssignCertainty)),
     ]
 
-    /// The settings of `[person.<name>]` but `slots`, a table of positions by instance.
+    /// The settings of `[person.<name>]` except `slots`, a table of positions by instance.
     public static let personDeclarations: [SettingDeclaration] = [
         .init(
             "display_name", .string(TextRule(expected: "a name in any letters", example: "Jürgen")),
@@ -363,7 +365,7 @@ extension HubConfiguration {
             help: "Kilograms by which expected_weight may be wrong; 3 if not set."),
     ]
 
-    /// The settings of `[plugin.<instance>]` that the hub reads itself, but `persons` and `grants`.
+    /// The settings of `[plugin.<instance>]` that the hub reads itself, except `persons` and `grants`.
     public static let pluginDeclarations: [SettingDeclaration] = [
         .init("enabled", .boolean, help: "Whether the hub starts this instance.", default: .boolean(true)),
         .init("executable", .string(), help: "Name or path of the plugin; hub-KIND if not set."),
@@ -399,10 +401,10 @@ extension HubConfiguration {
     ]
 
     static let namePattern = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"
-    /// What a person or an instance is called, in words.
+    /// The rule for names of persons and instances, in words.
     public static let nameRule = "1 to 64 letters A–Z a–z, digits and _ . -, the first a letter or digit"
 
-    /// Whether the name can stand in a topic, a table's header and a directory.
+    /// Whether the name is valid in a topic, a table's header and a directory.
     public static func isName(_ name: String) -> Bool {
         name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}/) != nil
     }

@@ -1,34 +1,35 @@
-/// What only the owner may ask of the hub and have it do, unless `hub.conf` grants it to a plugin whose manifest asks for it: a word for each
-/// (Protocol §12.3).
+/// A right of the owner: to ask something of the hub, or to have it do something (Protocol §12.3).
+///
+/// Other programs have it only if `hub.conf` grants it to a plugin whose manifest asks for it.
 public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
-    /// How the hub, its plugins, sinks, devices and sessions are.
+    /// Read the state of the hub, its plugins, sinks, devices and sessions.
     case status
-    /// What `hub.conf` and the manifests say of the plugins.
+    /// Read the plugins as described in `hub.conf` and the manifests.
     case plugins
-    /// The persons, and what is known of them.
+    /// Read the persons and their attributes.
     case persons
-    /// What each instance gave, and what became of it.
+    /// Read the numbers of records that each instance gave, by their results.
     case accounts
-    /// The story of a record.
+    /// Read the history of a record.
     case trace
-    /// The last lines of a plugin's log.
+    /// Read the last lines of a plugin's log.
     case logs
 
-    /// To command plugins whatever their manifests declare.
+    /// Run commands of plugins, whatever their manifests declare.
     case commands
-    /// To command the hub: a word for each of its own commands.
+    /// Run a command of the hub: one right for each of its commands.
     case apply, assign, configure, edit, erase, forgetSink = "forget-sink", log, logout, release
     case reloadKeys = "reload-keys", replay, restart, retention, retract, stop
 
-    /// Those that let it command something.
+    /// The rights to run commands.
     public static let ofCommands = Set(allCases).subtracting([.status, .plugins, .persons, .accounts, .trace, .logs])
 
-    /// In `hub.conf`: all that the manifest asks for.
+    /// In `hub.conf`: all rights that the manifest asks for.
     public static let all = "*"
 
-    /// The words of a manifest that `hub.conf` grants, each once, in the manifest's order; a word that there is not is never granted.
+    /// The rights of a manifest that `hub.conf` grants, each once, in the manifest's order; unknown words are never granted.
     ///
-    /// - Parameter written: `owner` of `grants`; `nil` where it is not written, which grants nothing.
+    /// - Parameter written: `owner` of `grants`; `nil` if it is not written, which grants nothing.
     public static func granted(of asked: [String], by written: [String]?) -> [String] {
         guard let written else { return [] }
         var known: Set<String> = []
@@ -38,7 +39,7 @@ public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
         }
     }
 
-    /// The line of `hub.conf` that grants these, for a sentence that says what to do.
+    /// The line of `hub.conf` that grants these rights, for use in a sentence.
     public static func line(_ words: [String], of instance: String) -> String {
         "grants = { owner = [\(words.map(quoted).joined(separator: ", "))] } in [plugin.\(bareOrQuoted(instance))] of hub.conf"
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A person by the name in `hub.conf`, and by the name that others read.
+/// A person with the name in `hub.conf` and the name shown to people.
 public protocol NamedPerson {
-    /// The name of the table `[person.NAME]`, which topics, records and directories have.
+    /// The name of the table `[person.NAME]`, also used in topics, records and directories.
     var name: String { get }
-    /// As people write it, with any letters; nil if that is no other than ``name``.
+    /// The name as people write it, with any letters; nil if it equals ``name``.
     var displayName: String? { get }
 }
 
@@ -14,14 +14,14 @@ extension NamedPerson {
     /// The name to show to people who may type either: `Jürgen (juergen)`.
     public var bothNames: String { displayName.map { $0 == name ? name : "\($0) (\(name))" } ?? name }
 
-    /// Whether a text is one of the names, whatever its case.
+    /// Whether a text is one of the person's names, ignoring case.
     fileprivate func isNamed(_ folded: String) -> Bool {
         PersonName.folded(name) == folded || displayName.map(PersonName.folded) == folded
     }
 }
 
 extension Sequence where Element: NamedPerson {
-    /// Finds the person meant by a typed name: the one of exactly that name, else the only one who has it in another case or as display name.
+    /// Finds the person meant by a typed name: an exact name first, else the only person with that name in another case or as display name.
     public func named(_ typed: String) -> Element? {
         if let exact = first(where: { $0.name == typed }) { return exact }
         let folded = PersonName.folded(typed)
@@ -29,7 +29,7 @@ extension Sequence where Element: NamedPerson {
         return meant.count == 1 ? meant[0] : nil
     }
 
-    /// What helps who typed a name that is none of these: `did you mean anna?`, else the names that there are.
+    /// Advice for a typed name that matches no person: `did you mean anna?`, else the known names.
     public func advice(on typed: String) -> String {
         let persons = Array(self)
         let names = persons.flatMap { [$0.name, $0.displayName].compactMap(\.self) }
@@ -41,18 +41,18 @@ extension Sequence where Element: NamedPerson {
 
 /// Rules for the names of people.
 public enum PersonName {
-    /// The most characters and bytes of a display name.
+    /// Maximum length of a display name.
     static let mostCharacters = 64, mostBytes = 256
 
     /// For comparison: names that fold to the same text are one name.
     ///
     /// Upper and lower case count as one, and so does a letter with an accent however it is encoded.
     public static func folded(_ name: String) -> String {
-        // Both ways, since ß has two capital letters and Σ two small ones.
+        // Fold both ways, because ß has two capital letters and Σ two small ones.
         name.uppercased().lowercased().precomposedStringWithCanonicalMapping
     }
 
-    /// The same text with one code for each letter with an accent, as far as there is one.
+    /// The text with one code point for each accented letter, if there is one.
     static func precomposed(_ name: String) -> String { name.precomposedStringWithCanonicalMapping }
 
     /// The fault of a display name; nil if it has none.
@@ -69,10 +69,10 @@ public enum PersonName {
         return nil
     }
 
-    /// Whether a character can stand in a name: one that moves or hides others would make it look like another name.
+    /// Whether a name may contain the character: characters that move or hide others would make it look like another name.
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
-        // Words of Persian and of Indian languages are written with these two.
+        // Persian and Indian languages need these two.
         case .format: scalar.value == 0x200C || scalar.value == 0x200D
         case .spaceSeparator: scalar == " "
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
@@ -80,7 +80,7 @@ public enum PersonName {
         }
     }
 
-    /// A name for `hub.conf` made of a display name: `juergen` of Jürgen, `anna-maria` of Anna Maria.
+    /// Derives a name for `hub.conf` from a display name: `juergen` from Jürgen, `anna-maria` from Anna Maria.
     ///
     /// - Returns: nil if it has no letter that can be written in A–Z.
     public static func derived(from displayName: String) -> String? {
@@ -93,7 +93,7 @@ public enum PersonName {
             switch scalar {
             case "a"..."z", "0"..."9": name.unicodeScalars.append(scalar)
             default:
-                // An accent, or an apostrophe within a name, separates nothing.
+                // Accents, and apostrophes within a name, do not separate words.
                 if scalar.properties.generalCategory == .nonspacingMark || "'’ʼʹʺ".unicodeScalars.contains(scalar) {
                     continue
                 }
@@ -104,15 +104,15 @@ public enum PersonName {
         return HubConfiguration.isName(cut) ? cut : nil
     }
 
-    /// Why names that a person entered cannot be added.
+    /// The reason why entered names cannot be added.
     public struct Fault: Error {
-        /// A sentence.
+        /// One sentence.
         public let reason: String
     }
 
-    /// New persons of names in any letters.
+    /// Makes new persons from names in any letters.
     ///
-    /// A name that cannot be that of a table becomes a display name, and the table gets a name made of it.
+    /// A name that cannot be a table's name becomes the display name, and the table gets a name derived from it.
     public static func entered(
         _ typed: [String], besides others: [some NamedPerson]
     ) throws(Fault) -> [PersonSection] {
@@ -139,7 +139,7 @@ public enum PersonName {
         return added
     }
 
-    /// Usual spellings on keyboards without these letters.
+    /// Usual spellings on keyboards that lack these letters.
     private static let spellings: [Character: String] = [
         "ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa", "œ": "oe", "þ": "th", "ð": "d",
         "ł": "l", "đ": "d", "ı": "i",

@@ -1,8 +1,8 @@
-/// What the program of a plugin may reach beyond its own files, if its manifest asks and `hub.conf` leaves it.
+/// A service that a plugin's program may reach beyond its own files, if its manifest asks for it and `hub.conf` does not exclude it.
 public enum PluginReach: String, Sendable, Hashable, Codable, CaseIterable {
     /// Connections to other machines and to programs of this one, over IP.
     case network
-    /// Waiting for TCP connections, with ``network``.
+    /// Listening for TCP connections, in addition to ``network``.
     case listening
     /// Bluetooth sockets.
     case bluetooth

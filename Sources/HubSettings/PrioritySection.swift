@@ -1,29 +1,29 @@
 public import Samples
 
-/// A table `[priority.<name>]`: which sources count before which, where several have measured the same.
+/// A table `[priority.<name>]`: the order of sources if several have measured the same.
 public struct PrioritySection: Sendable, Hashable {
     /// The name of the table.
     public var name: String
-    /// nil: all.
+    /// The types that it applies to; nil: all.
     public var types: [TypeID]?
-    /// Names; nil: all.
+    /// The names of the persons that it applies to; nil: all.
     public var persons: Set<String>?
     /// The best first: a kind of plugin, or `kind/device`.
     public var sources: [String]
 
-    /// A table of these values; nothing is checked.
+    /// Makes a table of these values without checks.
     public init(name: String, types: [TypeID]? = nil, persons: Set<String>? = nil, sources: [String]) {
         (self.name, self.types, self.persons, self.sources) = (name, types, persons, sources)
     }
 
-    /// Whether it says something of what was measured of a person.
+    /// Whether it applies to this type and person.
     public func concerns(_ type: TypeID, of person: String) -> Bool {
         types?.contains(type) ?? true && persons?.contains(person) ?? true
     }
 }
 
 extension [PrioritySection] {
-    /// The order of the sources that holds for a type and a person: that of the first table that concerns them.
+    /// The order of sources for a type and a person: that of the first table that applies to them.
     public func sources(of type: TypeID, _ person: String) -> [String] {
         first { $0.concerns(type, of: person) }?.sources ?? []
     }
@@ -40,7 +40,7 @@ extension HubConfiguration {
 }
 
 extension ConfigurationReader {
-    /// An order, or nil after its mistakes were reported.
+    /// Reads an order; returns nil after reporting its mistakes.
     mutating func priority(_ field: Field) -> PrioritySection? {
         guard case .table(let fields) = field.entry.node else { return nil }
         let table = "priority.\(field.name)"
@@ -77,7 +77,7 @@ extension ConfigurationReader {
         return section
     }
 
-    /// A type by any of its names; nil after it was reported.
+    /// Finds a type by any of its names; returns nil after reporting an unknown one.
     mutating func type(_ name: String, at position: SourcePosition, table: String, key: String) -> TypeID? {
         let known = TypeRegistry.standard.resolve(name)?.id
         let own = (try? TypeID(name)).flatMap { $0.form == .vendor || $0.form == .healthConnect ? $0 : nil }
@@ -88,7 +88,7 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// Of two orders for the same, the first of the file counts.
+    /// Reports sources of unknown kinds, and orders that an earlier one covers: the first of the file counts.
     mutating func reportCoveredPriorities() {
         for (index, later) in priorityPlaces.enumerated() {
             for source in later.section.sources {

@@ -5,14 +5,14 @@ public struct RetentionSection: Sendable, Hashable {
     /// The name of the table.
     public var name: String
     public var types: [TypeID]
-    /// Kinds of plugins; nil: all.
+    /// The plugin kinds that it applies to; nil: all.
     public var sources: Set<String>?
-    /// Of samples that ended so many days ago a value a day stays; nil: never.
+    /// Samples that ended this many days ago are reduced to one value a day; nil: never.
     public var thinAfterDays: Int?
-    /// Records that ended so many days ago are removed; nil: never.
+    /// Records that ended this many days ago are removed; nil: never.
     public var removeAfterDays: Int?
 
-    /// A table of these values; nothing is checked.
+    /// Makes a table of these values without checks.
     public init(
         name: String, types: [TypeID], sources: Set<String>? = nil, thinAfterDays: Int? = nil,
         removeAfterDays: Int? = nil
@@ -36,7 +36,7 @@ extension HubConfiguration {
 }
 
 extension ConfigurationReader {
-    /// A rule, or nil after its mistakes were reported: one that is half understood must remove nothing.
+    /// Reads a rule; returns nil after reporting its mistakes, because a rule that is only half understood must not remove anything.
     mutating func retention(_ field: Field) -> RetentionSection? {
         guard case .table(let fields) = field.entry.node else { return nil }
         let table = "retention.\(field.name)"
@@ -80,7 +80,7 @@ extension ConfigurationReader {
         return rule
     }
 
-    /// A rule for a kind that no plugin is of keeps for ever what it was to remove, and says nothing.
+    /// Reports sources that are no plugin's kind: such a rule would silently keep the records it was meant to remove.
     mutating func reportUnknownSources() {
         for (rule, _, position) in rulePlaces {
             for source in (rule.sources ?? []).sorted() where !kinds.contains(source) {
@@ -92,7 +92,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Rules for the same records are followed one after the other, which is seldom what was meant.
+    /// Reports rules for the same records: the hub follows one after the other, which is seldom intended.
     mutating func reportOverlappingRules() {
         for (index, later) in rulePlaces.enumerated() {
             for earlier in rulePlaces[..<index] {

@@ -1,18 +1,18 @@
-/// Writes the commented block of `hub.conf` that a plugin's declarations describe, so that no documentation can differ from them.
+/// Renders a plugin's declarations as a commented block of `hub.conf`, so that no documentation can differ from them.
 public enum SampleConfiguration {
-    /// A block `[plugin.<instance>]`: `##` explains, `#` shows a default or an example that takes effect when the `#` is removed.
+    /// A block `[plugin.<instance>]`: `##` lines explain; a `#` line is a default or an example that takes effect without its `#`.
     public static func render(instance: String, declarations: [SettingDeclaration]) -> String {
         (["[plugin.\(bareOrQuoted(instance))]"] + lines(instance, declarations)).joined(separator: "\n") + "\n"
     }
 
-    /// The section of a plugin that is to run: what is given, what it may, and of all other settings what they mean.
+    /// The section of a plugin that is about to run: its given settings, its grants, and explanations of all other settings.
     ///
     /// - Parameters:
     ///   - title: one line for people.
-    ///   - kind: where it is not the name of the section.
+    ///   - kind: the kind, if it differs from the name of the section.
     ///   - settings: lines that take effect.
-    ///   - grants: lists that are written, the empty ones too; what is the owner's is not among them, for that a person writes.
-    ///   - owner: what of the owner's the plugin asks for.
+    ///   - grants: the lists to write, including empty ones; without the owner's rights, which a person must write.
+    ///   - owner: the owner's rights that the plugin asks for.
     public static func section(
         instance: String, title: String, kind: String?, settings: [String], grants: PluginInstance.Grants,
         owner: [String] = [], declarations: [SettingDeclaration]
@@ -36,7 +36,7 @@ public enum SampleConfiguration {
         return (head + own + grants + others).joined(separator: "\n") + "\n"
     }
 
-    /// How a person grants what is the owner's.
+    /// Comment lines that show how a person grants the owner's rights.
     private static func ownerLines(_ words: [String]) -> [String] {
         guard !words.isEmpty else { return [] }
         return [
@@ -65,7 +65,7 @@ public enum SampleConfiguration {
         return lines
     }
 
-    /// The environment variable a rendered block names for a secret: `EXIST_CLIENT_SECRET`.
+    /// The environment variable that a rendered block names for a secret: `EXIST_CLIENT_SECRET`.
     public static func variable(_ instance: String, _ setting: String) -> String {
         let name = "\(instance)_\(setting)".uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
         return (name.first?.isNumber == true ? "_" : "") + String(name)

@@ -1,10 +1,10 @@
-/// A text that must not be seen: it prints, dumps, reflects and encodes as `<secret>`.
+/// A text that must stay hidden: it prints, dumps, reflects and encodes as `<secret>`.
 ///
-/// Only ``reveal()`` gives the text, so every place that uses it can be found by that one word.
+/// Only ``reveal()`` gives the text, so a search for that word finds every use.
 public struct Secret: Sendable, Hashable {
     private let text: String
 
-    /// Wraps `text`; nothing is trimmed.
+    /// Wraps `text` without trimming it.
     public init(_ text: String) {
         self.text = text
     }
@@ -18,7 +18,7 @@ public struct Secret: Sendable, Hashable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What stands in place of every secret.
+    /// The text shown in place of every secret.
     public static let placeholder = "<secret>"
 
     public var description: String { Self.placeholder }

@@ -1,6 +1,6 @@
-/// Adds, switches and takes out the section of a plugin within the text of a `hub.conf`, and leaves every other byte as it is.
+/// Adds, enables, disables and removes the section of a plugin within the text of a `hub.conf`, and leaves all other bytes as they are.
 public struct SectionEditor {
-    /// What cannot be done without losing something, and what to do by hand.
+    /// The reason why a change would lose something, and what to do by hand.
     public struct Refusal: Error, Hashable, CustomStringConvertible {
         public let description: String
 
@@ -10,7 +10,7 @@ public struct SectionEditor {
     public private(set) var text: String
     private let instance: String
 
-    /// - Throws: where the text is not TOML.
+    /// - Throws: a refusal if the text is not TOML.
     public init(_ text: String, of instance: String) throws(Refusal) {
         (self.text, self.instance) = (text, instance)
         if let fault = TOMLDocument(text).faults.first {
@@ -31,14 +31,14 @@ public struct SectionEditor {
     /// Whether there is such a section.
     public var hasSection: Bool { section != nil }
 
-    /// Whether it is enabled, by what it says or by saying nothing; false where there is no section.
+    /// Whether it is enabled, explicitly or by default; false if there is no section.
     public var isEnabled: Bool {
         guard case .table(let fields)? = section?.node else { return false }
         guard case .boolean(let truth)? = fields.first(where: { $0.name == "enabled" })?.entry.node else { return true }
         return truth
     }
 
-    /// Names of the sections of which a program is started that a kind has: their own name, or what `kind` or `executable` says.
+    /// Names of the sections that start the program of a kind: it follows from `executable`, else from `kind`, else from their name.
     public static func instances(ofKind kind: String, in text: String) -> [String] {
         plugins(text).filter { field in
             guard case .table(let fields) = field.entry.node else { return false }
@@ -52,8 +52,9 @@ public struct SectionEditor {
         }.map(\.name)
     }
 
-    /// Writes a block at the end, after an empty line.
-    /// - Parameter block: lines with `\n`, of which one is the section's header; lines end as those of the file do.
+    /// Appends a block after an empty line.
+    ///
+    /// - Parameter block: lines that end in `\n`, including the section's header; they get the line ends of the file.
     public mutating func append(_ block: String) throws(Refusal) {
         guard !hasSection else { throw Refusal(description: "there is a \(header) already") }
         let changed = Self.appended(block, to: text)
@@ -77,8 +78,9 @@ public struct SectionEditor {
         text = editor.text
     }
 
-    /// Takes the section out, with the comments right above it that an empty line divides from what stands before.
-    /// - Returns: the lines that were taken out.
+    /// Removes the section, and the comments right above it if an empty line separates them from the text before.
+    ///
+    /// - Returns: the removed lines.
     public mutating func remove() throws(Refusal) -> String {
         let byHand = Refusal(description: "\(header) is written in a way that this cannot take out; remove it by hand")
         guard let section else { throw Refusal(description: "there is no \(header)") }
@@ -118,7 +120,7 @@ public struct SectionEditor {
     }
 }
 
-/// The lines of a settings file, by their numbers from 1; their ends belong to them.
+/// The lines of a settings file, numbered from 1; each includes its line end.
 struct SettingsLines {
     private var lines: [ArraySlice<UInt8>]
 
@@ -127,7 +129,7 @@ struct SettingsLines {
     var bytes: [UInt8] { Array(lines.joined(separator: [0x0A])) }
     var count: Int { lines.count }
 
-    /// A line without what indents it.
+    /// A line without its indentation.
     subscript(number: Int) -> ArraySlice<UInt8> {
         guard lines.indices.contains(number - 1) else { return [] }
         return lines[number - 1].drop { $0 == 0x20 || $0 == 0x09 }
@@ -140,7 +142,7 @@ struct SettingsLines {
         lines.insert(ArraySlice((line + ending).utf8), at: number)
     }
 
-    /// The first of the comments right above a line, with the empty line above them; the line itself where they belong to what stands before.
+    /// The first of the comments right above a line, or the empty line above them; the line itself if they belong to the text before.
     func firstComment(above number: Int) -> Int {
         var first = number
         while first > 1, self[first - 1].first == UInt8(ascii: "#") { first -= 1 }
@@ -148,22 +150,24 @@ struct SettingsLines {
         return isEmpty(first - 1) ? first - 1 : number
     }
 
-    /// Whether nothing stands on a line, or it is behind the last.
+    /// Whether a line is empty or lies after the last.
     func isEmpty(_ number: Int) -> Bool { self[number].allSatisfy { $0 == 0x0D } }
 
-    /// Another line in the place of one; its end stays.
+    /// Replaces a line and keeps its line end.
     mutating func replace(_ number: Int, by line: String) {
         let ending = lines[number - 1].last == 0x0D ? "\r" : ""
         lines[number - 1] = ArraySlice((line + ending).utf8)
     }
 
-    /// - Parameter end: the line after the last that is taken.
+    /// Splits off a range of lines.
+    ///
+    /// - Parameter end: the line after the last one to take.
     func taken(from first: Int, to end: Int) -> (lines: [UInt8], rest: [UInt8]) {
         let range = (first - 1)..<max(first - 1, min(end - 1, lines.count))
         let isToEnd = range.upperBound == lines.count
         var rest = lines
         rest.removeSubrange(range)
-        // The end of the line before stays one.
+        // The line before keeps its line end.
         if isToEnd, first > 1 { rest.append([]) }
         let end: [UInt8] = isToEnd ? [] : [0x0A]
         return (Array(lines[range].joined(separator: [0x0A])) + end, Array(rest.joined(separator: [0x0A])))

@@ -1,14 +1,14 @@
-/// What a plugin's program does at the place that a setting names: all else on the machine is closed to it.
+/// The access of a plugin's program to the place that a setting names; the rest of the machine is closed to it.
 public enum SettingAccess: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The path is a word: the program opens nothing there.
+    /// The program opens nothing there; the path is only a text.
     case none
-    /// A file or a folder with all that is below, read.
+    /// Reads a file, or a folder with everything below it.
     case read
-    /// The same, written too; a file that is missing is made empty, mode 0600.
+    /// Reads and writes a file or folder; a missing file is created empty, mode 0600.
     case write
-    /// A folder, written; made with mode 0700 where it is missing.
+    /// Writes into a folder, which is created with mode 0700 if it is missing.
     case folder
-    /// A text `SCHEME:///PATH`: the device or socket at PATH; where the scheme ends in `-accept` the folder it lies in.
+    /// Uses the device or socket at PATH of a text `SCHEME:///PATH`; if the scheme ends in `-accept`, the folder that contains it.
     case link
 
     func suits(_ type: SettingType) -> Bool {
@@ -23,7 +23,7 @@ public enum SettingAccess: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 extension SettingDeclaration {
-    /// The places that a value of this setting names, and what is done there.
+    /// The places that a value of this setting names, and the access to each.
     public func places(in value: SettingValue) -> [(path: String, access: SettingAccess)] {
         if let values = value.list { return values.flatMap { places(in: $0) } }
         guard let text = value.secret?.reveal() ?? value.string else { return [] }

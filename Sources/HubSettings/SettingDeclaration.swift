@@ -1,36 +1,36 @@
-/// One setting a plugin (or a table of `hub.conf`) takes, as its manifest declares it.
+/// One setting of a plugin or of a table of `hub.conf`, as its manifest declares it.
 ///
-/// The JSON form is part of what `--describe` prints and does not change within a major version of the protocol. Members:
-/// `name`, `help`, `default` (absent: none), `required` and `secret` (absent: false), `type` and by type:
+/// The JSON form is part of the output of `--describe` and does not change within a major version of the protocol. Members:
+/// `name`, `help`, `default` (absent: none), `required` and `secret` (absent: false), `type`, and depending on the type:
 ///
-/// | `type` | further members (all optional but those marked) |
+/// | `type` | further members (all optional except those marked) |
 /// |---|---|
-/// | `string` | `pattern` (whole match), `expected` (the rule in words), `example` |
+/// | `string` | `pattern` (matches the whole text), `expected` (the rule in words), `example` |
 /// | `integer`, `number` | `minimum`, `maximum` |
 /// | `duration`, `size` | `minimum`, `maximum`, as texts: `"30s"`, `"256MiB"` |
 /// | `choice` | `choices` (needed) |
-/// | `url` | `schemes` |
+/// | `choice` | `choices` (required) |
 /// | `list` | `items` (needed): an object with `type` and its members |
-/// | `boolean`, `path`, `timeZone`, `date`, `timeOfDay` | none |
+/// | `list` | `items` (required): an object with `type` and its members |
 ///
-/// `access` (``SettingAccess``) says what the program does at the place that a `path` or a text names.
+/// `access` (``SettingAccess``) is the program's access to the place that a `path` or a text names.
 public struct SettingDeclaration: Sendable, Hashable {
-    /// Small letters, digits and `_`, beginning with a letter: `poll_every`.
+    /// Lowercase letters, digits and `_`, beginning with a letter: `poll_every`.
     public var name: String
-    /// What values it takes.
+    /// The type of its values.
     public var type: SettingType
-    /// One sentence that says what it does.
+    /// One sentence that explains the setting.
     public var help: String
-    /// What holds when the setting is not written; nil if then there is no value.
+    /// The value if the setting is not written; nil: no value then.
     public var defaultValue: SettingValue?
     /// Whether the instance cannot start without it.
     public var isRequired: Bool
-    /// Whether its value must not be seen; only for `string`, `url` and `path`.
+    /// Whether its value must stay hidden; only for `string`, `url` and `path`.
     public var isSecret: Bool
-    /// What the program reaches through its value; nil: a `path` is read, and no other value names a place.
+    /// The access of the program to the place it names; nil: a `path` is read, and other values name no place.
     public var access: SettingAccess?
 
-    /// A declaration; ``faults(in:)`` says whether it makes sense.
+    /// A declaration; ``faults(in:)`` checks whether it is valid.
     public init(
         _ name: String, _ type: SettingType, help: String, default defaultValue: SettingValue? = nil,
         required isRequired: Bool = false, secret isSecret: Bool = false, access: SettingAccess? = nil
@@ -57,7 +57,7 @@ extension SettingDeclaration: Codable {
             access: try object.decodeIfPresent(SettingAccess.self, forKey: .access))
     }
 
-    /// Writes the object form; members that say nothing are left out.
+    /// Writes the object form without members that have their default value.
     public func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: Key.self)
         try object.encode(name, forKey: .name)
@@ -71,18 +71,18 @@ extension SettingDeclaration: Codable {
 }
 
 extension SettingDeclaration {
-    /// Keys of `[plugin.<instance>]` that the hub reads itself and no plugin may declare.
+    /// Keys of `[plugin.<instance>]` that the hub reads itself and that no plugin may declare.
     public static let reservedNames = [
         "enabled", "executable", "kind", "persons", "grants", "keep_raw", "memory_limit", "remote", "feed_port",
         "limit_factor", "confine", "readable", "run",
     ]
 
-    /// What is wrong with the declarations themselves, in sentences for the plugin's author; empty if nothing is.
+    /// The faults of the declarations themselves, in sentences for the plugin's author; empty if there are none.
     public static func faults(in declarations: [SettingDeclaration]) -> [String] {
         faults(in: declarations, of: "setting", reserved: reservedNames)
     }
 
-    /// The same of a command's arguments, whose names are the command's own.
+    /// The faults of the declarations of a command's arguments, which may have any names.
     public static func faults(inArguments declarations: [SettingDeclaration]) -> [String] {
         faults(in: declarations, of: "argument", reserved: [])
     }

@@ -3,7 +3,7 @@ public struct SettingDuration: Sendable, Hashable, Comparable {
     /// The span; never negative.
     public let microseconds: Int64
 
-    /// Longest unit first, the order in which a text must name them.
+    /// Longest unit first, the order that a text must follow.
     private static let units: [(name: String, microseconds: Int64)] = [
         ("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000), ("ms", 1_000), ("us", 1),
     ]
@@ -61,7 +61,7 @@ public struct ByteSize: Sendable, Hashable, Comparable {
         ("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1),
     ]
 
-    /// An amount of so many MiB.
+    /// An amount in MiB.
     init(mebibytes: UInt16) { bytes = Int64(mebibytes) << 20 }
 
     /// An amount of `bytes`; nil if negative.

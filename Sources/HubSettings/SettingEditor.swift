@@ -1,12 +1,12 @@
-/// Changes single settings of one table within the text of a `hub.conf`, and leaves every other byte as it is.
+/// Changes single settings of one table within the text of a `hub.conf`, and leaves all other bytes as they are.
 public struct SettingEditor {
     public typealias Refusal = SectionEditor.Refusal
 
     public private(set) var text: String
     private let table: [String]
 
-    /// - Parameter table: the names of its header: `["hub"]`, `["person", "anna"]`; none: to read what stands above all tables.
-    /// - Throws: where the text is not TOML.
+    /// - Parameter table: the names of its header, such as `["hub"]` or `["person", "anna"]`; empty to read the settings above all tables.
+    /// - Throws: a refusal if the text is not TOML.
     public init(_ text: String, of table: [String]) throws(Refusal) {
         (self.text, self.table) = (text, table)
         if let fault = TOMLDocument(text).faults.first {
@@ -16,7 +16,7 @@ public struct SettingEditor {
 
     private var header: String { Self.header(table) }
 
-    /// The line with which a table begins.
+    /// The header line of a table.
     public static func header(_ table: [String]) -> String {
         "[\(table.map(bareOrQuoted).joined(separator: "."))]"
     }
@@ -36,7 +36,7 @@ public struct SettingEditor {
         return fields
     }
 
-    /// Whether there is such a table.
+    /// Whether the table exists.
     public var hasTable: Bool { if case .table? = entry?.node { true } else { false } }
 
     /// The names of the tables right below this one, in the order of the file.
@@ -44,28 +44,28 @@ public struct SettingEditor {
         fields.filter { if case .table = $0.entry.node { true } else { false } }.map(\.name)
     }
 
-    /// The settings that are written, tables not among them, in the order of the file.
+    /// The written settings except tables, in the order of the file.
     public var settings: [(key: String, value: SettingValue)] {
         fields.compactMap { field in SettingValue(field.entry.node).map { (field.name, $0) } }
     }
 
-    /// What is written, references such as `${NAME}` as they stand; nil where nothing is, or a table.
+    /// The written value, with references such as `${NAME}` unresolved; nil if there is none or it is a table.
     public func value(_ key: String) -> SettingValue? {
         field(key).flatMap { SettingValue($0.node) }
     }
 
-    /// Whether a setting is written, whatever it holds.
+    /// Whether a setting is written, with any value.
     public func has(_ key: String) -> Bool { field(key) != nil }
 
-    /// Whether what is written is, or has in it, a reference to what stands elsewhere: `${NAME}` or `${file:PATH}`.
+    /// Whether the written value is or contains a reference: `${NAME}` or `${file:PATH}`.
     public func isReference(_ key: String) -> Bool { value(key)?.hasReference ?? false }
 
     private func field(_ key: String) -> Entry? { fields.first { $0.name == key }?.entry }
 
-    /// Writes a setting: in place of its value, else behind what is said of it in a comment, else at the end of the table's own lines.
+    /// Writes a setting: replaces its value, else puts it after a comment about it, else after the table's own lines.
     ///
-    /// - Parameter uncomments: whether a line `# KEY = …` becomes the setting, with what it says behind the value; else it stays above it.
-    /// - Throws: where comments stand in the value or the table is written in an unusual way; without the value, which may be a secret.
+    /// - Parameter uncomments: whether a line `# KEY = …` becomes the setting and keeps its comment; otherwise the line stays above it.
+    /// - Throws: a refusal if the value contains comments or the table is written in an unusual way; it omits the value, which may be secret.
     public mutating func set(_ key: String, to value: SettingValue, uncomments: Bool = false) throws(Refusal) {
         let value = value.revealed()
         guard self.value(key) != value else { return }
@@ -104,9 +104,9 @@ public struct SettingEditor {
         try take(bytes, changing: key, to: value, orElse: byHand)
     }
 
-    /// Takes a setting out, with the line it stands on; a comment behind it stays.
+    /// Removes a setting and its line; a comment after it stays.
     ///
-    /// - Throws: with what to do by hand, where comments stand in the value or the table is written in an unusual way.
+    /// - Throws: a refusal with what to do by hand, if the value contains comments or the table is written in an unusual way.
     public mutating func remove(_ key: String) throws(Refusal) {
         guard let written = field(key) else { return }
         let byHand = Refusal(
@@ -124,7 +124,7 @@ public struct SettingEditor {
 
     /// Writes or removes (nil) one entry of a table within this one, such as `slots = { ihealth-hs5 = 0 }`; adds that table if it is missing.
     ///
-    /// - Throws: with what to do by hand, if the table is written in an unusual way.
+    /// - Throws: a refusal with what to do by hand, if the table is written in an unusual way.
     public mutating func set(_ key: String, of name: String, to value: SettingValue?) throws(Refusal) {
         var inner = try SettingEditor(text, of: table + [name])
         let byHand = Refusal(
@@ -167,9 +167,9 @@ public struct SettingEditor {
         text = changed
     }
 
-    /// Writes a table of this name that is not there yet, behind the last of its kind or at the end of the file.
+    /// Inserts this table, which must not exist yet, after the last of its kind or at the end of the file.
     ///
-    /// - Parameter block: lines with `\n`, of which one is the header; lines end as those of the file do.
+    /// - Parameter block: lines that end in `\n`, including the header; they get the line ends of the file.
     public mutating func insert(_ block: String) throws(Refusal) {
         guard entry == nil else { throw Refusal(description: "there is a \(header) already") }
         let bytes = Array(text.utf8)
@@ -198,14 +198,14 @@ public struct SettingEditor {
 
     // MARK: - Places
 
-    /// Where a value stands; nil where comments stand between the elements of a list.
+    /// The byte range of a value; nil if there are comments between the elements of a list.
     private static func place(of entry: Entry, _ bytes: [UInt8], _ mark: Int) -> Range<Int>? {
         guard let range = entry.range.map({ $0.lowerBound + mark..<$0.upperBound + mark }) else { return nil }
         guard case .array = entry.node else { return range }
         return bytes[range].contains(0x0A) && bytes[range].contains(UInt8(ascii: "#")) ? nil : range
     }
 
-    /// A line `# KEY = VALUE` among those of the table, and what stands behind the value there: nil where it is not a setting.
+    /// A line `# KEY = VALUE` in the table and the comment after its value; nil if no such line is a setting.
     private func sample(
         of key: String, below header: Int, _ lines: SettingsLines, _ mark: Int
     ) -> (line: Int, comment: String?)? {
@@ -215,7 +215,7 @@ public struct SettingEditor {
         }
         var line = header + 1
         while line <= lines.count, !lines.isHeader(line) {
-            // Not a comment, but within a text or a list.
+            // This is not a comment, but part of a text or a list.
             if let range = within.first(where: { $0.contains(line) }) {
                 line = range.upperBound
                 continue
@@ -235,7 +235,7 @@ public struct SettingEditor {
         return nil
     }
 
-    /// A comment stands where those of the project's own file do, if there is room.
+    /// Aligns a comment like those of the project's own file, if there is room.
     private static func padded(_ line: String, _ comment: String) -> String {
         guard !comment.isEmpty else { return line }
         return line + String(repeating: " ", count: max(2, 43 - line.count)) + comment
@@ -248,14 +248,14 @@ public struct SettingEditor {
         }.filter { $0 > header }.max() ?? header
     }
 
-    /// The lines of a table and of all that is in it.
+    /// The lines of a table and of everything in it.
     private static func lines(of entry: Entry, _ bytes: [UInt8], _ mark: Int) -> [Int] {
         let end = entry.range.map { LineTable(bytes).position(of: $0.upperBound - 1 + mark).line }
         guard end == nil, case .table(let fields) = entry.node else { return [end ?? entry.position.line] }
         return [entry.position.line] + fields.flatMap { lines(of: $0.entry, bytes, mark) }
     }
 
-    // MARK: - Nothing else changes
+    // MARK: - Check of the result
 
     private mutating func take(
         _ bytes: [UInt8], changing key: String, to value: SettingValue?, orElse refusal: Refusal
@@ -270,7 +270,7 @@ public struct SettingEditor {
         self = after
     }
 
-    /// All values but those of one place, each with where it stands.
+    /// All values except that of one place, each with its path.
     private static func rest(of fields: [Field], without place: [String], below path: [String] = []) -> [String] {
         fields.flatMap { field -> [String] in
             let path = path + [field.name]
@@ -283,7 +283,7 @@ public struct SettingEditor {
 }
 
 extension SettingValue {
-    /// A value as it is written; nil for tables and what has some in it.
+    /// A value as it is written; nil for tables and for values that contain tables.
     init?(_ node: Node) {
         switch node {
         case .string(let text), .date(let text), .dateTime(let text): self = .string(text)
@@ -301,7 +301,7 @@ extension SettingValue {
         }
     }
 
-    /// Whether the text, or one in the list, has what `hub.conf` takes for a reference.
+    /// Whether the text, or one in the list, contains a reference in the sense of `hub.conf`.
     public var hasReference: Bool {
         switch self {
         case .string(let text): text.utf8.firstRange(of: Array("${".utf8)) != nil

@@ -1,10 +1,10 @@
-/// What a plugin's own program has to say of a setting that obeys its declaration.
+/// An objection of a plugin's own program to a setting that obeys its declaration.
 public struct SettingObjection: Sendable, Hashable {
-    /// Whether the plugin cannot start with it.
+    /// An error if the plugin cannot start with it, else a warning.
     public var severity: SettingsProblem.Severity
-    /// Which setting is meant; nil: none alone.
+    /// The setting that it is about; nil: no single one.
     public var setting: String?
-    /// What is wrong and what is allowed, without secrets.
+    /// The problem and the allowed values, without secrets.
     public var reason: String
 
     public init(_ severity: SettingsProblem.Severity = .error, setting: String? = nil, reason: String) {

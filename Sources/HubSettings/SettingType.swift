@@ -1,11 +1,11 @@
-/// Limits of a setting, both inclusive, either absent.
+/// Limits of a setting, both inclusive and optional.
 public struct Bounds<Value: Comparable & Hashable & Sendable>: Sendable, Hashable {
-    /// The least value allowed.
+    /// The least allowed value.
     public var minimum: Value?
-    /// The greatest value allowed.
+    /// The greatest allowed value.
     public var maximum: Value?
 
-    /// Limits; without an argument none.
+    /// Limits; none without arguments.
     public init(_ minimum: Value? = nil, _ maximum: Value? = nil) {
         (self.minimum, self.maximum) = (minimum, maximum)
     }
@@ -16,22 +16,22 @@ public struct Bounds<Value: Comparable & Hashable & Sendable>: Sendable, Hashabl
     }
 }
 
-/// What texts a `string` setting takes.
+/// The rule for the texts of a `string` setting.
 public struct TextRule: Sendable, Hashable {
-    /// A regular expression the whole text must match.
+    /// A regular expression that must match the whole text.
     public var pattern: String?
-    /// The rule in words, as it follows "expected": `six pairs of hex digits`.
+    /// The rule in words that follow "expected": `six pairs of hex digits`.
     public var expected: String?
     /// A text that obeys the rule.
     public var example: String?
 
-    /// A rule; without an argument any text obeys it.
+    /// A rule; without arguments it allows any text.
     public init(pattern: String? = nil, expected: String? = nil, example: String? = nil) {
         (self.pattern, self.expected, self.example) = (pattern, expected, example)
     }
 }
 
-/// What a setting may hold.
+/// The type of a setting's values.
 ///
 /// The set is closed: `hub.conf`, `--describe` and the page all know every case.
 public indirect enum SettingType: Sendable, Hashable {
@@ -51,18 +51,18 @@ public indirect enum SettingType: Sendable, Hashable {
     case path
     /// An absolute URL with one of the schemes.
     case url(schemes: [String] = ["https", "http"])
-    /// An IANA zone the machine knows.
+    /// An IANA zone that the machine knows.
     case timeZone
     /// A calendar day, a TOML date or `"YYYY-MM-DD"`. The value is the text.
     case date
-    /// A local time, a TOML time or `"HH:MM"`, whole minutes. The value is the text `HH:MM`.
+    /// A local time in whole minutes, a TOML time or `"HH:MM"`. The value is the text `HH:MM`.
     case timeOfDay
-    /// Any number of values of one type, which is not a list itself.
+    /// Any number of values of one type, which cannot be a list itself.
     case list(of: SettingType)
 }
 
 extension SettingType {
-    /// What is allowed, as it follows "expected" in a message.
+    /// The allowed values, in words that follow "expected" in a message.
     public var expected: String {
         switch self {
         case .string(let rule):
@@ -83,7 +83,7 @@ extension SettingType {
         }
     }
 
-    /// The word that stands for the type in JSON and in documentation.
+    /// The word for the type in JSON and in documentation.
     public var name: String {
         switch self {
         case .string: "string"
@@ -102,7 +102,7 @@ extension SettingType {
         }
     }
 
-    /// Every word of ``name``.
+    /// All words of ``name``.
     public static let names = [
         "string", "integer", "number", "boolean", "duration", "size", "choice", "path", "url", "timeZone", "date",
         "timeOfDay", "list",

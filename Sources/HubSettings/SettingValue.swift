@@ -1,7 +1,7 @@
 /// The checked value of a setting.
 ///
-/// Types that are written as text in `hub.conf` (durations, sizes, choices, paths, URLs, zones, dates) stay text here,
-/// so a value has the same form in `hub.conf`, in JSON and in a plugin; ``duration`` and ``size`` read such a text exactly.
+/// Types written as text in `hub.conf` (durations, sizes, choices, paths, URLs, zones, dates) stay text here, so a value has the same form
+/// in `hub.conf`, in JSON and in a plugin. ``duration`` and ``size`` parse such a text exactly.
 public enum SettingValue: Sendable, Hashable {
     case string(String)
     case integer(Int64)
@@ -13,7 +13,7 @@ public enum SettingValue: Sendable, Hashable {
 }
 
 extension SettingValue {
-    /// The text of a `string`; nil for everything else, a secret included.
+    /// The text of a `string`; nil for everything else, including a secret.
     public var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
@@ -49,13 +49,13 @@ extension SettingValue {
         return texts.count == list.count ? texts : nil
     }
 
-    /// The duration a text such as `"30s"` stands for.
+    /// The duration of a text such as `"30s"`.
     public var duration: SettingDuration? { string.flatMap { SettingDuration($0) } }
 
-    /// The size a text such as `"256MiB"` stands for.
+    /// The size of a text such as `"256MiB"`.
     public var size: ByteSize? { string.flatMap { ByteSize($0) } }
 
-    /// The secret, or a plain text wrapped as one (what a plugin receives in WELCOME is plain).
+    /// The secret, or a plain text wrapped as one (plugins receive plain texts in WELCOME).
     public var secret: Secret? {
         switch self {
         case .secret(let secret): secret
@@ -64,7 +64,7 @@ extension SettingValue {
         }
     }
 
-    /// The same value with secrets as plain text, for the one message that hands them to their plugin.
+    /// The value with secrets as plain text, for the one message that hands them to their plugin.
     public func revealed() -> SettingValue {
         switch self {
         case .secret(let secret): .string(secret.reveal())
@@ -77,7 +77,7 @@ extension SettingValue {
 extension SettingValue: Codable {
     /// Reads a JSON boolean, number, string or array.
     ///
-    /// A whole number is an `integer`, whatever it was before: JSON does not tell `5` from `5.0`.
+    /// A whole number becomes an `integer` even if it was a `number` before: JSON does not distinguish `5` from `5.0`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Bool.self) {

@@ -1,19 +1,19 @@
 public import Foundation
 
-/// What the checks need to know of the world around a settings file; a value, so that tests make their own.
+/// The surroundings of a settings file that the checks need to know; a value, so that tests can make their own.
 public struct SettingsEnvironment: Sendable {
     /// Environment variables, for `${NAME}` and the default directories.
     public var variables: [String: String]
-    /// Where a relative name of the settings file starts.
+    /// The directory from which a relative name of the settings file starts.
     public var currentDirectory: String
-    /// The bytes of a file, for `${file:PATH}`; throws what a person should read as the reason.
+    /// Reads a file for `${file:PATH}`; throws a reason for people.
     public var readFile: @Sendable (String) throws -> Data
-    /// Whether what a path names is a directory; nil where nothing is there, or that is not known.
+    /// Whether a path is a directory; nil if nothing is there, or if that is not known.
     public var isDirectory: @Sendable (String) -> Bool? = { _ in nil }
-    /// The day of this machine, in days since 1970-01-01; nil where it is not known.
+    /// The current day of this machine, in days since 1970-01-01; nil if it is not known.
     public var today: Int?
 
-    /// An environment of these parts.
+    /// Makes an environment of these parts.
     public init(
         variables: [String: String], currentDirectory: String, readFile: @escaping @Sendable (String) throws -> Data
     ) {
@@ -22,7 +22,7 @@ public struct SettingsEnvironment: Sendable {
 
     /// The environment of this process.
     ///
-    /// Reads files of at most 64 KiB, and waits for no other program: a pipe is refused, not read.
+    /// It reads files of at most 64 KiB and never waits for another program: it refuses to read a pipe.
     public static func process() -> SettingsEnvironment {
         var environment = SettingsEnvironment(
             variables: ProcessInfo.processInfo.environment,
@@ -49,7 +49,7 @@ public struct SettingsEnvironment: Sendable {
         return environment
     }
 
-    /// Opens what can be read to its end without waiting for another program.
+    /// Opens a file if it can be read to its end without waiting for another program.
     private static func open(_ path: String) throws(UnreadableFile) -> FileHandle {
         let descriptor = Foundation.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -71,19 +71,19 @@ public struct SettingsEnvironment: Sendable {
         throw UnreadableFile(reason: "there are no files here")
     }
 
-    /// A variable that is set and not empty.
+    /// The value of a variable that is set and not empty.
     func variable(_ name: String) -> String? {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A variable that holds an absolute directory; the XDG rules have others ignored.
+    /// The value of a variable that is an absolute directory; the XDG rules require ignoring other values.
     func directoryVariable(_ name: String) -> String? {
         variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// The path as an absolute one.
+    /// Makes a path absolute.
     ///
-    /// `~` is the home directory, a relative path starts at `directory`. Nil if `~` is used and `HOME` is not set.
+    /// `~` is the home directory; a relative path starts at `directory`. Nil if `~` is used and `HOME` is not set.
     func absolute(_ path: String, from directory: String) -> String? {
         if path == "~" || path.hasPrefix("~/") {
             return variable("HOME").map { $0 + path.dropFirst() }
@@ -92,7 +92,7 @@ public struct SettingsEnvironment: Sendable {
         return (directory.hasSuffix("/") ? directory : directory + "/") + path
     }
 
-    /// What stands where a directory would have to be, at `path` or above it; nil where nothing does.
+    /// A file in place of a directory, at `path` or above it; nil if there is none.
     func obstacle(at path: String) -> String? {
         var place = path[...]
         while !place.isEmpty {
@@ -110,12 +110,12 @@ public struct SettingsEnvironment: Sendable {
     }
 }
 
-/// Why a file that a setting names could not be read.
+/// The reason why a file that a setting names could not be read.
 public struct UnreadableFile: Error, CustomStringConvertible {
-    /// Why, as it follows a colon.
+    /// The reason, worded to follow a colon.
     public var reason: String
 
-    /// A failure for `reason`.
+    /// An error with this reason.
     public init(reason: String) {
         self.reason = reason
     }

@@ -1,9 +1,10 @@
-/// The settings of one plugin in a file of its own, as `--settings FILE` takes them: what would stand in
-/// `[plugin.<instance>]` without the keys the hub reads, at the top level.
+/// The settings of one plugin in a separate file, as `--settings FILE` takes them.
+///
+/// The file has the keys of `[plugin.<instance>]` at the top level, without those that the hub reads.
 public struct SettingsFile: Sendable {
-    /// Defaults included; nil if something is wrong.
+    /// The settings with defaults; nil if there is an error.
     public var settings: [String: SettingValue]?
-    /// By line.
+    /// Sorted by line.
     public var problems: [SettingsProblem]
 
     /// Reads and checks such a file; parameters as for ``HubConfiguration/load(text:file:fileMode:environment:manifests:)``.

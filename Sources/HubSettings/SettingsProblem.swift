@@ -5,25 +5,25 @@ public struct SourcePosition: Sendable, Hashable, Codable {
     /// From 1.
     public var column: Int
 
-    /// The place at `line` and `column`.
+    /// A position at `line` and `column`.
     public init(line: Int, column: Int) {
         (self.line, self.column) = (line, column)
     }
 }
 
-/// Something wrong in a settings file, in words a person can act on.
+/// A problem in a settings file, in words that a person can act on.
 ///
 /// `description` is one line: `hub.conf:17: [plugin.exist] client_secrt: unknown key; did you mean client_secret?`
 public struct SettingsProblem: Sendable, Hashable, Codable, Error {
-    /// How much a problem matters.
+    /// The severity of a problem.
     public enum Severity: String, Sendable, Hashable, Codable {
-        /// The setting cannot be used; what it belongs to does not start.
+        /// The setting cannot be used; the part it belongs to does not start.
         case error
-        /// The setting is used, and there is something to know about it.
+        /// The setting is used, but a person should know something about it.
         case warning
     }
 
-    /// Whether it stops anything.
+    /// Whether it prevents a start.
     public var severity: Severity
     /// The file as the caller named it.
     public var file: String
@@ -35,11 +35,11 @@ public struct SettingsProblem: Sendable, Hashable, Codable, Error {
     public var table: String?
     /// The key, dotted within the table; nil if the table itself is meant.
     public var key: String?
-    /// What stands in the file, as written there; `<secret>` for a secret.
+    /// The value as written in the file; `<secret>` for a secret.
     public var found: String?
-    /// What is wrong and what is allowed.
+    /// The problem and the allowed values.
     public var message: String
-    /// The name the writer probably meant.
+    /// The name that the writer probably meant.
     public var suggestion: String?
 
     /// A problem at `position`.
@@ -69,12 +69,12 @@ extension SettingsProblem: CustomStringConvertible {
 }
 
 extension [SettingsProblem] {
-    /// By line, then column, then text.
+    /// Sorts by line, then column, then text.
     func sortedByPlace() -> [SettingsProblem] {
         sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
     }
 
-    /// The errors of a table and those in it, and of a key there.
+    /// The errors of a table and of the tables in it, or only those of a key.
     public func errors(_ table: [String], _ key: String? = nil) -> [SettingsProblem] {
         filter { problem in
             guard problem.severity == .error, let name = problem.table else { return false }

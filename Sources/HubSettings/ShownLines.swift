@@ -1,20 +1,20 @@
-/// The lines of a `hub.conf` as a person may see them: without the values that are hidden.
+/// The lines of a `hub.conf` as a person may see them: without hidden values.
 public struct ShownLines {
     public struct Line: Sendable {
-        /// As it is written, without its end.
+        /// The line as it is written, without its line end.
         public let text: String
-        /// The same, with `<secret>` in the place of what is hidden.
+        /// The line with `<secret>` in place of hidden values.
         public let shown: String
-        /// The line with which its table begins, which may be this one; nil above all tables.
+        /// The header line of its table, which may be this line; nil above all tables.
         public let header: String?
     }
 
     public let lines: [Line]
 
     /// - Parameters:
-    ///   - text: of one that is not TOML all is hidden, for it cannot be told which of it is a value.
-    ///   - isHidden: by the names that lead to a setting, also to one in a comment. What only names what stands elsewhere,
-    ///     such as `"${NAME}"`, is shown.
+    ///   - text: the text; if it is not TOML, everything is hidden, because values cannot be recognized in it.
+    ///   - isHidden: decides by the names that lead to a setting, including settings in comments. A value that is only a reference, such as
+    ///     `"${NAME}"`, is shown.
     public init(_ text: String, isHidden: ([String]) -> Bool) {
         let (document, mark) = (TOMLDocument(text), TOMLDocument.mark(of: text))
         let values = Self.values(of: document.fields, below: []).map { names, entry, range in
@@ -45,7 +45,7 @@ public struct ShownLines {
         self.lines = lines
     }
 
-    /// Every value that is not a table, with the names that lead to it and its place.
+    /// All values that are not tables, each with the names that lead to it and its range.
     private static func values(of fields: [Field], below table: [String]) -> [([String], Entry, Range<Int>)] {
         fields.flatMap { field -> [([String], Entry, Range<Int>)] in
             let names = table + [field.name]
@@ -72,7 +72,7 @@ public struct ShownLines {
         return shown + String(decoding: line[place...], as: UTF8.self)
     }
 
-    /// A comment with a setting in it: `# token = "…"`.
+    /// A comment that contains a setting, such as `# token = "…"`, with its value hidden if necessary.
     private static func comment(_ line: String, isHidden: ([String]) -> Bool) -> String {
         let content = line.drop { " \t#".contains($0) }
         guard let sign = content.firstIndex(of: "=") else { return line }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Where the hub listens on the network: an address of this machine and a port.
+/// A network endpoint of the hub: an address of this machine and a port.
 public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// An IPv4 address, or an IPv6 address without brackets; `0.0.0.0` and `::` are every address of the machine.
     public let address: String
     public let port: Int
 
-    /// Reads `tcp://ADDRESS:PORT`, an IPv6 address in brackets; nil for anything else, names of machines included.
+    /// Reads `tcp://ADDRESS:PORT`, with brackets around an IPv6 address; nil for anything else, including host names.
     public init?(_ text: String) {
         guard text.hasPrefix("tcp://"), let colon = text.lastIndex(of: ":"), let port = Int(text[colon...].dropFirst()),
             text[colon...].dropFirst().allSatisfy(\.isNumber)
@@ -21,7 +21,7 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
         self.init(address: address, port: port)
     }
 
-    /// - Parameter address: as ``address``; not checked.
+    /// - Parameter address: a value for ``address``; not checked.
     public init?(address: String, port: Int) {
         guard (1...65_535).contains(port) else { return nil }
         (self.address, self.port) = (address, port)
@@ -29,7 +29,7 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
 
     public var isIPv6: Bool { address.contains(":") }
 
-    /// Whether only programs of this machine reach it.
+    /// Whether only programs on this machine can reach it.
     public var isLoopback: Bool { address == "::1" || !isIPv6 && address.hasPrefix("127.") }
 
     /// Whether it stands for every address of the machine.
@@ -38,10 +38,10 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// The same address with another port.
     public func with(port: Int) -> TCPEndpoint? { TCPEndpoint(address: address, port: port) }
 
-    /// As libzmq and `hub.conf` write it.
+    /// The form that libzmq and `hub.conf` use.
     public var description: String { Self.text(host: address, port: port) }
 
-    /// `tcp://HOST:PORT`, with brackets where the host is an IPv6 address.
+    /// `tcp://HOST:PORT`, with brackets around an IPv6 address.
     public static func text(host: String, port: Int) -> String {
         host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)"
     }

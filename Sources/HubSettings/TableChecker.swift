@@ -1,7 +1,7 @@
-/// Reads one table against declarations and collects everything that is wrong with it.
+/// Checks one table against declarations and collects all problems.
 struct TableChecker {
     let file: String
-    /// Whether the file can be read by its owner only, so that secrets may stand in it.
+    /// Whether only the owner can read the file, so that it may contain secrets.
     let isPrivate: Bool
     let judge: ValueJudge
     private(set) var problems: [SettingsProblem] = []
@@ -24,8 +24,8 @@ struct TableChecker {
 
     /// The values of `fields` that obey `declarations`, with defaults filled in.
     ///
-    /// `alsoKnown` are keys of the same table that are read elsewhere. `header` is where a missing key is reported;
-    /// nil if missing keys are not to be reported.
+    /// `alsoKnown` are keys of the same table that are read elsewhere. `header` is the position for reports of missing keys; nil if they are
+    /// not reported.
     mutating func values(
         of fields: [Field], table: String?, declarations: [SettingDeclaration], alsoKnown: [String] = [],
         header: SourcePosition?
@@ -40,7 +40,7 @@ struct TableChecker {
         }
         for declaration in declarations where !fields.contains(where: { $0.name == declaration.name }) {
             if let value = declaration.defaultValue {
-                // A declared default may be `~/…`; it is judged like a written one.
+                // A declared default may be `~/…`; it is checked like a written one.
                 if case .good(let judged) = judge.judge(Node(value), as: declaration.type) {
                     values[declaration.name] = judged
                 } else {
@@ -57,7 +57,7 @@ struct TableChecker {
         return values
     }
 
-    /// The value of one field, or nil after reporting what is wrong with it.
+    /// The value of one field; nil after reporting a problem with it.
     mutating func value(of field: Field, as declaration: SettingDeclaration, table: String?) -> SettingValue? {
         let found = declaration.isSecret ? Secret.placeholder : shown(field.entry)
         switch judge.judge(field.entry.node, as: declaration.type) {
@@ -77,7 +77,7 @@ struct TableChecker {
         }
     }
 
-    /// A key that has no meaning.
+    /// Reports an unknown key.
     mutating func reportUnknown(_ field: Field, table: String?, known: [String]) {
         let suggestion = nearestName(to: field.name, among: known)
         let allowed = known.isEmpty ? "nothing is set here" : "known keys: " + known.sorted().joined(separator: ", ")
@@ -93,13 +93,13 @@ struct TableChecker {
         return nil
     }
 
-    /// The value as written; a table's or an unlocated value's source is not shown.
+    /// The value as written; nil for a table made by headers, which has no source.
     func shown(_ entry: Entry) -> String? {
         entry.source.isEmpty ? nil : entry.source
     }
 }
 
-/// A key as it stands in TOML.
+/// A key in TOML syntax.
 func bareOrQuoted(_ key: String) -> String {
     key.wholeMatch(of: /[A-Za-z0-9_\-]+/) == nil ? quoted(key) : key
 }

@@ -1,39 +1,39 @@
 import Samples
 
-/// What a person has decided about a type, in one direction: reading it, or sharing it with the hub.
+/// A person's decision about a type in one direction: reading it, or sharing it with the hub.
 public enum PermissionState: String, Sendable, Hashable, Codable, CaseIterable {
     case granted, denied
-    /// `hub.conf` has a list, and the type is not in it: it is not allowed, and was not denied either.
+    /// `hub.conf` has a list without the type: it is not allowed, but nobody has denied it either.
     case notDetermined
 }
 
-/// The types of `read` or `write` of `grants` in `hub.conf`: ids, `*`, `x.VENDOR.*`, `!TYPE` for one that is denied, and `!*` for
-/// all that are not granted.
+/// The types of `read` or `write` of `grants` in `hub.conf`: ids, `*`, `x.VENDOR.*`, `!TYPE` for a denied one, and `!*` for all that are
+/// not granted.
 public struct TypePermissions: Sendable, Hashable {
-    /// `nil` where `hub.conf` has no list: then all that the plugin asks for is granted.
+    /// `nil` if `hub.conf` has no list: then everything that the plugin asks for is granted.
     public private(set) var granted: [String]?
-    /// By id, in the order of the file.
+    /// The ids in the order of the file.
     public private(set) var denied: [String] = []
 
-    /// - Parameter written: as `hub.conf` has it; aliases such as `bodyMass` are resolved.
+    /// - Parameter written: the list of `hub.conf`; aliases such as `bodyMass` are resolved.
     public init(_ written: [String]?) {
         guard let written else { return }
         granted = Self.resolved(written.filter { !$0.hasPrefix(Self.not) })
         denied = Self.resolved(written.filter { $0.hasPrefix(Self.not) }.map { String($0.dropFirst()) })
     }
 
-    /// Marks what is denied.
+    /// The prefix of a denied type.
     public static let not = "!"
-    /// All that a plugin asks for.
+    /// All types that a plugin asks for.
     public static let all = "*"
 
-    /// Each type by the id that records have, and once: `bodyMass` is `weight`.
+    /// The types by the ids that records have, without duplicates: `bodyMass` becomes `weight`.
     public static func resolved(_ types: [String]) -> [String] {
         var known: Set<String> = []
         return types.map { TypeRegistry.standard.resolve($0)?.id.rawValue ?? $0 }.filter { known.insert($0).inserted }
     }
 
-    /// What is decided about a type; of a correlation, what follows for it from its members.
+    /// The decision about a type; for a correlation, it follows from its members.
     ///
     /// - Parameter type: an id, or a pattern that a plugin asks for.
     public func state(of type: String) -> PermissionState {
@@ -44,7 +44,7 @@ public struct TypePermissions: Sendable, Hashable {
         return denied.contains(Self.all) ? .denied : .notDetermined
     }
 
-    /// What is granted of what is asked for; with `*` or a pattern among it, what is denied is to be left out.
+    /// The granted types among those asked for; if they contain `*` or a pattern, the denied types must be excluded from it.
     public func granted(of asked: [String]) -> [String] {
         let asked = Self.resolved(asked)
         let all =
@@ -58,13 +58,13 @@ public struct TypePermissions: Sendable, Hashable {
         return types + CorrelationMembers.correlations.filter { CorrelationMembers(of: $0)?.fit(types) ?? false }
     }
 
-    /// What is denied of what is asked for.
+    /// The denied types among those asked for.
     public func denied(of asked: [String]) -> [String] {
         let asked = Self.resolved(asked)
         let single = denied.filter { name in
             !asked.contains(name) && asked.contains { TypePattern($0).covers(name) }
         }
-        // Where all is granted but some members, the correlation is to be left out as they are.
+        // If everything but some members is granted, the correlation must be excluded like those members.
         let broken =
             granted(of: asked).contains(Self.all)
             ? CorrelationMembers.correlations.filter { state(of: $0) == .denied } : []
@@ -73,7 +73,7 @@ public struct TypePermissions: Sendable, Hashable {
 
     // MARK: - Changing
 
-    /// The list with a type granted, or with all that is asked for.
+    /// Grants a type, or with `*` everything that is asked for.
     public mutating func allow(_ type: String) {
         if type == Self.all {
             (granted, denied) = ([Self.all], [])
@@ -83,26 +83,26 @@ public struct TypePermissions: Sendable, Hashable {
         if state(of: type) != .granted { granted?.append(type) }
     }
 
-    /// The list with a type denied, or with all that is asked for.
+    /// Denies a type, or with `*` everything that is asked for.
     public mutating func deny(_ type: String) {
         if type == Self.all {
             (granted, denied) = ([], [Self.all])
             return
         }
-        // Without a list all is granted: it stays so for the others.
+        // Without a list everything is granted; keep it so for the other types.
         granted = (granted ?? [Self.all]).filter { $0 != type }
         if !denied.contains(type) { denied.append(type) }
     }
 
-    /// As `hub.conf` has it.
+    /// The list in the form of `hub.conf`.
     public var written: [String]? { granted.map { $0 + denied.map { Self.not + $0 } } }
 }
 
-/// What is decided about one type that a plugin asks for.
+/// The decision about one type that a plugin asks for.
 public struct Permission: Sendable, Hashable, Codable {
-    /// By id; `*` stands for all types that have no line of their own.
+    /// An id; `*` stands for all types without an entry of their own.
     public var type: String
-    /// `nil` where the plugin does not ask for it.
+    /// `nil` if the plugin does not ask for it; `share` likewise.
     public var read: PermissionState?
     public var share: PermissionState?
 
@@ -110,7 +110,7 @@ public struct Permission: Sendable, Hashable, Codable {
         (self.type, self.read, self.share) = (type, read, share)
     }
 
-    /// A line for each type that is asked for or decided about, the patterns first.
+    /// An entry for each type that is asked for or decided about, patterns first.
     public static func all(
         reads: [String], _ read: TypePermissions, writes: [String], _ write: TypePermissions
     ) -> [Permission] {

@@ -1,7 +1,7 @@
 import Foundation
 import Samples
 
-/// What is wrong with a value: the text after "expected" or a whole reason, and what was probably meant.
+/// A problem with a value: the text after "expected" or a whole reason, and the value that was probably meant.
 struct Complaint {
     var message: String
     var suggestion: String?
@@ -15,9 +15,9 @@ enum JudgedValue {
 /// Decides whether a value of a settings file obeys a type.
 struct ValueJudge {
     var environment: SettingsEnvironment
-    /// Where relative paths start.
+    /// The directory from which relative paths start.
     var directory: String
-    /// Whether the values stand in a file of the owner's; else `${NAME}` is a text like any other, and a path is absolute.
+    /// Whether the values come from a file of the owner's; otherwise `${NAME}` is ordinary text, and a path must be absolute.
     var isFile = true
 
     private static let longestText = 4_096
@@ -41,7 +41,7 @@ struct ValueJudge {
         case (.boolean, .boolean(let value)): return .good(.boolean(value))
         case (.date, .date(let text)): return judgeText(text, as: type)
         case (.timeOfDay, .time(let text)):
-            // TOML 1.0 times have seconds; a time of day here is whole minutes.
+            // TOML 1.0 times have seconds; a time of day here has whole minutes.
             guard text.hasSuffix(":00"), text.utf8.count == 8 else { return wrong }
             return judgeText(String(text.dropLast(3)), as: type)
         case (.list(let element), .array(let entries)):
@@ -66,7 +66,7 @@ struct ValueJudge {
         guard text.utf8.count <= Self.longestText else {
             return .bad(Complaint(message: "a text has at most \(Self.longestText) bytes"))
         }
-        // Paths and the environment would end there.
+        // Paths and the environment would be cut off there.
         guard !text.utf8.contains(0) else {
             return .bad(Complaint(message: "a text cannot contain the character U+0000"))
         }
@@ -119,14 +119,14 @@ struct ValueJudge {
         }
     }
 
-    /// Whether the name is one of the database: Foundation also takes offsets such as `GMT+3`, which carry no rules of a place.
+    /// Whether the name is in the zone database: Foundation also accepts offsets such as `GMT+3`, which have no rules of a place.
     private func isTimeZone(_ name: String) -> Bool {
         guard name.wholeMatch(of: /[A-Za-z0-9_+\-]+(\/[A-Za-z0-9_+\-]+)*/) != nil else { return false }
         if name == "UTC" || name == "GMT" { return true }
         return name.contains("/") && TimeZone(identifier: name) != nil
     }
 
-    /// Replaces a text that is wholly `${NAME}` or `${file:PATH}` by what it names; any other text is taken as it is.
+    /// Resolves a text that is exactly `${NAME}` or `${file:PATH}`; any other text is returned as it is.
     private func resolve(_ written: String) -> Result<String, UnreadableFile> {
         guard isFile, written.contains("${") else { return .success(written) }
         guard let match = written.wholeMatch(of: /\$\{(?:(file:)([^}]+)|([A-Za-z_][A-Za-z0-9_]*))\}/) else {
@@ -149,7 +149,7 @@ struct ValueJudge {
             guard var text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else {
                 return .failure(UnreadableFile(reason: "\(full) is not UTF-8 text"))
             }
-            // Editors end a file with a line end that is not part of the secret.
+            // Editors add a line end that is not part of the secret.
             if text.last?.isNewline == true { text.removeLast() }
             guard !text.isEmpty else { return .failure(UnreadableFile(reason: "\(full) is empty")) }
             return .success(text)

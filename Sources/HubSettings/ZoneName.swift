@@ -2,7 +2,7 @@ import Foundation
 
 /// Names of time zones as people type them: `Europe/Berlin`, `berlin`, `New York`.
 package enum ZoneName {
-    /// The names in the database that a text may mean: the one that it is, else those of its place; empty if there is none.
+    /// The zone names that a text may mean: an exact match, else the zones of that place; empty if there is none.
     package static func meant(by text: String) -> [String] {
         let word = plain(text)
         guard !word.isEmpty else { return [] }
@@ -11,7 +11,7 @@ package enum ZoneName {
         return known.filter { $0.split(separator: "/").last.map { plain(String($0)) } == word }.sorted()
     }
 
-    /// The one name that is meant; `nil` if there is none, or several.
+    /// The only name that a text can mean; `nil` if there is none, or several.
     package static func one(meantBy text: String) -> String? {
         let names = meant(by: text)
         return names.count == 1 ? names[0] : nil

@@ -4,7 +4,7 @@ enum PathStep: Hashable, Sendable {
     case index(Int)
 }
 
-/// Line and column of an offset.
+/// Converts an offset to line and column.
 struct LineTable {
     private let bytes: [UInt8]
     private var starts = [0]
@@ -20,7 +20,7 @@ struct LineTable {
             let middle = (low + high) / 2
             if starts[middle] <= offset { low = middle } else { high = middle }
         }
-        // A scalar has one byte that is not a continuation byte.
+        // Each scalar has exactly one byte that is not a continuation byte.
         let column = bytes[starts[low]..<max(starts[low], min(offset, bytes.count))].count { $0 & 0xC0 != 0x80 }
         return SourcePosition(line: low + 1, column: column + 1)
     }

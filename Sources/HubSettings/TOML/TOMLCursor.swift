@@ -1,17 +1,17 @@
-/// What a text breaks of TOML's grammar.
+/// A violation of TOML's grammar.
 struct TOMLFault: Error {
     var offset: Int
     var message: String
-    /// The start of the next statement, where it is known.
+    /// The start of the next statement, if it is known.
     var resume: Int?
 }
 
-/// A place in a TOML text, and the parts of it that stand by themselves: blanks, comments, keys and strings.
+/// A position in a TOML text, and parsers for its independent parts: blanks, comments, keys and strings.
 struct TOMLCursor {
     let bytes: [UInt8]
     var offset = 0
 
-    /// Deeper than any setting, and far from the depth at which a recursive reader could run out of stack.
+    /// Deeper than any setting, but far from the depth at which a recursive parser could overflow the stack.
     static let deepest = 64
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -38,7 +38,7 @@ extension TOMLCursor {
         while next == 0x20 || next == 0x09 { offset += 1 }
     }
 
-    /// Blanks, comments and line ends.
+    /// Skips blanks, comments and line ends.
     mutating func skipLines() throws(TOMLFault) {
         while true {
             skipBlank()
@@ -48,7 +48,7 @@ extension TOMLCursor {
         }
     }
 
-    /// A comment up to its line's end.
+    /// Skips a comment up to the end of its line.
     mutating func skipComment() throws(TOMLFault) {
         while let byte = next, !isLineEnd {
             if let fault = controlCharacter(byte) { throw fault }
@@ -56,12 +56,12 @@ extension TOMLCursor {
         }
     }
 
-    /// Moves to the line's end, whatever stands before it.
+    /// Moves to the end of the line.
     mutating func skipLine() {
         while let byte = next, byte != 0x0A { offset += 1 }
     }
 
-    /// Control characters stand nowhere but tabs; line ends are looked for before.
+    /// The fault of a control character: only tabs are allowed here; the caller has already checked for line ends.
     private func controlCharacter(_ byte: UInt8) -> TOMLFault? {
         guard byte < 0x20 && byte != 0x09 || byte == 0x7F else { return nil }
         let digits = String(byte, radix: 16, uppercase: true)
@@ -81,7 +81,7 @@ extension TOMLCursor {
         let offset: Int
     }
 
-    /// The names of a key that stands `depth` tables deep, which are further tables inside each other.
+    /// The names of a dotted key at `depth` tables; each name but the last is one more nested table.
     mutating func dottedKey(below depth: Int) throws(TOMLFault) -> [Key] {
         var keys: [Key] = []
         while true {
@@ -118,21 +118,21 @@ extension TOMLCursor {
 // MARK: - Strings
 
 extension TOMLCursor {
-    /// A string of any of the four kinds.
+    /// Parses a string of any of the four kinds.
     mutating func string() throws(TOMLFault) -> String {
         let start = offset
         let quote = bytes[offset]
         let isBasic = quote == UInt8(ascii: "\"")
         let isLong = starts(with: "\"\"\"") || starts(with: "'''")
         offset += isLong ? 3 : 1
-        // A line end right behind the opening quotes is not part of the text.
+        // A line end right after the opening quotes is not part of the text.
         if isLong, isLineEnd { offset += next == 0x0D ? 2 : 1 }
         var text: [UInt8] = []
         while let byte = next {
             if byte == quote {
                 let run = bytes[offset...].prefix { $0 == quote }.count
                 guard isLong, run < 3 else {
-                    // Up to two quotes may stand right before the closing three.
+                    // Up to two quotes may come right before the closing three.
                     let closing = isLong ? min(run, 5) : 1
                     text += Array(repeating: quote, count: isLong ? closing - 3 : 0)
                     offset += closing
@@ -144,7 +144,7 @@ extension TOMLCursor {
                 text += try escape(isLong: isLong)
             } else if isLineEnd {
                 guard isLong else { break }
-                // A text has the line ends of its file's writer; a setting means the same on every machine.
+                // Normalize line ends, so that a setting means the same on every machine, whatever editor wrote the file.
                 text.append(0x0A)
                 offset += byte == 0x0D ? 2 : 1
             } else if let fault = controlCharacter(byte) {
@@ -158,12 +158,12 @@ extension TOMLCursor {
             isLong ? "the text that begins here is not closed" : "the text is not closed on its line", at: start)
     }
 
-    /// A backslash and what it stands for.
+    /// Parses a backslash escape.
     private mutating func escape(isLong: Bool) throws(TOMLFault) -> [UInt8] {
         let start = offset
         offset += 1
         if isLong {
-            // A backslash at a line's end takes away all blanks and line ends up to the next character.
+            // A backslash at the end of a line removes all blanks and line ends up to the next character.
             let behind = offset
             skipBlank()
             if isLineEnd {

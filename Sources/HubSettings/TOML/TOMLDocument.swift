@@ -2,7 +2,7 @@
 enum Node {
     case string(String)
     case integer(Int64)
-    /// May be infinite or not a number, as TOML has both.
+    /// May be infinite or NaN, because TOML has both.
     case number(Double)
     case boolean(Bool)
     /// `YYYY-MM-DD`.
@@ -32,9 +32,9 @@ enum Node {
 struct Entry {
     var node: Node
     var position: SourcePosition
-    /// Empty for a table that headers or dotted keys have made.
+    /// Empty for a table made by headers or dotted keys.
     var source: String
-    /// The bytes of the value; `nil` for such a table.
+    /// The byte range of the value; `nil` for such a table.
     var range: Range<Int>?
 }
 
@@ -44,7 +44,7 @@ struct Field {
     var entry: Entry
 }
 
-/// Text that is not TOML.
+/// A place where the text is not TOML.
 struct SyntaxFault {
     var position: SourcePosition
     var message: String
@@ -52,13 +52,13 @@ struct SyntaxFault {
 
 /// A settings file as values with positions: TOML 1.0.
 ///
-/// One mistake does not hide the others: a faulty statement (after a faulty header its whole table) is left out and the rest is
-/// read, with at most 20 faults.
+/// One mistake does not hide the others: the parser drops a faulty statement (after a faulty header, the whole table) and reads the rest,
+/// up to 20 faults.
 struct TOMLDocument {
-    /// In the order of the file; empty where there are too many faults.
+    /// In the order of the file; empty if there are too many faults.
     var fields: [Field] = []
     var faults: [SyntaxFault] = []
-    /// Tables that lost a statement to a fault: what seems to be missing there may only be misspelt.
+    /// Tables that lost a statement to a fault: a setting that seems missing there may only be misspelt.
     var damaged: Set<[PathStep]> = []
 
     private static let largest = 1 << 20
@@ -75,7 +75,7 @@ struct TOMLDocument {
         if faults.count < Self.mostFaults { fields = parser.fields }
     }
 
-    /// How many bytes its byte order mark has; ranges of entries count from behind it.
+    /// The length of its byte order mark in bytes; ranges of entries are counted from after it.
     static func mark(of text: String) -> Int {
         let mark = "\u{FEFF}".utf8
         return text.utf8.starts(with: mark) ? mark.count : 0

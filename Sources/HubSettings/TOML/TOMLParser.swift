@@ -1,4 +1,4 @@
-/// Reads a TOML text from top to bottom, past its mistakes.
+/// Parses a TOML text from top to bottom and continues after mistakes.
 struct TOMLParser {
     private(set) var faults: [SyntaxFault] = []
     /// See ``TOMLDocument/damaged``.
@@ -7,7 +7,7 @@ struct TOMLParser {
     private let lines: LineTable
     private let mostFaults: Int
     private var cursor: TOMLCursor
-    /// Where entries go: the table of the latest header.
+    /// The table of the latest header, to which entries are added.
     private var table: TOMLTable
     private var path: [PathStep] = []
 
@@ -52,7 +52,7 @@ struct TOMLParser {
         }
     }
 
-    /// Turns a rule that was broken into a fault of the text.
+    /// Turns a violated rule into a fault with its position.
     private func placed<Value>(
         at offset: Int, _ body: () throws(TOMLTable.Conflict) -> Value
     ) throws(TOMLFault) -> Value {
@@ -67,7 +67,7 @@ extension TOMLParser {
         let start = cursor.offset
         let isArray = cursor.starts(with: "[[")
         cursor.offset += isArray ? 2 : 1
-        // What follows a header that cannot be read belongs to no table that is kept.
+        // Entries after an unreadable header go into a table that is dropped.
         (table, path) = (TOMLTable(.header), [])
         let keys = try cursor.dottedKey(below: 0)
         guard isArray ? cursor.starts(with: "]]") : cursor.starts(with: "]") else {
@@ -75,7 +75,7 @@ extension TOMLParser {
         }
         cursor.offset += isArray ? 2 : 1
         let written = keys.map(\.name).joined(separator: ".")
-        // Known before it is entered: a header that comes twice damages the table it names.
+        // Set before the table is entered: a repeated header damages the table that it names.
         path = keys.map { .key($0.name) }
         var (place, walked) = (root, [PathStep]())
         for key in keys.dropLast() {
@@ -101,14 +101,14 @@ extension TOMLParser {
         }
     }
 
-    /// A dotted key, `=` and a value.
+    /// Parses a dotted key, `=` and a value.
     private mutating func entry(in table: TOMLTable, depth: Int) throws(TOMLFault) {
         let keys = try cursor.dottedKey(below: depth)
         guard cursor.next == UInt8(ascii: "=") else { throw cursor.fault("expected = after the key") }
         cursor.offset += 1
         cursor.skipBlank()
         let last = keys[keys.count - 1]
-        // The value first: with a fault in it, the tables of a dotted key are not made.
+        // Parse the value first: if it has a fault, the tables of a dotted key are not made.
         let start = cursor.offset
         let node = try value(depth: depth + keys.count - 1)
         let range = start..<cursor.offset
@@ -124,7 +124,7 @@ extension TOMLParser {
             to: Entry(node: node, position: lines.position(of: last.offset), source: source(range), range: range))
     }
 
-    /// What stands there, on one line of a message.
+    /// The source text, shortened to one line of a message.
     private func source(_ range: Range<Int>) -> String {
         let line = String(decoding: cursor.bytes[range].prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
         let isCut = line.count > 60 || line.utf8.count < range.count
@@ -135,7 +135,7 @@ extension TOMLParser {
 // MARK: - Values
 
 extension TOMLParser {
-    /// - Parameter depth: how many values it stands in.
+    /// - Parameter depth: the number of values around it.
     private mutating func value(depth: Int) throws(TOMLFault) -> Node {
         let start = cursor.offset
         guard depth < TOMLCursor.deepest else { throw cursor.tooDeep }
@@ -162,7 +162,7 @@ extension TOMLParser {
         }
     }
 
-    /// Up to and with the closing bracket.
+    /// Parses elements up to and including the closing bracket.
     private mutating func elements(depth: Int) throws(TOMLFault) -> [Entry] {
         var elements: [Entry] = []
         while true {
@@ -183,7 +183,7 @@ extension TOMLParser {
         return elements
     }
 
-    /// An unclosed array reaches into the lines behind it; the text goes on at the first that begins like a statement.
+    /// An unclosed array swallows the following lines; parsing resumes at the first line that begins like a statement.
     private func unclosed(_ fault: TOMLFault, from start: Int) -> TOMLFault {
         let bytes = cursor.bytes
         let message = "[ is not closed by ]"

@@ -1,10 +1,10 @@
 import Samples
 
-/// Reads a TOML value that stands without quotes or brackets: a number, a boolean, a date or a time.
+/// Parses a TOML value without quotes or brackets: a number, a boolean, a date or a time.
 ///
-/// The grammar of TOML 1.0; a number fits into 64 bits, a day is one of the calendar.
+/// It follows the grammar of TOML 1.0; integers must fit into 64 bits, and dates must exist in the calendar.
 enum TOMLScalar {
-    /// - Throws: what is wrong with it, in words.
+    /// - Throws: the problem, in words.
     static func node(_ bytes: ArraySlice<UInt8>) throws(Objection) -> Node {
         guard bytes.count <= 128, bytes.allSatisfy({ $0 < 0x80 }) else { throw .notAValue }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -26,7 +26,7 @@ enum TOMLScalar {
         return try moment(text)
     }
 
-    /// Why a text is not a value.
+    /// The reason why a text is not a value.
     struct Objection: Error {
         var message: String
 
@@ -69,7 +69,7 @@ enum TOMLScalar {
             guard let date = match.1, match.2 == nil else { throw .notAValue }
             return .date(String(date))
         }
-        // RFC 3339 has 60 for leap seconds.
+        // RFC 3339 allows second 60 for leap seconds.
         guard hour < "24", minute < "60", second <= "60", (match.8 ?? "00") < "24", (match.9 ?? "00") < "60" else {
             throw Objection(message: "a day has no time \(time)\(match.7 ?? "")")
         }

@@ -1,20 +1,20 @@
-/// The tables of a TOML document while it is read, and the rules of what may be said twice.
+/// A table of a TOML document during parsing, with the rules on repeated definitions.
 ///
-/// A table is defined once: by its header, by the dotted keys of one section, or by braces. What a longer header only passes
-/// through may get a header of its own later.
+/// A table is defined once: by its header, by the dotted keys of one section, or by braces. A table that a longer header only passes
+/// through may get its own header later.
 final class TOMLTable {
     enum Origin {
-        /// A longer header or `[[…]]` passes through it.
+        /// Created because a longer header or `[[…]]` passes through it.
         case passed
         case header
-        /// The part of a dotted key.
+        /// Created by a part of a dotted key.
         case dotted
     }
 
     enum Content {
         case value(Entry)
         case table(TOMLTable)
-        /// Made by `[[…]]`; each has the place of its header.
+        /// Made by `[[…]]`; each has the position of its header.
         case tables([(table: TOMLTable, position: SourcePosition)])
     }
 
@@ -51,15 +51,16 @@ final class TOMLTable {
         contents.append((name, position, content))
     }
 
-    /// Why a name cannot be said again.
+    /// The reason why a name cannot be defined again.
     struct Conflict: Error { var message: String }
 }
 
-// MARK: - What headers say
+// MARK: - Headers
 
 extension TOMLTable {
-    /// The table that a header's name, not the last, passes through; of several, the latest.
-    /// - Returns: which of several it is, for a path.
+    /// The table that a header's name, not the last, passes through; the latest if there are several.
+    ///
+    /// - Returns: the table and, if there are several, its index for a path.
     func passing(_ name: String, at position: SourcePosition) throws(Conflict) -> (table: TOMLTable, index: Int?) {
         switch self[name] {
         case nil:
@@ -72,7 +73,7 @@ extension TOMLTable {
         }
     }
 
-    /// The table of `[…]` whose last name this is.
+    /// The table of `[…]` that ends in this name.
     func opening(_ name: String, written: String, at position: SourcePosition) throws(Conflict) -> TOMLTable {
         switch self[name] {
         case nil:
@@ -89,7 +90,7 @@ extension TOMLTable {
         }
     }
 
-    /// The new table of `[[…]]` whose last name this is.
+    /// The new table of `[[…]]` that ends in this name.
     func appending(_ name: String, written: String, at position: SourcePosition) throws(Conflict) -> (
         TOMLTable, index: Int
     ) {
@@ -108,10 +109,10 @@ extension TOMLTable {
     }
 }
 
-// MARK: - What entries say
+// MARK: - Entries
 
 extension TOMLTable {
-    /// The table that a dotted key's name, not the last, stands for.
+    /// The table for a dotted key's name, not the last.
     func dotted(_ name: String, at position: SourcePosition) throws(Conflict) -> TOMLTable {
         switch self[name] {
         case nil:
@@ -125,11 +126,11 @@ extension TOMLTable {
         }
     }
 
-    /// Whether the name can be given a value.
+    /// Checks whether the name can be given a value.
     func check(_ name: String) throws(Conflict) {
         if self[name] != nil { throw Conflict(message: "'\(name)' is said twice") }
     }
 
-    /// Gives a name that ``check(_:)`` has let pass its value.
+    /// Sets the value of a name that passed ``check(_:)``.
     func set(_ name: String, to entry: Entry) { add(name, entry.position, .value(entry)) }
 }
