@@ -2,13 +2,13 @@ import Glibc
 import JSON
 public import Samples
 
-/// The one clock of hub, plugins and simulators, so that a month passes in a minute in tests and demo (Protocol §4.2).
+/// The common clock of hub, plugins and simulators; in tests and demo it can make a month pass in a minute (Protocol §4.2).
 ///
 /// `system` is the machine's clock. `START@RATE` begins at START and runs RATE times as fast as the machine's monotonic clock.
-/// Reading it costs one system call and may be done from any thread.
+/// Reading it costs one system call and is safe on any thread.
 public struct HubClock: Hashable, Sendable, CustomStringConvertible {
     private struct Virtual: Hashable {
-        /// What it showed at `origin`.
+        /// The time it showed at `origin`.
         var start: Timestamp
         var rate: Double
         /// The monotonic nanoseconds at that moment.
@@ -22,7 +22,7 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
     /// The machine's clock.
     public static let system = HubClock(nil)
 
-    /// The clock of a setting, whose START is now.
+    /// Makes the clock of a setting; its START is now.
     public init(_ setting: ClockSetting) {
         switch setting {
         case .system: self = .system
@@ -31,7 +31,7 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads `system` or `START@RATE`, as ``ClockSetting`` does; START is now.
+    /// Parses `system` or `START@RATE`, as ``ClockSetting`` does; START is now.
     public init?(_ text: String) {
         guard let setting = ClockSetting(text) else { return nil }
         self.init(setting)
@@ -39,7 +39,7 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
 
     /// Microseconds since 1970-01-01T00:00:00Z.
     ///
-    /// A virtual clock never goes back; the machine's does when someone sets it. Either shows its nearest time in ``range``.
+    /// A virtual clock never goes back; the machine's does if someone sets it. Both stay within ``range``.
     public func now() -> Int64 {
         guard let virtual else {
             let time = HubClock.reading(CLOCK_REALTIME)
@@ -48,14 +48,14 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
             return HubClock.bounded(whole, Int64(time.tv_nsec) / 1_000)
         }
         let elapsed = Double(HubClock.monotonicNanoseconds() - virtual.origin) / 1_000 * virtual.rate
-        // No clock runs for as long as `range` is, and a larger number has no integer.
+        // No clock runs longer than the length of `range`, and a larger number would not fit an integer.
         let longest = Double(HubClock.range.upperBound - HubClock.range.lowerBound)
         return HubClock.bounded(virtual.start.microseconds, Int64(min(elapsed, longest)))
     }
 
     /// The times that a clock shows, the years 101 to 9899: a century less than ``Timestamp/range`` on either side.
     ///
-    /// So a time that is reckoned from now, such as the end of a token, has a text.
+    /// With this margin, a time calculated from now, such as the expiry of a token, still has a text.
     public static let range: ClosedRange<Int64> =
         Timestamp.range.lowerBound + century...Timestamp.range.upperBound - century
     private static let century: Int64 = 36_525 * 86_400_000_000
@@ -65,7 +65,7 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
         return isWild ? range.upperBound : min(max(sum, range.lowerBound), range.upperBound)
     }
 
-    /// Microseconds from some beginning, as long as those of ``now()``: for measuring, since no setting of the machine's clock moves them.
+    /// Microseconds since an arbitrary start, at the rate of ``now()``: for measuring, because setting the machine's clock does not move it.
     public func steadyNow() -> Int64 {
         guard virtual == nil else { return now() }
         let time = HubClock.reading(CLOCK_BOOTTIME)
@@ -77,7 +77,7 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
 
     /// A clock of the same rate that shows `instant` (microseconds since 1970) now; the system's clock stays itself.
     ///
-    /// A hub announces itself with `started(at: now)`, so that START of WELCOME is the time WELCOME was sent.
+    /// A hub announces itself with `started(at: now)`, so that START in WELCOME is the time at which it sends WELCOME.
     public func started(at instant: Int64) -> HubClock {
         guard let virtual else { return self }
         return HubClock(
@@ -91,12 +91,12 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
         return (started(at: now).description, Timestamp(microseconds: now))
     }
 
-    /// How long to wait by the machine's clock until `duration` has passed on this one.
+    /// The time to wait by the machine's clock until `duration` has passed on this one.
     public func realDuration(forVirtual duration: Duration) -> Duration {
         virtual.map { duration / $0.rate } ?? duration
     }
 
-    /// How many seconds pass on this clock in one of the machine's; 1 for `system`.
+    /// The number of seconds that pass on this clock in one second of the machine's; 1 for `system`.
     public var rate: Double { virtual?.rate ?? 1 }
 
     /// `system`, or `START@RATE` as WELCOME and `--clock` spell it.
@@ -121,7 +121,8 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
 
 extension Welcome {
     /// The clock that a plugin follows from now on.
-    /// - Throws: `field` when the hub sent another form.
+    ///
+    /// - Throws: `field` if the hub sent another form.
     public func hubClock() throws(WireError) -> HubClock {
         guard let clock = HubClock(clock) else {
             throw WireError(.field, "WELCOME.clock: expected \"system\" or \"START@RATE\"")

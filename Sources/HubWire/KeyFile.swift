@@ -1,13 +1,13 @@
-/// What a plugin on another machine needs to come to its hub: the file that `hub keys new` prints.
+/// The file that `hub keys new` prints: everything that a plugin on another machine needs to connect to its hub.
 ///
-/// A JSON object; keys are written as ZeroMQ does, 40 characters of Z85 (ZeroMQ RFC 32). A program that has the file is the instance: it is
-/// given to one machine, kept at mode 0600, and never logged.
+/// It is a JSON object with keys in ZeroMQ's format, 40 characters of Z85 (ZeroMQ RFC 32). Any program that has the file can act as the
+/// instance: give it to one machine only, keep it at mode 0600, and never log it.
 public struct KeyFile: Hashable, Sendable, Codable, CustomStringConvertible, CustomReflectable {
-    /// The `[plugin.<instance>]` that the key makes its owner.
+    /// The `[plugin.<instance>]` that the key stands for.
     public var instance: String
-    /// Where the door is, as the other machine reaches it: `tcp://HOST:PORT`.
+    /// The address of the door as the other machine reaches it: `tcp://HOST:PORT`.
     public var door: String
-    /// Where the instance's feed is; absent where it may not listen.
+    /// The address of the instance's feed; absent if it may not listen.
     public var feed: String?
     /// The hub's public key.
     public var serverKey: String

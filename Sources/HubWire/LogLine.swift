@@ -1,8 +1,8 @@
 import Samples
 
-/// A line of a plugin's log file, `TIME LEVEL FROM TEXT`: what `hub logs` reads.
+/// A line of a plugin's log file, `TIME LEVEL FROM TEXT`; `hub logs` reads it.
 public struct LogLine: Hashable, Sendable, Codable {
-    /// Where a line comes from.
+    /// The origin of a line.
     public enum Origin: String, Sendable, Hashable, Codable, CaseIterable {
         /// The plugin's standard output.
         case out
@@ -12,9 +12,9 @@ public struct LogLine: Hashable, Sendable, Codable {
         case hub
     }
 
-    /// RFC 3339 in UTC, with milliseconds; by the machine's clock, whatever the hub's is.
+    /// RFC 3339 in UTC, with milliseconds; always by the machine's clock, even if the hub uses another.
     public var time: String
-    /// A word of swift-log, from `trace` to `critical`; `info` where the plugin does not say.
+    /// A level of swift-log, from `trace` to `critical`; `info` if the plugin does not set one.
     public var level: String
     public var from: Origin
     /// Without line breaks and control characters.
@@ -22,10 +22,11 @@ public struct LogLine: Hashable, Sendable, Codable {
 
     public static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
 
-    /// A line about to be written.
+    /// Makes a line to be written.
     ///
-    /// PluginKit's own form, `TIME LEVEL TEXT`, gives the level; its time is left out, for the hub's is as good.
-    /// - Parameter microseconds: since 1970.
+    /// The level comes from PluginKit's own form, `TIME LEVEL TEXT`. Its time is dropped in favour of the hub's.
+    ///
+    /// - Parameter microseconds: the time since 1970.
     public init(_ text: String, from: Origin, level: String? = nil, at microseconds: Int64) {
         let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
         var (found, rest): (String?, Substring) = (nil, text[...])
@@ -37,20 +38,20 @@ public struct LogLine: Hashable, Sendable, Codable {
         time = Self.time(microseconds)
     }
 
-    /// Reads a line of a file; `nil` for one that a full disk cut short.
+    /// Parses a line of a file; `nil` for one that a full disk cut short.
     public init?(reading line: some StringProtocol) {
         let words = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
         guard words.count == 4, let from = Origin(rawValue: String(words[2])) else { return nil }
         (time, level, self.from, text) = (String(words[0]), String(words[1]), from, String(words[3]))
     }
 
-    /// The line as it is in the file, without its end.
+    /// The line as it is in the file, without its line end.
     public var line: String { "\(time) \(level) \(from.rawValue) \(text)" }
 
-    /// Always of the same length, so that times compare as texts.
+    /// Always of the same length, so that times can be compared as texts.
     public static func time(_ microseconds: Int64) -> String {
         let whole = microseconds - microseconds.modulo(1_000_000)
-        let text = Timestamp(microseconds: whole).text.dropLast()  // Its Z.
+        let text = Timestamp(microseconds: whole).text.dropLast()  // Without its Z.
         let fraction = String(microseconds.modulo(1_000_000) / 1_000)
         return "\(text).\(String(repeating: "0", count: 3 - fraction.count))\(fraction)Z"
     }

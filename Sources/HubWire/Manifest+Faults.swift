@@ -2,7 +2,7 @@ import HubSettings
 import Samples
 
 extension Manifest {
-    /// What is wrong with it, in sentences for the plugin's author that begin with the member; empty if nothing is.
+    /// The faults of the manifest, in sentences for the plugin's author that begin with the member; empty if there are none.
     public var faults: [String] {
         var faults: [String] = []
         if !PeerName.isValid(name) { faults.append("name: expected \(PeerName.expected)") }
@@ -49,12 +49,12 @@ extension Manifest {
         }
         let declared = Set(declares.map(\.id))
         for (index, id) in reads.enumerated() where id != "*" && !declared.contains(id) {
-            // What another plugin declares may be read; which there will be, no manifest knows.
+            // A plugin may read types that another one declares; no manifest knows which types there will be.
             if let form = (try? TypeID(id))?.form, form == .vendor || form == .healthConnect { continue }
             if let fault = Self.unknown(id) ?? Self.ungrantable(id) { faults.append("reads[\(index)]: \(fault)") }
         }
         for (index, id) in writes.enumerated() where id != "*" && !declared.contains(id) {
-            // Types that only the running plugin knows, and declares then.
+            // Types that only the running plugin knows and then declares.
             if id.hasPrefix("x."), id.hasSuffix(".*"), (try? TypeID(id.dropLast() + "any")) != nil { continue }
             if let fault = Self.unknown(id) ?? Self.ungrantable(id) { faults.append("writes[\(index)]: \(fault)") }
         }
@@ -65,7 +65,7 @@ extension Manifest {
         CorrelationMembers(of: id).map { "\(id) is a correlation, which is not asked for itself; \($0.advice)" }
     }
 
-    /// That no type has this id, or any other name that the hub resolves; `nil` where one has.
+    /// The fault of an id that is not a type or another name that the hub resolves; `nil` if it is one.
     private static func unknown(_ id: String) -> String? {
         let registry = TypeRegistry.standard
         if registry.resolve(id) != nil || (try? TypeID(id))?.form == .healthKitIdentifier { return nil }

@@ -1,8 +1,8 @@
 public import HubSettings
 
-/// What a plugin says of itself with `--describe`: one JSON object.
+/// A plugin's description of itself, printed with `--describe`: one JSON object.
 ///
-/// `JSONEncoder` and `JSONDecoder` write and read it. Members that a reader does not know are ignored.
+/// Encoded with `JSONEncoder` and decoded with `JSONDecoder`. Readers ignore unknown members.
 public struct Manifest: Hashable, Sendable, Codable {
     /// The plugin kind, of the form ``PeerName``: `ihealth-hs3`.
     public var name: String
@@ -10,27 +10,27 @@ public struct Manifest: Hashable, Sendable, Codable {
     public var summary: String
     /// The program's own version, for people.
     public var version: String
-    /// The major versions of the protocol it speaks.
+    /// The major versions of the protocol that it speaks.
     public var protocols: [Int]
     /// Types it reads; `*` means all.
     public var reads: [String]
     /// Types it writes; `*` means all.
     public var writes: [String]
-    /// Types of its own that the registry does not know.
+    /// Its own types that the registry does not know.
     public var declares: [TypeDeclaration]
     /// The settings that `[plugin.<instance>]` of `hub.conf` takes.
     public var settings: [SettingDeclaration]
-    /// What it can be asked to do.
+    /// Its commands.
     public var commands: [CommandDeclaration]
-    /// What it can do as a sink; `nil` when it is none.
+    /// Its abilities as a sink; `nil` if it is none.
     public var sink: SinkAbilities?
-    /// Whether it is told what `hub.conf` says of its persons' bodies (``PersonProfile``): for devices that keep users of their own.
+    /// Whether it gets the profiles of its persons from `hub.conf` (``PersonProfile``): for devices that keep users of their own.
     public var profiles: Bool
-    /// What its program reaches beyond its own files: words of ``PluginReach``.
+    /// The services that its program reaches beyond its own files: words of ``PluginReach``.
     public var reaches: [String]
-    /// Whether its program judges settings with `--check-settings` (``SettingsVerdict``).
+    /// Whether its program checks settings with `--check-settings` (``SettingsVerdict``).
     public var checksSettings: Bool
-    /// What of the owner's it asks to be granted: words of ``OwnerRight``.
+    /// The owner's rights that it asks for: words of ``OwnerRight``.
     public var owner: [String]
 
     public init(
@@ -52,7 +52,7 @@ public struct Manifest: Hashable, Sendable, Codable {
         case protocols = "protocol"
     }
 
-    /// Lists that a plugin leaves out are empty; without `protocol` it speaks version 1.
+    /// Missing lists are empty; without `protocol` it speaks version 1.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         name = try members.decode(String.self, forKey: .name)
@@ -75,11 +75,11 @@ public struct Manifest: Hashable, Sendable, Codable {
 /// A command of a plugin, such as `login` or `backfill` (Protocol §8.2).
 public struct CommandDeclaration: Hashable, Sendable, Codable {
     public var name: String
-    /// One sentence that says what it does.
+    /// One sentence that explains the command.
     public var help: String
-    /// What `args` takes, declared as settings are.
+    /// The arguments in `args`, declared like settings.
     public var arguments: [SettingDeclaration]
-    /// Whether it can say what it would do without doing it (R8.9).
+    /// Whether it can report its effect without doing anything (R8.9).
     public var canDryRun: Bool
 
     public init(_ name: String, help: String, arguments: [SettingDeclaration] = [], canDryRun: Bool = false) {
@@ -92,7 +92,7 @@ public struct CommandDeclaration: Hashable, Sendable, Codable {
         case canDryRun = "dryRun"
     }
 
-    /// Without `args` it takes none, without `dryRun` it cannot.
+    /// Without `args` it takes no arguments; without `dryRun` it has no dry run.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         name = try members.decode(String.self, forKey: .name)
@@ -101,7 +101,7 @@ public struct CommandDeclaration: Hashable, Sendable, Codable {
         canDryRun = try members.decodeIfPresent(Bool.self, forKey: .canDryRun) ?? false
     }
 
-    /// What is wrong with it, in sentences for its author.
+    /// The faults of the declaration, in sentences for its author.
     var faults: [String] {
         var faults: [String] = []
         if name.wholeMatch(of: /[a-z][a-z0-9\-]{0,63}/) == nil {
@@ -112,25 +112,25 @@ public struct CommandDeclaration: Hashable, Sendable, Codable {
     }
 }
 
-/// What a sink's target can take, so that the hub offers nothing else.
+/// The abilities of a sink's target; the hub offers nothing beyond them.
 ///
-/// Members that a plugin leaves out have the default.
+/// Members that a plugin omits have their default value.
 public struct SinkAbilities: Hashable, Sendable, Codable {
-    /// Values of days that are over.
+    /// Whether it takes values of past days.
     public var takesPastDates: Bool
-    /// New versions of what it has.
+    /// Whether it takes new versions of records that it has.
     public var takesEdits: Bool
     public var takesDeletions: Bool
-    /// Values that were not measured.
+    /// Whether it takes values that were not measured.
     public var takesFilledValues: Bool
-    /// Records of one delivery.
+    /// Maximum number of records in a delivery.
     public var batchRecords: Int
-    /// Deliveries of a subscription that the plugin can work on at a time.
+    /// Maximum number of deliveries of a subscription that the plugin works on at a time.
     public var deliveriesAtOnce: Int
-    /// Deliveries each hour; `nil`: no limit is known.
+    /// Maximum number of deliveries each hour; `nil` if no limit is known.
     public var deliveriesPerHour: Int?
 
-    /// Everything unless said otherwise.
+    /// Makes abilities without limits, unless arguments say otherwise.
     public init(
         takesPastDates: Bool = true, takesEdits: Bool = true, takesDeletions: Bool = true,
         takesFilledValues: Bool = true, batchRecords: Int = 100, deliveriesAtOnce: Int = 1,

@@ -1,11 +1,12 @@
-/// Text as a terminal may have it.
+/// Makes text safe for a terminal.
 ///
-/// The one place that decides what it may not have: whatever people read goes through here. Names, reasons and messages come from devices,
-/// services and scripts. A control character would steer the terminal, one that turns the direction of writing would show another text
-/// than is there, and a line end would add a line that the program has not said.
+/// This is the only place that decides which characters are unsafe: all text for people passes through it. Names, reasons and messages come
+/// from devices, services and scripts. A control character could control the terminal. A bidirectional character could make the text look
+/// different. A line end could forge a line that the program has not printed.
 package enum PlainText {
-    /// Begins a colour of this program: an escape character and a number that only this process knows, so that no text from
-    /// outside can paint.
+    /// Begins a colour of this program.
+    ///
+    /// It is an escape character and a number that only this process knows, so that text from outside cannot use colours.
     package static let colour = "\u{1B}\(UInt64.random(in: .min ... .max))"
 
     /// A line for stdout or stderr.
@@ -14,18 +15,18 @@ package enum PlainText {
         return text.utf8.contains(0x1B) ? text.replacing(colour, with: "\u{1B}") : text
     }
 
-    /// The lines of a text that this program has composed, each as ``line(_:)``.
+    /// The lines of a text that this program has composed, each treated by ``line(_:)``.
     package static func lines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }.joined(separator: "\n")
     }
 
-    /// `text` with everything written out that steers a terminal: `\u001b`, `\n`; twice is the same as once.
+    /// `text` with all characters escaped that could control a terminal, such as `\u001b` and `\n`; escaping twice changes nothing more.
     package static func escaped(_ text: String) -> String { rewritten(text, keepsSpace: false) }
 
-    /// The same JSON value; only strings can hold what is written out.
+    /// The same JSON value; only its strings can contain characters that are escaped.
     package static func json(_ text: String) -> String { rewritten(text, keepsSpace: true) }
 
-    /// Control characters (C0, DEL, C1), line and paragraph separators, and what turns the direction of writing.
+    /// Whether it is a control character (C0, DEL, C1), a line or paragraph separator, or a bidirectional control.
     package static func steers(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true

@@ -3,9 +3,9 @@ import HubSettings
 import JSON
 import Samples
 
-/// What a plugin's program has printed when it was asked: one JSON object (Protocol §13).
+/// The answer that a plugin's program printed: one JSON object (Protocol §13).
 public struct PrintedAnswer: Sendable {
-    /// Why that is not what was asked for, as it follows "it printed" or names the member; in words for the plugin's author.
+    /// A fault of the answer, for the plugin's author; worded to follow "it printed", or naming the member.
     public struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
         public let description: String
     }
@@ -14,7 +14,7 @@ public struct PrintedAnswer: Sendable {
 
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// - Throws: which member is wrong, what was found and what is expected.
+    /// - Throws: a fault with the wrong member, its value and the expected one.
     public func read<Answer: Decodable>(_: Answer.Type) throws(Fault) -> Answer {
         guard let first = bytes.first(where: { !Self.isSpace($0) }) else {
             throw Fault(description: "it printed nothing; one JSON object is expected on stdout")
@@ -53,12 +53,12 @@ public struct PrintedAnswer: Sendable {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// How it begins: a line of help, or a Python traceback, is known at a look.
+    /// The beginning of the output, from which people recognize a line of help or a Python traceback.
     private var beginning: String {
         "\"\(Self.shown(bytes.drop(while: Self.isSpace).prefix { $0 != 0x0A }, atMost: 60))\""
     }
 
-    /// Of what a program printed on stderr, the last line that says something: of a Python traceback that is the reason.
+    /// The last non-blank line that a program printed on stderr: in a Python traceback, this is the reason.
     public static func lastWords(_ bytes: [UInt8]) -> String? {
         let line = bytes.split(separator: 0x0A).last { !$0.allSatisfy(isSpace) }
         return line.map { shown($0.drop(while: isSpace), atMost: 200) }
@@ -71,7 +71,7 @@ public struct PrintedAnswer: Sendable {
     }
 }
 
-// MARK: - Which member
+// MARK: - The faulty member
 
 extension PrintedAnswer {
     private func fault(_ error: DecodingError) -> Fault {
@@ -85,7 +85,7 @@ extension PrintedAnswer {
                     "\(Self.text(context.codingPath)): expected \(Self.expected(type)), found \(found(context.codingPath) ?? "nothing")"
             )
         case .dataCorrupted(let context):
-            // Of a number that no integer holds the decoder does not say where it stands.
+            // If a number does not fit any integer, the decoder does not report its path.
             let path = context.codingPath.isEmpty ? fraction ?? [] : context.codingPath
             guard let known = Self.allowed(path) else {
                 let reason = (context.underlyingError.map { "\($0)" } ?? context.debugDescription)
@@ -96,7 +96,7 @@ extension PrintedAnswer {
         }
     }
 
-    /// Where a number is that has to be an integer and is not.
+    /// The path of a number that must be an integer and is not.
     private var fraction: [any CodingKey]? {
         var waiting: [(path: [any CodingKey], value: JSONTree)] = JSONTree(bytes).map { [([], $0)] } ?? []
         while let (path, value) = waiting.popLast() {
@@ -139,7 +139,7 @@ extension PrintedAnswer {
         }
     }
 
-    /// The values of an enumeration, by the member that has it.
+    /// The values of an enumeration, by the name of its member.
     private static func allowed(_ path: [any CodingKey]) -> String? {
         func listed(_ words: [String]) -> String { "one of " + words.map { "\"\($0)\"" }.joined(separator: ", ") }
         return switch path.last?.stringValue {
@@ -162,7 +162,7 @@ extension PrintedAnswer {
         }
     }
 
-    /// The value at a path, itself where that is short.
+    /// The value at a path: its text if it is short.
     private func found(_ path: [any CodingKey]) -> String? {
         let value = path.reduce(JSONTree(bytes)) { tree, key in
             switch tree {

@@ -1,8 +1,8 @@
 import JSON
 
-/// Takes JSON apart without changing a byte of its parts.
+/// Splits JSON into parts without changing their bytes.
 package enum RawMembers {
-    /// The members of an object; of two with one name, the last.
+    /// The members of an object; if two have the same name, the last.
     ///
     /// Empty for anything but an object.
     package static func members(of bytes: ArraySlice<UInt8>) -> [String: ArraySlice<UInt8>] {

@@ -22,20 +22,20 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
     case bye = "BYE"
     case error = "ERROR"
 
-    /// The verb that these bytes spell exactly; `nil` for any other bytes.
+    /// The verb with exactly these bytes; `nil` for any other bytes.
     ///
-    /// Allocates nothing.
+    /// It allocates no memory.
     public init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count <= Word.longest, let index = Self.words.firstIndex(of: Word(bytes)) else { return nil }
         self = Self.allCases[index]
     }
 
-    /// Whether these bytes spell `LIVE`, which is asked of every message.
+    /// Whether these bytes spell `LIVE`; called for every message.
     public static func isLive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.count == 4 && UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)) == 0x4C49_5645
     }
 
-    /// A short word as numbers: it is asked of every message.
+    /// A short word as numbers, for comparison in every message.
     private struct Word: Equatable {
         static let longest = 9
         var (count, letters, last): (Int, UInt64, UInt8) = (0, 0, 0)
@@ -53,7 +53,7 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
     /// The bytes of the verb frame.
     public var bytes: [UInt8] { Array(rawValue.utf8) }
 
-    /// Verbs that a client may send, and what `serves` of a version 1 hub lists at least.
+    /// Verbs that a client may send; `serves` of a version 1 hub lists at least these.
     public static let fromClient: Set<Verb> = [
         .hello, .samples, .live, .event, .want, .done, .query, .tokenPut, .command, .progress, .outcome, .token, .ping,
         .pong, .bye,
@@ -62,9 +62,9 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
 
 /// The major versions of the protocol.
 public enum ProtocolVersion {
-    /// What this module speaks, highest first.
+    /// The versions that this module speaks, highest first.
     ///
-    /// A hub speaks the current and the previous major version; before 1 there was none.
+    /// A hub speaks the current and the previous major version; there was none before 1.
     public static let spoken = [1]
 
     /// The highest version that both sides speak (R4.9); `nil` if there is none.
@@ -73,7 +73,7 @@ public enum ProtocolVersion {
 
 /// The form of instance names and plugin kinds (Protocol §4.2).
 public enum PeerName {
-    /// The rule in words, as it follows "expected".
+    /// The rule in words that follow "expected".
     public static let expected = "1 to 64 letters, digits, \"_\", \"-\" or \".\", the first a letter or digit"
 
     /// Whether `text` matches `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`.

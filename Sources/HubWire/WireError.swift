@@ -1,4 +1,4 @@
-/// What an ERROR message says (Protocol §9.1): why a message was not accepted, and whether the session has ended.
+/// The content of an ERROR message (Protocol §9.1): the reason for refusing a message, and whether the session has ended.
 public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The codes of Protocol §9.1.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -15,7 +15,7 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
 
         private init(_ word: Word) { value = .known(word) }
 
-        /// A code as another peer spells it; codes of a later version are kept as they are.
+        /// A code in another peer's spelling; codes of a later version are kept.
         public init(received rawValue: String) {
             value = Word(rawValue: rawValue).map(Value.known) ?? .other(rawValue)
         }
@@ -28,33 +28,33 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
             }
         }
 
-        /// No session: say HELLO and send again what was not STORED.
+        /// No session: send HELLO and send again everything without STORED.
         public static let helloFirst = Code(.helloFirst)
         /// A newer session of this instance has begun.
         public static let replaced = Code(.replaced)
         /// No common protocol version.
         public static let version = Code(.version)
-        /// The instance or plugin name has a wrong form, or is not configured.
+        /// The instance or plugin name has an invalid form or is not configured.
         public static let instance = Code(.instance)
-        /// Not allowed on this endpoint or by grant.
+        /// Not allowed on this endpoint, or not granted.
         public static let forbidden = Code(.forbidden)
-        /// Too few frames, or frames a verb does not have.
+        /// Too few frames, or frames that a verb does not have.
         public static let frames = Code(.frames)
-        /// A verb this protocol does not have.
+        /// A verb that this protocol does not have.
         public static let verb = Code(.verb)
         /// A body that is not one JSON object.
         public static let json = Code(.json)
         /// A member that is missing or has the wrong type.
         public static let field = Code(.field)
-        /// Beyond the credit that was given.
+        /// The client exceeded its credit.
         public static let credit = Code(.credit)
-        /// Beyond a limit of WELCOME.
+        /// The client exceeded a limit of WELCOME.
         public static let limit = Code(.limit)
         /// Too many open queries or commands.
         public static let busy = Code(.busy)
-        /// A question that cannot be answered as put.
+        /// A question that cannot be answered in this form.
         public static let query = Code(.query)
-        /// A cursor or page mark of another form.
+        /// A cursor or page mark with an invalid form.
         public static let cursor = Code(.cursor)
         /// A cursor of another epoch.
         public static let epoch = Code(.epoch)
@@ -64,12 +64,12 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let store = Code(.store)
         /// The hub is stopping; keep the records.
         public static let stopping = Code(.stopping)
-        /// The hub's own fault; it is in its log.
+        /// An internal fault of the hub; details are in its log.
         public static let `internal` = Code(.internal)
 
         public var description: String { rawValue }
 
-        /// Whether an ERROR of this code ends the session; `forbidden` and the codes of §3 also do when they refuse a HELLO.
+        /// Whether an ERROR with this code ends the session; `forbidden` and the codes of §3 also do if they refuse a HELLO.
         public var closesSession: Bool {
             switch value {
             case .known(.helloFirst), .known(.replaced), .known(.version), .known(.instance), .known(.credit),
@@ -81,24 +81,24 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var code: Code
-    /// A sentence for people.
+    /// One sentence for people.
     ///
-    /// Never holds a health value or a token (R12.1).
+    /// It never contains a health value or a token (R12.1).
     public var reason: String
-    /// Whether the session has ended with this message.
+    /// Whether this message ends the session.
     public var closed: Bool
-    /// The `batch`, `id` or `delivery` of the message this answers.
+    /// The `batch`, `id` or `delivery` of the message that it answers.
     public var ref: Int64?
-    /// The subscription of the WANT or DONE this answers.
+    /// The subscription of the WANT or DONE that it answers.
     public var want: String?
     /// With `store`: milliseconds to wait before sending the batch again.
     public var after: Int64?
-    /// Credit that comes back, because the batch it was spent on was not accepted.
+    /// Returned credit, because the batch that used it was not accepted.
     public var credit: Credit?
-    /// With `epoch`: the hub's own.
+    /// With `epoch`: the hub's epoch.
     public var epoch: String?
 
-    /// - Parameter closed: as the table of Protocol §9.1 says for `code`, unless given.
+    /// - Parameter closed: by default as in the table of Protocol §9.1 for `code`.
     public init(
         _ code: Code, _ reason: String, closed: Bool? = nil, ref: Int64? = nil, want: String? = nil,
         after: Int64? = nil, credit: Credit? = nil, epoch: String? = nil

@@ -1,13 +1,13 @@
 import JSON
 import Samples
 
-/// Where a message stands in the hub's sequence and on its topic: `<sequence> <previous> <epoch>` (Protocol §7).
+/// The position of a message in the hub's sequence and on its topic: `<sequence> <previous> <epoch>` (Protocol §7).
 public struct Place: Hashable, Sendable, CustomStringConvertible {
-    /// The hub's sequence; 0 for what is not stored.
+    /// The hub's sequence; 0 for messages that are not stored.
     public var sequence: Int64
-    /// The last sequence on exactly this topic before; 0 if there was none (R7.2).
+    /// The previous sequence on exactly this topic; 0 if there was none (R7.2).
     public var previous: Int64
-    /// In which both count, also where they are 0: after a restore the same numbers are other records (R7.9).
+    /// The epoch of both numbers, even if they are 0: after a restore the same numbers mean other records (R7.9).
     public var epoch: String
 
     public init(sequence: Int64, previous: Int64, epoch: String) {
@@ -17,9 +17,9 @@ public struct Place: Hashable, Sendable, CustomStringConvertible {
     /// `0 0 <epoch>`: a message that is not stored.
     public static func passing(in epoch: String) -> Place { Place(sequence: 0, previous: 0, epoch: epoch) }
 
-    /// Reads the second frame; `nil` for any other form.
+    /// Parses the second frame; `nil` for any other form.
     ///
-    /// Numbers have one spelling and fit `Int64`.
+    /// Numbers have only one spelling and fit `Int64`.
     public init?(_ text: some StringProtocol) {
         let parts = text.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
         guard parts.count == 3, let sequence = Self.number(parts[0]), let previous = Self.number(parts[1]),
@@ -43,7 +43,7 @@ public struct Place: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "\(sequence) \(previous) \(epoch)" }
 
-    /// Appends what `description` says.
+    /// Appends the text of `description`.
     public func append(to bytes: inout [UInt8]) {
         NumberWriter.append(sequence, to: &bytes)
         bytes.append(UInt8(ascii: " "))
@@ -64,9 +64,9 @@ public struct FeedMessage: Hashable, Sendable {
         (self.topic, self.place, self.body) = (topic, place, body)
     }
 
-    /// Reads the three frames; `nil` when there are not three, or topic or place have another form.
+    /// Reads the three frames; `nil` if there are not three, or topic or place have another form.
     ///
-    /// The body is not read.
+    /// The body is not parsed.
     public init?(frames: [[UInt8]]) {
         guard frames.count == 3, let topic = String(validating: frames[0], as: UTF8.self).flatMap(Topic.init),
             let place = String(validating: frames[1], as: UTF8.self).flatMap({ Place($0) })

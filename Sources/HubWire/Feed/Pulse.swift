@@ -1,4 +1,4 @@
-/// The body of `hub/pulse/` (Protocol §7.1): where the store stands.
+/// The body of `hub/pulse/` (Protocol §7.1): the state of the store.
 public struct Pulse: Hashable, Sendable, Codable {
     public var epoch: String
     public var head: Int64

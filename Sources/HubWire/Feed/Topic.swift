@@ -4,7 +4,7 @@ public import Samples
 ///
 /// A segment is any text; bytes other than letters, digits, `_`, `-` and `.` are percent-encoded on the wire.
 public struct Topic: Hashable, Sendable, CustomStringConvertible {
-    /// The topic as it is sent, with the last `/`.
+    /// The topic as it is sent, including the last `/`.
     public let text: String
 
     private init(trusted text: String) { self.text = text }
@@ -15,29 +15,29 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
         text = Self.text(of: segments)
     }
 
-    /// Reads a topic; `nil` for what the grammar does not make: each topic has one spelling only.
+    /// Parses a topic; `nil` for texts outside the grammar, which has only one spelling for each topic.
     public init?(_ text: String) {
         guard let segments = Self.segments(of: text), segments.count >= 2 else { return nil }
         self.text = text
     }
 
-    /// The segments, percent-encoding resolved.
+    /// The segments without percent-encoding.
     public var segments: [String] { Self.segments(of: text) ?? [] }
 
     /// Whether a subscription to `prefix` receives this topic.
     public func matches(prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
 
-    /// Whether `text` ends with a whole segment, as a subscription must: `sample/weight` would also be `sample/weightloss/`.
+    /// Whether `text` ends with a whole segment, as a subscription must: `sample/weight` would also match `sample/weightloss/`.
     public static func isPrefix(_ text: String) -> Bool { segments(ofPrefix: text) != nil }
 
-    /// The segments of a subscription that ends with a whole one, percent-encoding resolved; `nil` for any other text.
+    /// The segments of a subscription that ends with a whole one, without percent-encoding; `nil` for any other text.
     public static func segments(ofPrefix text: String) -> [String]? { text.isEmpty ? [] : segments(of: text) }
 
     public var description: String { text }
 }
 
 extension Topic {
-    /// Where a record is published, and where a follower that has caught up finds it: the one place that says so (Protocol §7).
+    /// The topic on which a record is published and on which followers find it; this is the only place that decides it (Protocol §7).
     public init(_ stored: StoredRecord) {
         guard let person = stored.assignment.person?.name else {
             self = .inbox
@@ -56,14 +56,14 @@ extension Topic {
 }
 
 extension Topic {
-    /// A text as it stands in a topic: percent-encoded where it must be, without the `/`.
+    /// A text in the form of a topic's segment: percent-encoded if needed, without the `/`.
     public static func segment(_ text: String) -> String {
         var bytes: [UInt8] = []
         append(text, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The person segment of what has no person yet.
+    /// The person segment for records without a person.
     public static let nobody = "-"
 
     public static func sample(type: String, person: String, plugin: String) -> Topic {
@@ -72,7 +72,7 @@ extension Topic {
     public static func day(type: String, person: String, series: String) -> Topic {
         Topic(trusted: text(of: ["day", type, person, series]))
     }
-    /// - Parameter place: the plugin kind; of a day's retraction, the series.
+    /// - Parameter place: the plugin kind; for a day's retraction, the series.
     public static func retraction(type: String, person: String, place: String) -> Topic {
         Topic(trusted: text(of: ["retraction", type, person, place]))
     }
@@ -87,11 +87,11 @@ extension Topic {
     public static let pulse = Topic(trusted: "hub/pulse/")
     /// Samples without a person.
     public static let inbox = Topic(trusted: "hub/inbox/")
-    /// What happened to a plugin.
+    /// Events of plugins.
     public static let plugin = Topic(trusted: "hub/plugin/")
-    /// What `hub.conf` says of a person has changed.
+    /// Changes of persons in `hub.conf`.
     public static let person = Topic(trusted: "hub/person/")
-    /// What a person should know.
+    /// Notices for people.
     public static let notice = Topic(trusted: "hub/notice/")
 }
 

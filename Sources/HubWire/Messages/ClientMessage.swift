@@ -1,6 +1,6 @@
 /// A message from a client to the hub.
 ///
-/// Indirect, because some are large and all of them pass through several hands.
+/// Indirect, because some messages are large and all are passed on several times.
 public indirect enum ClientMessage: Hashable, Sendable {
     case hello(Hello)
     case samples(SamplesEnvelope)
@@ -14,7 +14,7 @@ public indirect enum ClientMessage: Hashable, Sendable {
     case outcome(CommandOutcome)
     case token(TokenRequest)
     case tokenPut(TokenPut)
-    /// The whole body, which comes back in PONG.
+    /// The whole body; PONG returns it.
     case ping(RawJSON)
     case pong(RawJSON)
     case bye(Bye)
@@ -59,12 +59,12 @@ public indirect enum ClientMessage: Hashable, Sendable {
         }
     }
 
-    /// Judges the frames of a message before its body is read, in the order of §3.
+    /// Checks the frames of a message before its body is read, in the order of §3.
     ///
     /// - Parameters:
     ///   - verb: the first frame.
-    ///   - frameCount: all frames from the verb on; payload frames are those after the second.
-    ///   - serving: the verbs this hub serves.
+    ///   - frameCount: the number of frames from the verb on; payload frames are those after the second.
+    ///   - serving: the verbs that this hub serves.
     /// - Throws: `frames` (R3.1), `verb` (R3.2) or `unsupported` (R3.8).
     public static func verb(
         _ verb: UnsafeRawBufferPointer, frameCount: Int, serving: Set<Verb> = Verb.fromClient
@@ -89,7 +89,8 @@ public indirect enum ClientMessage: Hashable, Sendable {
     }
 
     /// Reads a body.
-    /// - Throws: `json` (R3.3), `field` (R3.4), or what §8 and §4.2 say of the verb; with `ref` where the message had a number.
+    ///
+    /// - Throws: `json` (R3.3), `field` (R3.4), or an error that §8 and §4.2 define for the verb; with `ref` if the message had a number.
     public init(verb: Verb, body: UnsafeRawBufferPointer) throws(WireError) {
         let path = verb.rawValue
         switch verb {
@@ -122,7 +123,7 @@ public indirect enum ClientMessage: Hashable, Sendable {
     }
 }
 
-/// Reads a message whose id is the hub's number: as `ref` it would name a batch or question of the client's own.
+/// Reads a message whose id is the hub's number; removes `ref` from errors, because there it would name a batch or question of the client.
 private func unreferenced<Value>(_ read: () throws(WireError) -> Value) throws(WireError) -> Value {
     do throws(WireError) {
         return try read()
@@ -133,13 +134,13 @@ private func unreferenced<Value>(_ read: () throws(WireError) -> Value) throws(W
     }
 }
 
-/// The whole body of a PING or PONG, which goes back as it came.
+/// The whole body of a PING or PONG, which is returned unchanged.
 func rawObject(_ body: UnsafeRawBufferPointer, _ path: String) throws(WireError) -> RawJSON {
     _ = try ObjectReader(body, path: path)
     return RawJSON(trusted: Array(body))
 }
 
-/// A verb frame for an error message: printable ASCII, shortened.
+/// A verb frame in a form for error messages: printable ASCII, shortened.
 package func printable(_ verb: UnsafeRawBufferPointer) -> String {
     let text = verb.prefix(24).map { (0x20...0x7E).contains($0) ? String(UnicodeScalar($0)) : "?" }.joined()
     return "\"\(text)\(verb.count > 24 ? "…" : "")\""

@@ -1,22 +1,22 @@
-/// COMMAND: do something your manifest declares, or the hub's own (Protocol §8.2).
+/// COMMAND: run a command that the plugin's manifest declares, or one of the hub's own (Protocol §8.2).
 public struct CommandRequest: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         /// - Parameters:
-        ///   - instance: `hub` or an instance, when an owner asks; `nil` when the hub asks a plugin.
-        ///   - arguments: a JSON object of the command's schema.
-        ///   - isDryRun: change nothing and say what would be done (R8.9).
+        ///   - instance: `hub` or an instance, if an owner asks; `nil` if the hub asks a plugin.
+        ///   - arguments: a JSON object that follows the command's declarations.
+        ///   - isDryRun: change nothing and report the effect (R8.9).
         ///   - deadline: milliseconds.
         case run(instance: String?, command: String, arguments: RawJSON, isDryRun: Bool, deadline: Int64?)
-        /// What a person answered to the outcome `ask` of this id.
+        /// The person's answer to the outcome `ask` of this id.
         case answer(RawJSON)
-        /// Stop what this id began.
+        /// Stop the command of this id.
         case cancel
     }
 
-    /// Milliseconds that a deadline may name: up to a day.
+    /// The allowed deadlines in milliseconds: up to a day.
     public static let deadlines: ClosedRange<Int64> = 1...86_400_000
 
-    /// The asker's number of the command; comes back in PROGRESS and OUTCOME.
+    /// The sender's number of the command; PROGRESS and OUTCOME return it.
     public var id: Int64
     public var content: Content
 
@@ -66,11 +66,11 @@ extension CommandRequest: BodyCoding {
     }
 }
 
-/// PROGRESS: how far a command has come.
+/// PROGRESS: the progress of a command.
 public struct CommandProgress: Hashable, Sendable {
     public var id: Int64
     public var done: Int64
-    /// Of how many, where that is known.
+    /// The total number, if it is known.
     public var total: Int64?
     public var text: String?
 
@@ -94,15 +94,15 @@ extension CommandProgress: BodyCoding {
     }
 }
 
-/// What a command asks a person.
+/// A question of a command to a person.
 public struct CommandQuestion: Hashable, Sendable {
-    /// What the person is to do or to enter.
+    /// The instruction or question for the person.
     public var prompt: String
     /// A page to open.
     public var url: String?
-    /// Where that page sends the person's browser at its end; the answer is that address with all the page has added.
+    /// The address to which that page finally sends the person's browser; the answer is that address with the page's additions.
     public var redirect: String?
-    /// The answer is not to be shown.
+    /// Whether the answer must not be shown.
     public var isSecret: Bool
 
     public init(_ prompt: String, url: String? = nil, redirect: String? = nil, isSecret: Bool = false) {
@@ -110,14 +110,14 @@ public struct CommandQuestion: Hashable, Sendable {
     }
 }
 
-/// OUTCOME: what became of a command; exactly one for each (R8.11), except that `ask` is followed by another.
+/// OUTCOME: the result of a command; exactly one for each (R8.11), except that `ask` is followed by another.
 public struct CommandOutcome: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
-        /// `result` is any JSON value.
+        /// `result` may be any JSON value.
         case done(result: RawJSON?)
-        /// `code` is `command`, `unsupported` or the command's own.
+        /// `code` is `command`, `unsupported` or one that the command defines.
         case failed(code: String, reason: String)
-        /// Needs a person, who answers with a COMMAND of the same id.
+        /// A person must answer, with a COMMAND of the same id.
         case ask(CommandQuestion)
         case cancelled
     }

@@ -2,7 +2,7 @@
 public struct Delivery: Hashable, Sendable {
     /// The subscription's name.
     public var want: String
-    /// The hub's number of the delivery; comes back in DONE.
+    /// The hub's number of the delivery; DONE returns it.
     public var delivery: Int64
     public var records: RawRecords
 
@@ -10,7 +10,7 @@ public struct Delivery: Hashable, Sendable {
         (self.want, self.delivery, self.records) = (want, delivery, records)
     }
 
-    /// What it costs of the sink's credit: its records, and the bytes of its body (R10.1).
+    /// The credit of the sink that it uses: its records, and the bytes of its body (R10.1).
     public var cost: Credit { Credit(records: records.count, bytes: encoded().count) }
 }
 
@@ -28,23 +28,23 @@ extension Delivery: BodyCoding {
     }
 }
 
-/// What a sink did with one record of a delivery.
+/// A sink's result for one record of a delivery.
 public enum DeliveryResult: Hashable, Sendable {
-    /// The target has it; `receipt` is the target's own name for it.
+    /// The target has it; `receipt` is the target's name for it.
     case delivered(receipt: String?)
-    /// Try again after so many milliseconds by the hub's clock.
+    /// Try again after this many milliseconds by the hub's clock.
     case retry(after: Int64, reason: String?)
     /// The target will never take it.
     case refused(reason: String)
     /// The sink's log-in at the target has failed; a person must repair it.
     case unauthorized(reason: String)
 
-    /// Delivered, where the target gives no name of its own.
+    /// Delivered to a target that gives no name for it.
     public static let delivered = DeliveryResult.delivered(receipt: nil)
 
-    /// The bounds of `after`, in milliseconds: what is outside counts as the nearer of the two (R10.16).
+    /// The bounds of `after`, in milliseconds; values outside are replaced by the nearer bound (R10.16).
     public static let retryBounds: ClosedRange<Int64> = 100...604_800_000
-    /// The most bytes the hub keeps of a receipt or reason (R10.15).
+    /// Maximum number of bytes that the hub keeps of a receipt or reason (R10.15).
     public static let textBytes = 1_024
 }
 
@@ -52,11 +52,11 @@ public enum DeliveryResult: Hashable, Sendable {
 public struct DeliveryReport: Hashable, Sendable {
     public var want: String
     public var delivery: Int64
-    /// One per record, in their order.
+    /// One per record, in order.
     public var results: [DeliveryResult]
-    /// What the hub may send in addition.
+    /// The additional credit for the hub.
     public var credit: Credit
-    /// The sink wants nothing of this subscription for so many milliseconds by the hub's clock: its target is away.
+    /// The sink wants nothing of this subscription for this many milliseconds by the hub's clock, because its target is unreachable.
     public var pause: Int64?
 
     public init(want: String, delivery: Int64, results: [DeliveryResult], credit: Credit, pause: Int64? = nil) {

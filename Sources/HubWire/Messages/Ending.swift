@@ -1,4 +1,4 @@
-/// STOP: finish what you have begun, say BYE and exit (Protocol §4.4).
+/// STOP: finish the work in progress, send BYE and exit (Protocol §4.4).
 public struct Stop: Hashable, Sendable {
     public var reason: String
     /// Milliseconds from now.
@@ -20,7 +20,7 @@ extension Stop: BodyCoding {
     }
 }
 
-/// BYE: the session ends; the other side answers with BYE after all it has still to answer (R4.19).
+/// BYE: the session ends; the other side answers with BYE after its outstanding answers (R4.19).
 public struct Bye: Hashable, Sendable {
     public var reason: String?
 

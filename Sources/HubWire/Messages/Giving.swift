@@ -1,13 +1,13 @@
 import JSON
 import Samples
 
-/// SAMPLES as text: the records unread (Protocol §5.1).
+/// SAMPLES as text, with the records not parsed (Protocol §5.1).
 ///
-/// A client writes its batches by it, and relays read them by it. A hub reads the same bytes by the record codec instead, in one pass.
+/// Clients write their batches with it, and relays read them with it. A hub reads the same bytes in one pass with the record codec instead.
 public struct SamplesEnvelope: Hashable, Sendable {
     /// The client's number of the batch, 0…2⁵³−1.
     public var batch: Int64
-    /// History: stored as ever, but not published record by record.
+    /// Whether it is history, which is stored as usual but not published record by record.
     public var isBackfill: Bool
     public var records: RawRecords
 
@@ -33,22 +33,22 @@ extension SamplesEnvelope: BodyCoding {
     }
 }
 
-/// What became of one record of a batch (R5.3).
+/// The result for one record of a batch (R5.3).
 public enum RecordResult: Hashable, Sendable {
-    /// On disk now, under `number` for people, as version `sequence`.
+    /// It is now on disk as version `sequence`; people know it by `number`.
     case stored(number: Int64, sequence: Int64)
-    /// The hub has it already, as these.
+    /// The hub already has it, with these numbers.
     case duplicate(number: Int64, sequence: Int64)
-    /// Not stored, and not to be sent again unchanged.
+    /// It was not stored; do not send it again unchanged.
     case rejected(RecordRejection.Code, reason: String)
 }
 
 /// STORED: the hub's answer to a batch, after the commit (Protocol §5.1).
 public struct Stored: Hashable, Sendable {
     public var batch: Int64
-    /// One per record, in their order.
+    /// One per record, in order.
     public var results: [RecordResult]
-    /// What the client may send in addition.
+    /// The additional credit for the client.
     public var credit: Credit
 
     public init(batch: Int64, results: [RecordResult], credit: Credit) {
@@ -101,9 +101,9 @@ extension RecordResult: BodyCoding {
     }
 }
 
-/// The results of a batch of which nothing was rejected, in the very form in which this hub writes them.
+/// The results of a batch without rejections, in exactly the form in which this hub writes them.
 ///
-/// An import reads one for each of its records: read as any other object, it would cost as much as making the record did.
+/// An import reads one for each of its records: parsing them like any other object would cost as much as making the record did.
 struct PlainResults {
     static let stored: StaticString = #""result":"stored","number":"#
     static let duplicate: StaticString = #""result":"duplicate","number":"#
@@ -113,12 +113,12 @@ struct PlainResults {
     private let bytes: UnsafeRawBufferPointer
     private var position: Int
 
-    /// - Parameter value: was scanned, so that it is JSON.
-    /// - Returns: `nil` for any other form, which says nothing against it.
+    /// - Parameter value: a value that was scanned, so it is known to be JSON.
+    /// - Returns: `nil` for any other form, which may still be valid.
     init?(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) {
         guard value.kind == .array else { return nil }
         (self.bytes, position) = (UnsafeRawBufferPointer(rebasing: bytes[..<value.end]), value.start)
-        // The shortest has 41 bytes.
+        // The shortest result has 41 bytes.
         results.reserveCapacity((value.end - value.start) / 41 + 1)
         guard take("[") else { return nil }
         if take("]") { return }
@@ -147,12 +147,12 @@ struct PlainResults {
         return true
     }
 
-    /// An integer of the range that ``ObjectReader/safeIntegers`` has, without sign, fraction and exponent.
+    /// An integer within ``ObjectReader/safeIntegers``, without sign, fraction or exponent.
     private mutating func integer() -> Int64? {
         let first = position
         var number: Int64 = 0
         while position < bytes.count, bytes[position] &- 0x30 <= 9 {
-            // Sixteen digits fit with room to spare.
+            // Sixteen digits fit easily.
             guard position - first < 16 else { return nil }
             number = number * 10 + Int64(bytes[position] - 0x30)
             position += 1

@@ -2,10 +2,10 @@ public import Samples
 
 /// HELLO: a client introduces itself (Protocol §4.2).
 public struct Hello: Hashable, Sendable {
-    /// How long the client means to stay; only `run` replaces an older session of the instance.
+    /// How long the client intends to stay; only `run` replaces an older session of the instance.
     public enum Mode: String, Hashable, Sendable, CaseIterable { case run, once, check }
 
-    /// The major versions the client speaks.
+    /// The major versions that the client speaks.
     public var protocols: [Int]
     /// The configured plugin, of the form ``PeerName``.
     public var instance: String
@@ -16,11 +16,11 @@ public struct Hello: Hashable, Sendable {
     public var mode: Mode
     /// Types it asks to read; `*` means all.
     ///
-    /// `nil`: it does not say.
+    /// `nil` if the client does not say.
     public var reads: [String]?
     /// Types it asks to write; `*` means all.
     ///
-    /// `nil`: it does not say.
+    /// `nil` if the client does not say.
     public var writes: [String]?
     /// Types that the registry does not know.
     public var declares: [TypeDeclaration]
@@ -34,15 +34,15 @@ public struct Hello: Hashable, Sendable {
     }
 }
 
-/// A type of the families `hc.` and `x.` that a plugin brings along (Protocol §4.2).
+/// A type of the families `hc.` or `x.` that a plugin declares (Protocol §4.2).
 public struct TypeDeclaration: Hashable, Sendable, Codable {
     /// Begins with `hc.` or `x.`.
     public var id: String
     /// The kind of its records.
     public var kind: SampleKind
-    /// The one unit of a quantity; the registry judges it.
+    /// The only unit of a quantity; the registry checks it.
     public var unit: String?
-    /// How several values of a period become one; a quantity's.
+    /// How several values of a period are combined; for a quantity.
     public var aggregation: AggregationStyle?
 
     public init(id: String, kind: SampleKind, unit: String? = nil, aggregation: AggregationStyle? = nil) {
@@ -57,7 +57,7 @@ extension Hello: BodyCoding {
             try object.elements(of: "protocol", value, "an integer", object.integer)
         }
         protocols = offered.map { Int($0) }
-        // A client of another major version may shape the rest of HELLO otherwise: judged before it is read.
+        // A client of another major version may use another form for the rest of HELLO, so check this first.
         guard ProtocolVersion.common(with: protocols) != nil else { throw Self.noCommonVersion }
         instance = try Self.peerName("instance", object)
         plugin = try Self.peerName("plugin", object)
@@ -70,7 +70,7 @@ extension Hello: BodyCoding {
         declares = try object.objectsIfPresent("declares") ?? []
     }
 
-    /// The bounds of what the hub keeps of a HELLO as long as its session lasts.
+    /// The limits on the parts of a HELLO that the hub keeps during the session.
     static let (versionBytes, typeBytes, types) = (64, 128, 1_024)
 
     private static func types(_ name: String, _ object: ObjectReader) throws(WireError) -> [String]? {

@@ -1,6 +1,6 @@
 /// A message from the hub to a client.
 ///
-/// Indirect, because some are large and all of them pass through several hands.
+/// Indirect, because some messages are large and all are passed on several times.
 public indirect enum HubMessage: Hashable, Sendable {
     case welcome(Welcome)
     case stored(Stored)
@@ -11,7 +11,7 @@ public indirect enum HubMessage: Hashable, Sendable {
     case progress(CommandProgress)
     case outcome(CommandOutcome)
     case token(TokenAnswer)
-    /// The whole body, which comes back in PONG.
+    /// The whole body; PONG returns it.
     case ping(RawJSON)
     case pong(RawJSON)
     case stop(Stop)
@@ -56,8 +56,9 @@ public indirect enum HubMessage: Hashable, Sendable {
         }
     }
 
-    /// Reads a message; frames after the second are ignored, as no verb of version 1 has them.
-    /// - Throws: `frames`, `verb`, `json` or `field`: what the hub got wrong, for the client's log.
+    /// Reads a message; frames after the second are ignored, because no verb of version 1 has them.
+    ///
+    /// - Throws: `frames`, `verb`, `json` or `field`: the hub's mistake, for the client's log.
     public static func decode(
         verb: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, frameCount: Int = 2
     ) throws(WireError) -> HubMessage {

@@ -3,15 +3,15 @@ public struct LogPage: Hashable, Sendable, Codable {
     public var instance: String
     /// Oldest first.
     public var lines: [LogLine]
-    /// Whether there are older ones that were asked for, or would have been with a higher limit.
+    /// Whether there are older lines that match, beyond this page's limit.
     public var more: Bool
 
     public init(instance: String, lines: [LogLine], more: Bool) {
         (self.instance, self.lines, self.more) = (instance, lines, more)
     }
 
-    /// Lines of an answer at most, and where the question does not say how many.
+    /// Maximum number of lines in an answer, and the default if the question sets no limit.
     public static let (mostLines, usualLines): (Int, Int) = (1_000, 200)
-    /// Bytes of these lines, as they stand in the file, at most.
+    /// Maximum size of these lines in bytes, as they are in the file.
     public static let mostBytes = 262_144
 }

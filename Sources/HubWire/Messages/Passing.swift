@@ -4,20 +4,20 @@ public import Samples
 public struct LiveValue: Hashable, Sendable {
     /// Id of the type; resolved by the hub.
     public var type: String
-    /// Finite; absent where there is only progress.
+    /// Finite; absent if there is only progress.
     public var value: Double?
     public var unit: String?
-    /// How far a measurement has come, from 0 to 1.
+    /// The progress of a measurement, from 0 to 1.
     public var progress: Double?
     public var device: String?
-    /// Whom the source believes to be measured.
+    /// The person that the source believes to be measured.
     public var subject: Subject?
-    /// The whole object as it came, which is what the feed carries on.
+    /// The whole object as it was received; the feed passes it on.
     ///
-    /// Of a value made here: what the members say.
+    /// For a value made here, it is written from the members.
     public private(set) var body: RawJSON
 
-    /// - Throws: `field` when a number is not finite or `progress` is not within 0…1.
+    /// - Throws: `field` if a number is not finite or `progress` is not within 0…1.
     public init(
         type: String, value: Double? = nil, unit: String? = nil, progress: Double? = nil, device: String? = nil,
         subject: Subject? = nil
@@ -78,7 +78,7 @@ private struct SubjectObject: BodyCoding {
     }
 }
 
-/// EVENT: something happened to a plugin or its device (Protocol §5.2).
+/// EVENT: an event of a plugin or its device (Protocol §5.2).
 public struct DeviceEvent: Hashable, Sendable {
     public enum Severity: String, Hashable, Sendable, Codable, CaseIterable { case info, warning, error }
 
@@ -92,14 +92,14 @@ public struct DeviceEvent: Hashable, Sendable {
     public var text: String?
     /// A JSON object for programs.
     public var data: RawJSON?
-    /// With the event `error`: the last error is over.
+    /// With the event `error`: whether the last error is over.
     public var isResolved: Bool
-    /// The whole object as it came, which is what the feed carries on.
+    /// The whole object as it was received; the feed passes it on.
     ///
-    /// Of an event made here: what the members say.
+    /// For an event made here, it is written from the members.
     public private(set) var body: RawJSON
 
-    /// - Throws: `field` when `event` has another form, or `data` is not an object.
+    /// - Throws: `field` if `event` has another form, or `data` is not an object.
     public init(
         _ event: String, device: String? = nil, severity: Severity = .info, code: Int64? = nil, text: String? = nil,
         data: RawJSON? = nil, isResolved: Bool = false
@@ -141,8 +141,9 @@ extension DeviceEvent {
         return event
     }
 
-    /// The event with other words: `change` is given the value of each member that its sender writes freely, as JSON, and gives one of
-    /// the same kind back.
+    /// The event with other words.
+    ///
+    /// `change` gets the JSON value of each member that its sender writes freely, and returns one of the same kind.
     public func rewritten(_ change: (RawJSON) -> RawJSON) -> DeviceEvent {
         body.bytes.withUnsafeBytes { bytes in
             guard let object = try? ObjectReader(bytes, path: Verb.event.rawValue) else { return self }

@@ -5,17 +5,17 @@ extension Welcome {
     /// A person as a plugin sees one.
     public struct PersonEntry: NamedPerson, Hashable, Sendable {
         public var name: String
-        /// The name to show in its place, with any letters; nil: ``name``.
+        /// The name to show instead, with any letters; nil: ``name``.
         public var displayName: String?
         /// IANA name of the person's zone.
         public var zone: String?
-        /// By which numbers and dates are written for the person, such as `de_DE`.
+        /// The locale for the person's numbers and dates, such as `de_DE`.
         public var locale: String?
-        /// The unit in which the person reads a type, as HealthKit spells it, where that is not the usual one of most people.
+        /// The unit in which the person reads a type, in HealthKit's spelling, if it differs from the usual one.
         public var units: [String: String]
-        /// Which sources count before which in statistics: of a type the first that is for it.
+        /// The order of sources in statistics: for each type, the first entry that includes it counts.
         public var priority: [SourceOrder]
-        /// What a device needs to know of the body; only where the plugin's manifest asks for it.
+        /// The attributes of the body that a device needs; only if the plugin's manifest asks for them.
         public var profile: PersonProfile?
 
         public init(
@@ -28,9 +28,9 @@ extension Welcome {
         }
     }
 
-    /// A table `[priority.NAME]` of `hub.conf`, as far as it concerns a person and who reads it.
+    /// A table `[priority.NAME]` of `hub.conf`, limited to one person and to the types that the reader may read.
     public struct SourceOrder: Hashable, Sendable {
-        /// Ids; nil: all.
+        /// Ids of types; nil: all.
         public var types: [String]?
         /// Kinds of plugins, or `kind/device`, the best first.
         public var sources: [String]
@@ -39,13 +39,13 @@ extension Welcome {
     }
 }
 
-/// What `hub.conf` says of a person's body, for a plugin whose device keeps users of its own (Protocol §4.2).
+/// The attributes of a person's body in `hub.conf`, for a plugin whose device keeps users of its own (Protocol §4.2).
 ///
-/// What is not written there is nil: nothing about a body is guessed.
+/// An attribute that is not written there is nil: the hub guesses nothing about a body.
 public struct PersonProfile: Hashable, Sendable {
-    /// Permanent, also when the person is renamed.
+    /// Permanent, even if the person is renamed.
     public var uid: String
-    /// The unit in which the person wants to see weights.
+    /// The unit in which the person reads weights.
     public var unit: PersonSection.Unit?
     /// The person's position on the device of this instance.
     public var slot: Int?
@@ -53,7 +53,7 @@ public struct PersonProfile: Hashable, Sendable {
     public var height: Double?
     public var sex: PersonSection.Sex?
     public var birthDate: LocalDate?
-    /// Whether the device shall use its formulas for athletes.
+    /// Whether the device should use its formulas for athletes.
     public var athlete: Bool?
 
     public init(

@@ -1,24 +1,24 @@
 import JSON
 public import Samples
 
-/// A LIVE body of the plain kind that a device sends many times a second, found in one pass and without memory of its own.
+/// A LIVE body of the plain form that a device sends many times a second, parsed in one pass and without allocation.
 ///
-/// Plain is: one JSON object without white space, without escapes in names, each member of §5.2 at most once and as it should be, no
-/// `subject`, and nothing that the hub adds. Whatever else there is takes the long way through ``LiveValue``, which knows what is
-/// wrong and how to say it; of a plain body both make the same message.
+/// A plain body is one JSON object without white space and without escapes in names. It has each member of §5.2 at most once and in valid
+/// form, no `subject`, and no member that the hub adds. Any other body is read by ``LiveValue``, which reports its faults. For a plain
+/// body both make the same message.
 public struct PlainLive {
-    /// The text of `type`, as it stands in the body.
+    /// The text of `type`, as it is in the body.
     public let type: UnsafeRawBufferPointer
     private let members: UnsafeRawBufferPointer
     /// The text of `unit`, if it has one.
     public let unit: UnsafeRawBufferPointer?
-    /// Where the number of `value` stands, if it has one.
+    /// The range of the number of `value`, if it has one.
     let value: Range<Int>?
 
     /// Whether it has a `value`.
     public var hasValue: Bool { value != nil }
 
-    /// - Returns: `nil` when the body is not plain, which does not mean that it is wrong.
+    /// - Returns: `nil` if the body is not plain, which does not mean that it is invalid.
     public init?(_ body: UnsafeRawBufferPointer) {
         guard body.count > 2, let scan = try? PlainScan(body), let type = scan.type else { return nil }
         self.init(
@@ -26,7 +26,7 @@ public struct PlainLive {
             value: scan.value)
     }
 
-    /// A body that is known to be plain, and where its `type`, `unit` and `value` are.
+    /// A body that is known to be plain, with the ranges of its `type`, `unit` and `value`.
     init(_ body: UnsafeRawBufferPointer, type: Range<Int>, unit: Range<Int>?, value: Range<Int>?) {
         self.type = UnsafeRawBufferPointer(rebasing: body[type])
         self.unit = unit.map { UnsafeRawBufferPointer(rebasing: body[$0]) }
@@ -34,10 +34,10 @@ public struct PlainLive {
         self.value = value
     }
 
-    /// How many bytes `write` makes.
+    /// The number of bytes that `write` writes.
     public func count(adding addition: borrowing Addition) -> Int { members.count + addition.bytes.count }
 
-    /// Writes the body as the feed carries it into `output`, which has room for just ``count(adding:)`` bytes.
+    /// Writes the body in the form of the feed into `output`, which has room for exactly ``count(adding:)`` bytes.
     public func write(adding addition: borrowing Addition, to output: UnsafeMutableRawBufferPointer) {
         output.copyMemory(from: members)
         addition.bytes.withUnsafeBytes {
@@ -45,10 +45,10 @@ public struct PlainLive {
         }
     }
 
-    /// What the hub adds to a body: its members and the closing brace.
+    /// The hub's addition to a body: its members and the closing brace.
     public struct Addition: Sendable {
         fileprivate private(set) var bytes: [UInt8] = []
-        /// What stays when the time changes.
+        /// The length of the part before the time.
         private let lasting: Int
 
         public init(person: String?, plugin: String, time: Timestamp) {
@@ -61,7 +61,7 @@ public struct PlainLive {
             set(time)
         }
 
-        /// The time from now on.
+        /// Sets the time of the following bodies.
         public mutating func set(_ time: Timestamp) {
             bytes.removeSubrange(lasting...)
             withUnsafeTemporaryAllocation(byteCount: Timestamp.maximumTextLength, alignment: 1) { text in
@@ -73,11 +73,11 @@ public struct PlainLive {
     }
 }
 
-/// The pass over a body that may be plain; throws where it is not.
+/// The pass over a body that may be plain; throws if it is not.
 private struct PlainScan {
     private(set) var type: JSONValue?
     private(set) var unit: JSONValue?
-    /// Where the number of `value` stands.
+    /// The range of the number of `value`.
     private(set) var value: Range<Int>?
     private var seen = Set()
 
@@ -101,11 +101,11 @@ private struct PlainScan {
         let (name, value) = (try scanner.name(), try scanner.value())
         guard !name.hasEscapes, !value.hasLoneSurrogate, value.isCompact else { throw NotPlain() }
         let bytes = scanner.bytes
-        /// Names of the same length only.
+        /// Compare only names of the same length.
         func isName(_ word: StaticString) -> Bool {
             (0..<word.utf8CodeUnitCount).allSatisfy { bytes[name.start + 1 + $0] == word.utf8Start[$0] }
         }
-        // By length first: a name is one of few.
+        // Check the length first: there are only a few names.
         switch name.end - name.start - 2 {
         case 4 where isName("type"):
             guard type == nil, value.kind == .string, !value.hasEscapes else { throw NotPlain() }

@@ -2,16 +2,16 @@ import Glibc
 
 /// Reads the plain LIVE bodies of one session.
 ///
-/// They are alike but for the number: what stands around it as in the body before is not read a second time.
+/// The bodies differ only in the number: a part around it that equals the previous body is not parsed again.
 public struct PlainLiveReader: Sendable {
-    /// A plain body that was read whole.
+    /// A plain body that was parsed completely.
     private var model: [UInt8] = []
     private var (type, value): (Range<Int>, Range<Int>) = (0..<0, 0..<0)
     private var unit: Range<Int>?
 
     public init() {}
 
-    /// As ``PlainLive/init(_:)``.
+    /// Reads a body as ``PlainLive/init(_:)`` does.
     public mutating func read(_ body: UnsafeRawBufferPointer) -> PlainLive? {
         if let live = asBefore(body) { return live }
         guard let live = PlainLive(body) else { return nil }
@@ -28,10 +28,10 @@ public struct PlainLiveReader: Sendable {
         return live
     }
 
-    /// So much of a session's memory it may take.
+    /// Maximum size of the body kept for a session.
     private static let longestModel = 1_024
 
-    /// The body, if it is the model with another number.
+    /// The body, if it equals the model except for the number.
     private func asBefore(_ body: UnsafeRawBufferPointer) -> PlainLive? {
         let grown = body.count - model.count
         guard !model.isEmpty, (1...Self.longestNumber).contains(value.count + grown) else { return nil }
@@ -50,10 +50,10 @@ public struct PlainLiveReader: Sendable {
         return PlainLive(body, type: shifted(type), unit: unit.map(shifted), value: value)
     }
 
-    /// A number without exponent that is no longer is a double for certain.
+    /// A number of at most this length without exponent always fits a double.
     private static let longestNumber = 16
 
-    /// Whether a number of JSON without exponent stands there, and nothing else.
+    /// Whether the range is exactly a JSON number without exponent.
     private static func isNumber(_ body: UnsafeRawBufferPointer, _ place: Range<Int>) -> Bool {
         var position = place.lowerBound
         func digits() -> Int {

@@ -2,38 +2,38 @@ public import Samples
 
 /// QUERY: a question for one page of an answer (Protocol §8.1).
 public struct QueryRequest: Hashable, Sendable {
-    /// What is asked for.
+    /// The subject of a question.
     public enum Subject: String, Hashable, Sendable, CaseIterable {
         case records, sources, statistics, status, plugins, persons, accounts, trace, logs
 
-        /// Whether it is about the hub, and the owner's alone to ask; the others are about records, by what a session may read.
+        /// Whether it is about the hub, which only the owner may ask; the others are about records that the session may read.
         public var isOfOwner: Bool { ![.records, .sources, .statistics].contains(self) }
     }
 
     public typealias Kind = RecordKind
 
     public enum Order: Hashable, Sendable {
-        /// By the hub's sequence: as things were stored or changed.
+        /// By the hub's sequence, the order in which records were stored or changed.
         case sequence
-        /// By one key, or by the start and the end in either order; then by number, up or down as the first key.
+        /// By one key, or by start and end in either order; then by number in the direction of the first key.
         case by([SortKey])
 
         public static let time = Order.by([.time])
         public static let newestFirst = Order.by([.newestFirst])
     }
 
-    /// Which records; every condition that is there must hold.
+    /// The records that a question is about; they must meet every condition that is set.
     public struct Filter: Hashable, Sendable {
-        /// Type ids as the asker spells them, aliases included.
+        /// Type ids in the client's spelling, aliases included.
         public var types: [String]?
         public var persons: [String]?
         /// Plugin kinds.
         public var sources: [String]?
-        /// As ``KindSelection`` reads them: without any, every kind but `day`.
+        /// Kinds as ``KindSelection`` reads them: every kind but `day` if there are none.
         public var kinds: [Kind]?
-        /// Only records without a person: the inbox, if ``isGuest`` is `false` beside it.
+        /// Only records without a person; with ``isGuest`` `false`, only the inbox.
         public var isOfNobody = false
-        /// Only samples that a person has assigned to a guest; with `false` only all others.
+        /// With `true` only samples that a person has assigned to a guest; with `false` only all others.
         public var isGuest: Bool?
         /// Only implausible samples.
         public var isImplausible = false
@@ -41,40 +41,40 @@ public struct QueryRequest: Hashable, Sendable {
         public var from: Timestamp?
         /// Records that start before this.
         public var to: Timestamp?
-        /// Which ends of a record must themselves lie within `from` and `to`.
+        /// The ends of a record that must themselves lie within `from` and `to`.
         public var strict: Set<SpanEnd> = []
         public var group: String?
         /// The hub's numbers of records.
         public var numbers: [Int64]?
-        /// `where`: what else a record must meet.
+        /// `where`: a further condition on records.
         public var condition: Condition?
 
         public init() {}
     }
 
-    /// The client's number of the query; comes back in the answer.
+    /// The client's number of the query; the answer returns it.
     public var id: Int64
     public var want: Subject
     public var filter: Filter
-    /// The latest version of everything that changed after it, retractions included.
+    /// Asks for the latest version of everything that changed after it, including retractions.
     public var since: Cursor?
-    /// `nil`: the hub's choice, which is `sequence`.
+    /// The order; `nil` leaves it to the hub, which uses `sequence`.
     public var order: Order?
-    /// Of each person and type only the sample with the latest end.
+    /// Whether to return only the sample with the latest end for each person and type.
     public var isLatest = false
-    /// Whether each record is to say which others are the same event by other sources.
+    /// Whether each record should list records of other sources about the same event.
     public var marksMirrors = false
-    /// Records in all pages together.
+    /// Maximum number of records in all pages together.
     public var limit: Int64?
-    /// The mark of the page before, exactly as it came.
+    /// The mark of the previous page, exactly as received.
     public var next: String?
     /// With `trace`: the record.
     public var number: Int64?
-    /// With `statistics`: which, by name; without any, those that fit the type best.
+    /// With `statistics`: the names of the figures; by default those that fit the type best.
     public var figures: [String]?
-    /// With `statistics`: one for each interval; without it, one.
+    /// With `statistics`: the interval of each result; by default one result for the whole span.
     public var interval: StatisticsInterval?
-    /// With `logs`: whose.
+    /// With `logs`: the instance.
     public var instance: String?
 
     public init(
@@ -85,7 +85,7 @@ public struct QueryRequest: Hashable, Sendable {
         (self.order, self.limit, self.next, self.number) = (order, limit, next, number)
     }
 
-    /// What the kinds of the filter select: with `since` also what was taken back of them.
+    /// The records that the kinds of the filter select; with `since` also their retractions.
     public var selection: KindSelection { KindSelection(filter.kinds.map(Set.init), followsChanges: since != nil) }
 }
 
@@ -93,12 +93,12 @@ extension QueryRequest: BodyCoding {
     private static let members =
         ["id", "want"] + Filter.members
         + ["since", "order", "latest", "mirrors", "limit", "next", "number", "figures", "interval", "instance"]
-    /// What a question about statistics may have.
+    /// The members that a question about statistics may have.
     private static let statisticsMembers = [
         "id", "want", "types", "persons", "sources", "from", "to", "limit", "next", "figures", "interval",
     ]
 
-    /// What a question about a log may have.
+    /// The members that a question about a log may have.
     private static let logMembers = ["id", "want", "instance", "limit", "from"]
 
     init(reading object: ObjectReader) throws(WireError) {
@@ -180,7 +180,7 @@ extension QueryRequest: BodyCoding {
         }
         try ConditionReader.check(filter.from, filter.to, object)
         guard let condition = filter.condition else { return }
-        // What is taken back meets nothing; and a record whose group changes does not change itself, so that no follower would be told.
+        // A retraction meets no condition. A record does not change itself when its group changes, so a follower would miss that.
         if filter.kinds?.contains(.retraction) == true {
             throw object.fault("where", "no kind \"retraction\" beside it", object.value("where"), code: .query)
         }
@@ -288,13 +288,13 @@ extension QueryRequest.Kind {
 /// RESULT: one page of an answer, or the answer to one of the owner's questions (Protocol §8.1).
 public struct QueryResult: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
-        /// `next` is present exactly if there may be more; then the cursor is not the last page's.
+        /// `next` is present exactly if there may be more; then `cursor` is not that of the last page.
         case records(RawRecords, next: String?, cursor: Cursor?)
-        /// A member named as `want`, any JSON value.
+        /// Any JSON value, in a member with the name of `want`.
         case answer(QueryRequest.Subject, RawJSON)
     }
 
-    /// Of the QUERY.
+    /// The id of the QUERY.
     public var id: Int64
     public var content: Content
 

@@ -1,6 +1,6 @@
 public import HubSettings
 
-/// How much a client may send: records, and bytes of all frames after the verb (Protocol §4.3).
+/// The amount that a client may send: records, and bytes of all frames after the verb (Protocol §4.3).
 public struct Credit: Hashable, Sendable {
     public var records: Int
     public var bytes: Int
@@ -10,10 +10,10 @@ public struct Credit: Hashable, Sendable {
     }
 
     public static let zero = Credit(records: 0, bytes: 0)
-    /// What a session begins with unless the hub says otherwise.
+    /// The initial credit of a session, unless the hub sets another.
     public static let window = Credit(records: 10_000, bytes: 8_388_608)
 
-    /// Whether this is enough for `cost`, in records and in bytes.
+    /// Whether it is enough for `cost`, in records and in bytes.
     public func covers(_ cost: Credit) -> Bool { records >= cost.records && bytes >= cost.bytes }
 
     public static func + (left: Credit, right: Credit) -> Credit {
@@ -24,7 +24,7 @@ public struct Credit: Hashable, Sendable {
         Credit(records: left.records - right.records, bytes: left.bytes - right.bytes)
     }
 
-    /// In records and in bytes the lesser.
+    /// The smaller number of records and the smaller number of bytes.
     public static func lesser(_ left: Credit, _ right: Credit) -> Credit {
         Credit(records: min(left.records, right.records), bytes: min(left.bytes, right.bytes))
     }
@@ -43,27 +43,27 @@ extension Credit: BodyCoding {
 
 /// `limits` of WELCOME; the defaults are this hub's (Protocol §4.2).
 public struct Limits: Hashable, Sendable {
-    /// The largest frame; a larger one ends the connection.
+    /// Maximum size of a frame; a larger one ends the connection.
     public var frameBytes = 1_048_576
-    /// Records of a batch.
+    /// Maximum number of records in a batch.
     public var batchRecords = 1_000
     public var recordBytes = 65_536
     public var keyBytes = 64
-    /// Bytes of one payload frame.
+    /// Maximum size of one payload frame.
     public var payloadBytes = 262_144
-    /// Open queries of a session.
+    /// Maximum number of open queries in a session.
     public var queries = 2
-    /// Records of a page.
+    /// Maximum number of records in a page.
     public var pageRecords = 1_000
-    /// About so many bytes of a page.
+    /// Approximate size of a page in bytes.
     public var pageBytes = 1_048_576
-    /// The body of a LIVE or EVENT.
+    /// Maximum size of the body of a LIVE or EVENT.
     public var passingBytes = 8_192
-    /// LIVE and EVENT together, each second.
+    /// Maximum number of LIVE and EVENT messages together, each second.
     public var livePerSecond = 50
-    /// Sessions of the hub.
+    /// Maximum number of sessions of the hub.
     public var sessions = 256
-    /// Subscriptions of an instance.
+    /// Maximum number of subscriptions of an instance.
     public var wants = 16
 
     public init() {}
@@ -82,7 +82,7 @@ extension Limits: BodyCoding {
         pageBytes = try count("pageBytes")
         livePerSecond = try count("livePerSecond")
         sessions = try count("sessions")
-        // Hubs of before do not say these.
+        // Older hubs do not send these.
         if object.value("passingBytes") != nil { passingBytes = try count("passingBytes") }
         if object.value("wants") != nil { wants = try count("wants") }
     }
@@ -103,11 +103,11 @@ extension Limits: BodyCoding {
     }
 }
 
-/// How silence is judged, in milliseconds (Protocol §4.4).
+/// The limits on silence, in milliseconds (Protocol §4.4).
 public struct Heartbeat: Hashable, Sendable {
-    /// After so much silence a client sends PING.
+    /// The silence after which a client sends PING.
     public var interval: Int64
-    /// After so much silence the session is over, for both sides.
+    /// The silence after which the session is over, for both sides.
     public var timeout: Int64
 
     public init(interval: Int64 = 5_000, timeout: Int64 = 20_000) {
@@ -128,12 +128,12 @@ extension Heartbeat: BodyCoding {
     }
 }
 
-/// What an instance asks to read, and what it may write.
+/// The types and persons that an instance asks to read, and those that it may write.
 public struct Grants: Hashable, Sendable {
     /// Types and persons by name; `*` means all.
     public struct Scope: Hashable, Sendable {
         public var types: [String]
-        /// What is asked for and was denied, although `types` may cover it; of ``Grants/write`` alone.
+        /// Types that are asked for but were denied, although `types` may cover them; only for ``Grants/write``.
         public var denied: [String]
         public var persons: [String]
 
@@ -141,27 +141,27 @@ public struct Grants: Hashable, Sendable {
             (self.types, self.denied, self.persons) = (types, denied, persons)
         }
 
-        /// Whether records of the type with this id are within.
+        /// Whether it includes records of the type with this id.
         public func allows(type: String) -> Bool {
             (types.contains("*") || types.contains(type)) && !denied.contains(type)
         }
-        /// What is decided about a type, by its id: whether it is within, was denied, or neither.
+        /// The decision about the type with this id: granted, denied or neither.
         public func status(of type: String) -> PermissionState {
             if allows(type: type) { return .granted }
             return denied.contains(type) || denied.contains(TypePermissions.all) ? .denied : .notDetermined
         }
 
-        /// Whether records of the person with this name are within.
+        /// Whether it includes records of the person with this name.
         public func allows(person: String) -> Bool { persons.contains("*") || persons.contains(person) }
     }
 
-    /// Whether reading is granted is not said: of what is not granted there is no record but the plugin's own.
+    /// Types asked for; does not say whether they are granted: for a type that is not, the plugin sees only its own records.
     public var read: Scope
     public var write: Scope
-    /// What of the owner's it may ask and do, by the words of ``OwnerRight``; empty at the owner's endpoint, which has all.
+    /// The owner's rights that it has, as words of ``OwnerRight``; empty at the owner's endpoint, which has all of them.
     public var owner: [String]
 
-    /// Everything unless said otherwise, but nothing of the owner's.
+    /// Grants everything unless arguments say otherwise, but none of the owner's rights.
     public init(read: Scope = Scope(), write: Scope = Scope(), owner: [String] = []) {
         (self.read, self.write, self.owner) = (read, write, owner)
     }

@@ -1,6 +1,6 @@
 import Samples
 
-/// What a source has given of one type and person: an entry of the answer to `sources` (Protocol §8.1.3).
+/// The numbers of one source for one type and person: an entry of the answer to `sources` (Protocol §8.1.3).
 public struct SourceTally: Codable, Hashable, Sendable {
     public struct Origin: Codable, Hashable, Sendable {
         public var plugin: String
@@ -13,16 +13,16 @@ public struct SourceTally: Codable, Hashable, Sendable {
     }
 
     public var type: String
-    /// `nil` of records without a person.
+    /// `nil` for records without a person.
     public var person: String?
     public var personId: String?
     public var source: Origin
-    /// How many records.
+    /// The number of records.
     public var count: Int64
     /// The earliest start and the latest end, RFC 3339 in UTC.
     public var first: String
     public var last: String
-    /// Of the sources of one person and type the one with the lowest counts first in statistics; `nil` of records without a person.
+    /// The source with the lowest rank of a person and type counts first in statistics; `nil` for records without a person.
     public var rank: Int64?
 
     public init(
@@ -34,14 +34,14 @@ public struct SourceTally: Codable, Hashable, Sendable {
     }
 }
 
-/// One page of the answer to `sources`: what a part of the records says, in the order of time.
+/// One page of the answer to `sources`: tallies of a part of the records, in the order of time.
 public struct SourcesPage: Codable, Hashable, Sendable {
     public var sources: [SourceTally]
     public var next: String?
 
     public init(sources: [SourceTally], next: String?) { (self.sources, self.next) = (sources, next) }
 
-    /// Takes over a later page: what is of one source, type and person becomes one entry.
+    /// Adds a later page; merges entries of the same source, type and person.
     public mutating func add(_ later: SourcesPage) {
         var places: [[String?]: Int] = [:]
         func key(_ tally: SourceTally) -> [String?] {
@@ -55,7 +55,7 @@ public struct SourcesPage: Codable, Hashable, Sendable {
             }
             sources[index].count += tally.count
             sources[index].rank = tally.rank
-            // As texts they would not sort: the digits of a fraction differ in number.
+            // Do not compare them as texts: fractions have different numbers of digits.
             if SourcesPage.precedes(tally.first, sources[index].first) { sources[index].first = tally.first }
             if SourcesPage.precedes(sources[index].last, tally.last) { sources[index].last = tally.last }
         }

@@ -1,17 +1,17 @@
 public import Samples
 
-/// Into what a question about statistics cuts time (Protocol §8.4).
+/// The division of time in a question about statistics (Protocol §8.4).
 public struct StatisticsInterval: Hashable, Sendable {
     public enum Unit: String, Hashable, Sendable, CaseIterable {
         case hour, day, week, month, year
     }
 
-    /// So many units are one interval.
+    /// The number of units in one interval.
     public var every: Int
     public var unit: Unit
-    /// Where one interval begins; `nil`: at midnight of Monday, 1 January 2001, by the zone.
+    /// A start of an interval; `nil`: midnight of Monday, 1 January 2001, in the zone.
     public var anchor: Timestamp?
-    /// IANA name of the zone by whose calendar they go; `nil`: the person's.
+    /// IANA name of the zone whose calendar the intervals follow; `nil`: the person's.
     public var zone: String?
 
     public static let counts: ClosedRange<Int64> = 1...10_000

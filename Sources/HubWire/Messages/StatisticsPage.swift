@@ -1,10 +1,10 @@
 public import Samples
 
-/// What may be asked of a type, as its values are added up or not; its sources apart.
+/// The figures that a question can ask for, apart from separate sources; a type's aggregation decides which of them it has.
 public enum StatisticsFigure: String, Hashable, Sendable, CaseIterable, Decodable {
     case sum, duration, average, minimum, maximum, mostRecent
 
-    /// What is answered where nothing is asked for.
+    /// The figures of an answer if the question names none.
     public static func usual(_ style: AggregationStyle?) -> [StatisticsFigure] {
         style == .cumulative ? [.sum] : [.average, .minimum, .maximum]
     }
@@ -12,7 +12,7 @@ public enum StatisticsFigure: String, Hashable, Sendable, CaseIterable, Decodabl
 
 /// The answer to a question about statistics: a page of it, or all (Protocol §8.4).
 public struct StatisticsPage: Decodable, Sendable {
-    /// What was computed; a figure is nil where nothing was measured, or where it was not asked for.
+    /// The computed figures; a figure is nil if nothing was measured or it was not asked for.
     public struct Figures: Decodable, Sendable {
         /// A sample as it was measured.
         public struct Reading: Decodable, Sendable {
@@ -23,15 +23,15 @@ public struct StatisticsPage: Decodable, Sendable {
             /// The hub's number of the record.
             public var number: Int64
         }
-        /// How many samples begin in the interval.
+        /// The number of samples that begin in the interval.
         public var count: Int
         /// In the type's unit.
         public var sum, average, minimum, maximum: Double?
-        /// For how long something was counted, in seconds.
+        /// The total counted time, in seconds.
         public var duration: Double?
         /// The sample that ends last.
         public var mostRecent: Reading?
-        /// Those that were asked for, also where there is nothing.
+        /// The figures that were asked for, even if they have no value.
         public private(set) var asked: [StatisticsFigure] = []
 
         private enum CodingKeys: CodingKey { case count, sum, duration, average, minimum, maximum, mostRecent }
@@ -49,7 +49,7 @@ public struct StatisticsPage: Decodable, Sendable {
             asked = StatisticsFigure.allCases.filter { names.contains($0.rawValue) }
         }
 
-        /// In the type's unit; of durations seconds.
+        /// In the type's unit; a duration in seconds.
         public subscript(figure: StatisticsFigure) -> Double? {
             switch figure {
             case .sum: sum
@@ -62,7 +62,7 @@ public struct StatisticsPage: Decodable, Sendable {
         }
     }
 
-    /// One source by itself.
+    /// The figures of a single source.
     public struct Part: Decodable, Sendable {
         public var source: Source
         public var figures: Figures
@@ -81,12 +81,12 @@ public struct StatisticsPage: Decodable, Sendable {
         }
     }
 
-    /// From one border to the next, which is not part of it.
+    /// The time from one border up to, but not including, the next.
     public struct Interval: Decodable, Sendable {
-        /// RFC 3339, with the offset of the zone by which the intervals go.
+        /// RFC 3339, with the offset of the zone that the intervals follow.
         public var from, to: String
         public var figures: Figures
-        /// The best first; nil where that was not asked for.
+        /// The best first; nil if not asked for.
         public var sources: [Part]?
 
         private enum CodingKeys: CodingKey { case from, to, sources }
@@ -100,17 +100,17 @@ public struct StatisticsPage: Decodable, Sendable {
         }
     }
 
-    /// Days of the calendar whose samples retention has thinned: they count no more.
+    /// Calendar days whose samples retention has thinned; these samples no longer count.
     public struct Thinned: Decodable, Hashable, Sendable {
         public var days: Int
-        /// The earliest and the latest, `yyyy-MM-dd`.
+        /// The earliest and the latest of the days, `yyyy-MM-dd`.
         public var first, last: String
-        /// The series of day values that are kept of them.
+        /// The series of day values that are kept for them.
         public var series: [String]
     }
 
     public var type, person, unit: String
-    /// On the first page; nil where there are none.
+    /// On the first page; nil if there are none.
     public var thinned: Thinned?
     /// In the order of time.
     public var intervals: [Interval]

@@ -1,19 +1,19 @@
-/// TOKEN from a plugin: it needs an account's token, or could not refresh it (Protocol §11).
+/// TOKEN from a plugin: it needs an account's token, or failed to refresh it (Protocol §11).
 public struct TokenRequest: Hashable, Sendable {
     public enum Purpose: String, Hashable, Sendable, CaseIterable {
         case use
-        /// Also leases the single right to refresh.
+        /// Also leases the exclusive right to refresh.
         case refresh
-        /// Gives that right back, and says why, if it failed.
+        /// Returns that right, with the reason if the refresh failed.
         case release
     }
 
-    /// Why there is no token to use.
+    /// The reason why there is no token to use.
     public struct Failure: Hashable, Sendable {
         public enum Kind: String, Hashable, Sendable, CaseIterable {
-            /// The service refuses: a person has to log in.
+            /// The service refuses it: a person must log in.
             case auth
-            /// It cannot be reached now.
+            /// The service cannot be reached now.
             case network
         }
         public var kind: Kind
@@ -28,7 +28,7 @@ public struct TokenRequest: Hashable, Sendable {
     public var purpose: Purpose
     /// With `release` only.
     public var failure: Failure?
-    /// The token that the failure is of, 0 for none; `nil`: whichever is stored.
+    /// The version of the token that failed, 0 for none; `nil`: the stored one.
     public var version: Int64?
 
     public init(id: Int64, account: String, purpose: Purpose, failure: Failure? = nil, version: Int64? = nil) {
@@ -36,7 +36,7 @@ public struct TokenRequest: Hashable, Sendable {
         (self.failure, self.version) = (failure, version)
     }
 
-    /// Bytes of a failure's reason.
+    /// Maximum size of a failure's reason in bytes.
     public static let reasonBytes = 1_024
 }
 
@@ -76,14 +76,14 @@ extension TokenRequest: BodyCoding {
 
 /// TOKEN from the hub, in answer to TOKEN or TOKEN-PUT.
 ///
-/// The token prints as its size (R11.3).
+/// It prints only the token's size (R11.3).
 public struct TokenAnswer: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
-        /// `lease`: milliseconds for which the asker alone may refresh.
+        /// `lease`: the milliseconds for which only the asker may refresh.
         case token(RawJSON, version: Int64, lease: Int64?)
-        /// Another holds the right to refresh; ask again after so many milliseconds.
+        /// Another session holds the right to refresh; ask again after this many milliseconds.
         case held(after: Int64)
-        /// The token that was put is on disk as this version; in answer to TOKEN: none is there, and this version to expect.
+        /// The new token is on disk as this version. In answer to TOKEN: there is no token yet, and `expect` must be this version.
         case stored(version: Int64)
     }
 
@@ -123,19 +123,19 @@ extension TokenAnswer: BodyCoding {
     }
 }
 
-/// TOKEN-PUT: a plugin hands over a token, new or refreshed (Protocol §11).
+/// TOKEN-PUT: a plugin stores a token, new or refreshed (Protocol §11).
 public struct TokenPut: Hashable, Sendable {
-    /// Members of a token that open nothing (R11.13).
+    /// Members of a token that are not secret (R11.13).
     package static let openMembers: Set = ["token_type", "scope", "expires_at", "user", "uid", "user_id"]
 
     public var id: Int64
     public var account: String
-    /// The version the plugin believes to be stored; another is refused (R11.1).
+    /// The version that the plugin believes to be stored; the hub refuses another (R11.1).
     public var expect: Int64
-    /// A JSON object; it prints as its size.
+    /// A JSON object; it prints only its size.
     public var token: RawJSON
 
-    /// Bytes of a token.
+    /// Maximum size of a token in bytes.
     public static let tokenBytes = 16_384
 
     public init(id: Int64, account: String, expect: Int64, token: RawJSON) {

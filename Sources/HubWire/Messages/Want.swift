@@ -2,46 +2,46 @@ public import Samples
 
 /// WANT: a sink opens its durable subscription (Protocol §10.1).
 public struct WantRequest: Hashable, Sendable {
-    /// Where a new subscription begins; of no meaning for one that exists.
+    /// The start of a new subscription; ignored for an existing one.
     public enum Start: Hashable, Sendable {
         case now
         case beginning
         case after(Cursor)
     }
 
-    /// What the sink's target can take; the hub offers nothing else.
+    /// The abilities of the sink's target; the hub offers nothing beyond them.
     public struct SinkAccepts: Hashable, Sendable {
-        /// Records of days that are over.
+        /// Whether it takes records of past days.
         public var pastDates = true
-        /// New versions of what was delivered.
+        /// Whether it takes new versions of delivered records.
         public var edits = true
-        /// Retractions of what was delivered.
+        /// Whether it takes retractions of delivered records.
         public var deletions = true
-        /// Values that were not measured.
+        /// Whether it takes values that were not measured.
         public var filled = true
 
         public init() {}
     }
 
-    /// The fewest bytes that WANT may give: any one record fits (R10.1).
+    /// The least number of bytes that WANT must grant, so that any record fits (R10.1).
     public static let leastCreditBytes = 131_072
 
-    /// The subscription's name, the sink's choice, of the form ``PeerName``.
+    /// The subscription's name, chosen by the sink, of the form ``PeerName``.
     public var want: String
-    /// Type ids as the sink spells them, aliases included.
+    /// Type ids in the sink's spelling, aliases included.
     public var types: [String]?
-    /// As ``KindSelection`` reads them: without any, every kind but `day`.
+    /// Kinds as ``KindSelection`` reads them: every kind but `day` if there are none.
     public var kinds: [QueryRequest.Kind]?
     public var persons: [String]?
     public var takes: SinkAccepts
-    /// The sink's account at its target: what came from there is not sent back (R10.5).
+    /// The sink's account at its target; records from that account are not sent back (R10.5).
     public var account: String?
     public var start: Start
-    /// Records of one delivery; `nil`: as many as the hub's `batchRecords`.
+    /// Maximum number of records in a delivery; `nil`: the hub's `batchRecords`.
     public var batch: Int?
-    /// Deliveries each hour; `nil`: no limit.
+    /// Maximum number of deliveries each hour; `nil`: no limit.
     public var perHour: Int?
-    /// What the hub may have on its way to the sink.
+    /// The amount that the hub may have in flight to the sink.
     public var credit: Credit
 
     public init(
@@ -54,7 +54,7 @@ public struct WantRequest: Hashable, Sendable {
         (self.batch, self.perHour, self.credit) = (batch, perHour, credit)
     }
 
-    /// What the kinds select; a sink follows changes.
+    /// The records that the kinds select; a sink follows changes.
     public var selection: KindSelection { KindSelection(kinds.map(Set.init), followsChanges: true) }
 }
 
@@ -127,16 +127,16 @@ extension WantRequest.SinkAccepts: BodyCoding {
 
 /// WANT from the hub: the subscription is open (R10.8).
 ///
-/// In a session of mode `once` it comes again whenever nothing is left that could be delivered now (R10.21).
+/// In a session of mode `once` it is sent again whenever nothing is left to deliver now (R10.21).
 public struct WantAnswer: Hashable, Sendable {
     public var want: String
-    /// Whether the name was new, so that `start` counted.
+    /// Whether the name was new, so that `start` applied.
     public var isNew: Bool
-    /// Everything up to here was delivered or judged, apart from what `pending` counts.
+    /// Everything up to here was delivered or decided, except the records that `pending` counts.
     public var cursor: Cursor
-    /// Records that are wanted and not delivered yet.
+    /// The number of wanted records that are not delivered yet.
     public var pending: Int64
-    /// Whether nothing is open and nothing can be delivered now.
+    /// Whether no delivery is open and nothing can be delivered now.
     public var isCaughtUp: Bool
 
     public init(want: String, isNew: Bool, cursor: Cursor, pending: Int64, isCaughtUp: Bool) {

@@ -2,7 +2,7 @@ public import Samples
 
 /// WELCOME: the hub opens a session (Protocol §4.2).
 public struct Welcome: Hashable, Sendable {
-    /// The major version both will speak.
+    /// The major version that both sides will speak.
     public var version: Int
     /// The hub's name for this session, for logs.
     public var session: String
@@ -15,19 +15,19 @@ public struct Welcome: Hashable, Sendable {
     public var plugin: String
     public var grants: Grants
     public var limits: Limits
-    /// What the client may have on its way at first.
+    /// The initial credit of the client.
     public var credit: Credit
     public var heartbeat: Heartbeat
-    /// The plugin's own settings as a JSON object, secrets in plain text: they come nowhere else.
+    /// The plugin's own settings as a JSON object, with secrets in plain text; no other message has them.
     public var settings: RawJSON
     public var persons: [PersonEntry]
     /// `system` or `START@RATE`, see ``HubClock``.
     public var clock: String
-    /// When this was sent, by the hub's clock.
+    /// The time at which it was sent, by the hub's clock.
     public var time: Timestamp
     /// The address of the feed for this peer.
     public var feed: String
-    /// The client verbs this hub serves; a verb of a later version is left out.
+    /// The client verbs that this hub serves; verbs of a later version are omitted.
     public var serves: [Verb]
 
     public init(

@@ -1,10 +1,11 @@
 import JSON
 import Samples
 
-/// From found members to a record.
+/// Builds a record from its members.
 extension RecordDecoder {
-    /// Passes the record at which `scanner` stands.
-    /// - Parameter payload: receives the index of the payload frame with the bytes it was made from.
+    /// Reads the record at the scanner's position.
+    ///
+    /// - Parameter payload: set to the index of the payload frame with the bytes that the record was made from.
     mutating func record(
         _ scanner: inout JSONScanner, payloadFrames: Int, payload: inout Int?
     ) throws(JSONSyntaxError) -> Result<Record, RecordRejection> {
@@ -66,7 +67,7 @@ extension RecordDecoder {
         return sample
     }
 
-    /// The key and the source's version, which are HealthKit's sync identifier and version where the metadata has them (R6.72).
+    /// The key and the source's version; HealthKit's sync identifier and version take their place if the metadata has them (R6.72).
     private mutating func identity(
         in metadata: JSONObject?, of type: TypeID
     ) throws(RecordRejection) -> (key: RecordKey, version: Int64?) {
@@ -128,7 +129,7 @@ extension RecordDecoder {
         }
     }
 
-    /// Whatever is wrong with it, the reason names the unit that is expected (R6.12).
+    /// Reads the unit; for any fault, the reason names the expected unit (R6.12).
     private func unit(of type: HealthType?) throws(RecordRejection) -> String {
         var expected: String { type?.unit.map { "\"\($0)\" or a unit of the same dimension" } ?? "a unit" }
         do throws(RecordRejection) {
@@ -252,7 +253,7 @@ extension RecordDecoder {
 }
 
 extension RecordScan {
-    /// Throws what makes the whole record unreadable.
+    /// Throws if the whole record is unreadable.
     func refuseUnreadable() throws(RecordRejection) {
         switch fault {
         case .noObject(let kind): throw RecordRejection(.json, "expected an object, found \(kind.description)")
@@ -264,7 +265,7 @@ extension RecordScan {
         }
     }
 
-    /// A day value whose type and value have been read.
+    /// Builds a day value from a type and value that have been read.
     func day(source: Source, type: TypeID, value: Double, unit: String) throws(RecordRejection) -> DayValue {
         guard case .day(let person, _, let series, let date) = try dayIdentity(type: type) else {
             throw rejection(.key, .series, expected: "a series")
@@ -291,7 +292,7 @@ extension RecordScan {
 }
 
 extension DayValue {
-    /// Whether what is carried says from where, and what is not carried does not seem so (R6.34).
+    /// Whether a carried value says from which day, and any other value does not (R6.34).
     fileprivate var isConsistent: Bool {
         guard let observedOn, let age else { return observedOn == nil && age == nil }
         return observedOn < date && date.daysSinceEpoch - observedOn.daysSinceEpoch == age

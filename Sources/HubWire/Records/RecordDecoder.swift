@@ -1,11 +1,11 @@
 public import JSON
 public import Samples
 
-/// A SAMPLES body as values (Protocol §5.1).
+/// A decoded SAMPLES body (Protocol §5.1).
 public struct SamplesMessage: Sendable {
     /// The client's number of the batch, 0…2⁵³−1.
     public var batch: Int64
-    /// History: stored as ever, but not published record by record.
+    /// Whether it is history, which is stored as usual but not published record by record.
     public var isBackfill: Bool
     /// A result per record, in the order they were sent.
     public var records: [Result<Record, RecordRejection>]
@@ -13,36 +13,35 @@ public struct SamplesMessage: Sendable {
     public var payloads: [Int: Int]
 }
 
-/// Reads what sources send: the hub's side of the record codec.
+/// Decodes records from sources: the hub's side of the record codec.
 ///
-/// Keeps memory of its own that it uses again for each record; make one per session and keep it. Not to be shared
-/// between threads. Never fails on a record: what is wrong with one becomes its rejection. One pass over the bytes,
-/// linear in their number.
+/// It reuses its memory for each record: make one per session and keep it. Do not share it between threads. A faulty record never makes it
+/// fail; the fault becomes the record's rejection. It makes one pass over the bytes, in linear time.
 public struct RecordDecoder {
-    /// The most bytes of a record as it is sent, from `{` to `}`.
+    /// Maximum size of a record in bytes as it is sent, from `{` to `}`.
     public static let maximumRecordBytes = 65_536
-    /// The most records of a batch.
+    /// Maximum number of records in a batch.
     public static let maximumBatchRecords = 1_000
 
     let plugin: String
     let validation: RecordValidation
-    /// Whether HealthKit's keys in the metadata are judged; not of a part of a record, which has only some of them.
+    /// Whether HealthKit's keys in the metadata are checked; false for a part of a record, which has only some of them.
     package var judgesMetadata = true
     var scan = RecordScan()
     var memory = DecoderMemory()
 
     /// - Parameters:
-    ///   - plugin: the session's plugin kind, which becomes the source of every record.
-    ///   - registry: the types, with those that the session has declared.
+    ///   - plugin: the session's plugin kind; it becomes the source of every record.
+    ///   - registry: the types, including those that the session has declared.
     public init(plugin: String, registry: TypeRegistry = .standard) {
         self.plugin = plugin
         validation = RecordValidation(registry: registry)
     }
 
     /// Reads a SAMPLES body.
-    /// - Parameter payloadFrames: how many payload frames came with it.
-    /// - Throws: `json`, `field`, or `limit` for more records than a batch may have; with the batch as `ref` where it
-    /// could be read.
+    ///
+    /// - Parameter payloadFrames: the number of payload frames that came with it.
+    /// - Throws: `json`, `field`, or `limit` for more records than a batch may have; with the batch as `ref` if it could be read.
     public mutating func samples(
         _ body: UnsafeRawBufferPointer, payloadFrames: Int = 0
     ) throws(WireError) -> SamplesMessage {
@@ -54,7 +53,8 @@ public struct RecordDecoder {
     }
 
     /// Reads a JSON array of records.
-    /// - Throws: when `array` as a whole is not a JSON array.
+    ///
+    /// - Throws: an error if `array` as a whole is not a JSON array.
     public mutating func records(
         _ array: UnsafeRawBufferPointer
     ) throws(JSONSyntaxError) -> [Result<Record, RecordRejection>] {
@@ -77,7 +77,8 @@ public struct RecordDecoder {
     }
 
     /// Reads one record.
-    /// - Throws: when `bytes` as a whole are not JSON.
+    ///
+    /// - Throws: an error if `bytes` as a whole are not JSON.
     public mutating func record(
         _ bytes: UnsafeRawBufferPointer
     ) throws(JSONSyntaxError) -> Result<Record, RecordRejection> {
@@ -90,15 +91,15 @@ public struct RecordDecoder {
     }
 }
 
-/// What a decoder remembers between records, since those of a batch are much alike.
+/// The values that a decoder keeps between records, because those of a batch are much alike.
 struct DecoderMemory {
-    /// What was last made of a member, and the member as it was written.
+    /// The last value made from a member, and the text of that member.
     struct Last<Value> {
         private var text: [UInt8] = []
-        /// The member as it was found, wherever that was.
+        /// The scanned member, wherever it was.
         private var found: JSONValue?
         private var value: Value?
-        /// A longer text is not kept.
+        /// Maximum size of a text to keep.
         private let most: Int
 
         init(most: Int) { self.most = most }
@@ -107,12 +108,12 @@ struct DecoderMemory {
             text.withUnsafeBytes { $0.hasSameBytes(as: bytes) } ? value : nil
         }
 
-        /// Passes the value at which `scanner` stands, where it is the one that is remembered.
+        /// Skips the value at the scanner's position and returns it, if it equals the kept one.
         func again(_ scanner: inout JSONScanner) -> JSONValue? {
             found.flatMap { scanner.value(again: text, $0) }
         }
 
-        /// - Parameter found: where it stands in `text`.
+        /// - Parameter found: the member's place in `text`.
         mutating func remember(_ value: Value, at found: JSONValue, in text: UnsafeRawBufferPointer) {
             guard found.end - found.start <= most else { return }
             self.text.removeAll(keepingCapacity: true)
@@ -124,16 +125,17 @@ struct DecoderMemory {
     var source = Last<Source>(most: 1_024)
     var type = Last<(id: TypeID, entry: HealthType?)>(most: 1_024)
     var metadata = Last<JSONObject>(most: JSONObject.maximumBytes)
-    /// The metadata last judged, in which nothing is wrong and no identity, and of which type they were.
+    /// The last metadata that had no fault and no identity, and their type.
     private var plainMetadata: (object: JSONObject?, type: TypeID)?
-    /// Nearest ids of unknown types.
+    /// The nearest ids of unknown types.
     ///
-    /// Looking for one takes about a millisecond, so that a session gets only a few.
+    /// Looking for one takes about a millisecond, so the number for each session is limited.
     private var suggestions: [String: TypeID?] = [:]
     private static let maximumSuggestions = 16
 
-    /// Passes the value of a member at which `scanner` stands, where it is the one that is remembered: a record's metadata are half of it,
-    /// and those of the record before are the same.
+    /// Skips the value of a member at the scanner's position and returns it, if it equals the kept one.
+    ///
+    /// Metadata are half of a record, and usually equal those of the record before.
     func again(_ member: RecordMember, _ scanner: inout JSONScanner) -> JSONValue? {
         switch member {
         case .metadata: metadata.again(&scanner)
@@ -143,7 +145,7 @@ struct DecoderMemory {
         }
     }
 
-    /// Whether these metadata of this type are known to be right, and without an identity.
+    /// Whether these metadata of this type are known to be valid and without an identity.
     func isPlain(_ metadata: JSONObject?, of type: TypeID) -> Bool {
         plainMetadata.map { $0.type == type && $0.object == metadata } ?? false
     }

@@ -1,13 +1,12 @@
 import JSON
 public import Samples
 
-/// Writes records in canonical form (Protocol §6): fixed order of members, no white space, shortest numbers, fewest
-/// escapes.
+/// Writes records in canonical form (Protocol §6): fixed order of members, no white space, shortest numbers, fewest escapes.
 ///
-/// Appends to a buffer of the caller, which best keeps it and empties it with `removeAll(keepingCapacity: true)`.
-/// Cannot fail; a number that is not finite, which JSON cannot say, becomes `null`, which every decoder refuses.
+/// It appends to a buffer of the caller, who should keep it and empty it with `removeAll(keepingCapacity: true)`.
+/// It cannot fail; a number that is not finite, which JSON cannot express, becomes `null`, which every decoder refuses.
 public enum RecordEncoder {
-    /// Appends a record as its source sends it, without the plugin and without what has its default value.
+    /// Appends a record in the form of its source, without the plugin and without members that have their default value.
     public static func append(_ record: Record, to output: inout [UInt8]) {
         var writer = RecordWriter(taking: &output)
         switch record {
@@ -18,9 +17,9 @@ public enum RecordEncoder {
         writer.finish(into: &output)
     }
 
-    /// Appends a record as the hub prints it, on the feed and in RESULT.
+    /// Appends a record in the hub's form, for the feed and for RESULT.
     ///
-    /// A day value and the retraction of one are printed under the name of the person they are assigned to.
+    /// A day value and its retraction get the name of the person to whom they are assigned.
     public static func append(_ stored: StoredRecord, to output: inout [UInt8]) {
         var writer = RecordWriter(taking: &output)
         let hub = HubMembers(stored)
@@ -33,9 +32,9 @@ public enum RecordEncoder {
     }
 }
 
-/// What the hub adds to a record.
+/// The members that the hub adds to a record.
 ///
-/// Much smaller than the stored record, which it costs dearly to hand on.
+/// Much smaller than the stored record, which is expensive to pass on.
 private struct HubMembers {
     let number: Int64
     let sequence: Int64
@@ -60,20 +59,19 @@ private struct HubMembers {
 
 /// Writes one record.
 ///
-/// Every method with `stored` writes the hub's form where there is one, else the source's.
+/// Every method with `stored` writes the hub's form if it is set, else the source's.
 private struct RecordWriter {
     private var output: [UInt8] = []
 
-    /// Takes the caller's buffer away, so that the only reference to its storage is here and appending does not copy
-    /// it.
+    /// Takes the caller's buffer, so that this is the only reference to its storage and appending does not copy it.
     init(taking buffer: inout [UInt8]) {
         swap(&output, &buffer)
         output.append(UInt8(ascii: "{"))
     }
 
-    /// Closes the object and gives the buffer back.
+    /// Closes the object and returns the buffer.
     ///
-    /// A member ends with a comma, which the brace takes the place of.
+    /// Every member ends with a comma; the brace replaces the last one.
     mutating func finish(into buffer: inout [UInt8]) {
         output[output.count - 1] = UInt8(ascii: "}")
         swap(&output, &buffer)
@@ -105,7 +103,7 @@ private struct RecordWriter {
         if let stored { numbers(stored) }
     }
 
-    /// A workout's parts and a route's points are beside the other members.
+    /// Writes the extra members; a workout's parts and a route's points are written beside the other members.
     private mutating func extra(_ sample: Sample) {
         guard let extra = sample.extra else { return }
         guard let name = sample.partName, let separated = extra.separating(name) else {
@@ -192,7 +190,7 @@ extension RecordWriter {
         }
     }
 
-    /// The person of a day, which its source names.
+    /// Writes the person of a day, whom its source names.
     private mutating func person(_ name: String, _ stored: HubMembers?) {
         if let stored, stored.assignment.person != nil {
             person(stored.assignment)

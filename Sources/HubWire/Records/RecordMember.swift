@@ -13,9 +13,9 @@ enum RecordMember: UInt8, CaseIterable {
     /// The name on the wire.
     var name: String { "\(self)" }
 
-    /// The member of that name.
+    /// The member with that name.
     ///
-    /// Length and first byte leave one candidate, since this is asked a dozen times per record.
+    /// Length and first byte leave one candidate, because this is called a dozen times per record.
     init?(_ name: UnsafeRawBufferPointer) {
         guard let first = name.first, let (member, text) = RecordMember.candidate(length: name.count, first, name),
             UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).hasSameBytes(as: name)
@@ -66,7 +66,7 @@ enum RecordMember: UInt8, CaseIterable {
     }
 }
 
-/// A set of members, a bit each.
+/// A set of members, one bit each.
 struct RecordMembers: OptionSet {
     let rawValue: UInt64
 
@@ -76,25 +76,25 @@ struct RecordMembers: OptionSet {
 
     func contains(_ member: RecordMember) -> Bool { rawValue >> UInt64(member.rawValue) & 1 == 1 }
 
-    /// What only the hub writes, in any kind of record.
+    /// Members that only the hub writes, in any kind of record.
     static let reserved = RecordMembers([
         .original, .personId, .unassigned, .edited, .implausible, .mirrors, .number, .seq,
     ])
 
-    /// What a sample has; any other member is an extra one.
+    /// The members of a sample; any other member is an extra one.
     static let sample = RecordMembers([
         .kind, .type, .value, .unit, .raw, .original, .start, .end, .zone, .person, .personId, .unassigned, .subject,
         .source, .key, .group, .provenance, .metadata, .sourceVersion, .origin, .edited, .implausible, .mirrors, .extra,
         .number, .seq, .payload,
     ])
 
-    /// What a day value has.
+    /// The members of a day value.
     static let day = RecordMembers([
         .kind, .type, .value, .unit, .original, .series, .date, .method, .observedOn, .age, .basis, .zone, .person,
         .personId, .unassigned, .source, .metadata, .extra, .number, .seq, .payload,
     ])
 
-    /// What a retraction has.
+    /// The members of a retraction.
     static let retraction = RecordMembers([
         .kind, .type, .original, .series, .date, .person, .personId, .unassigned, .source, .key, .by, .reason,
         .sourceVersion, .number, .seq,

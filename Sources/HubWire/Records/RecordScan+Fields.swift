@@ -1,12 +1,12 @@
 import JSON
 import Samples
 
-/// Members of a scanned record as values. Each says what is wrong, where, and what is allowed; never the value itself.
+/// Values of the members of a scanned record. Errors name the member, the fault and the allowed values, never the value itself.
 extension RecordScan {
-    /// The longest names a record may carry for a device, an account, a person, a series and the like, in bytes.
+    /// Maximum length in bytes of names of a device, an account, a person, a series and the like.
     static let maximumName = 256
 
-    /// A rejection of what stands in `member`.
+    /// A rejection because of the value of `member`.
     func rejection(
         _ code: RecordRejection.Code, _ member: RecordMember, expected: String
     ) -> RecordRejection {
@@ -16,7 +16,7 @@ extension RecordScan {
         return RecordRejection(code, "\(member.name): expected \(expected), found \(value.kind.description)")
     }
 
-    /// The text of a string; `nil` when the member is absent.
+    /// The text of a string; `nil` if the member is absent.
     func text(_ member: RecordMember, _ code: RecordRejection.Code) throws(RecordRejection) -> String? {
         guard let value = value(member) else { return nil }
         guard value.kind == .string, let text = JSONText.string(value, in: bytes) else {
@@ -25,7 +25,7 @@ extension RecordScan {
         return text
     }
 
-    /// A short text without control characters; `nil` when the member is absent.
+    /// A short text without control characters; `nil` if the member is absent.
     func name(
         _ member: RecordMember, _ code: RecordRejection.Code, maximum: Int = RecordScan.maximumName
     ) throws(RecordRejection) -> String? {
@@ -43,7 +43,7 @@ extension RecordScan {
             && (text.isPrintableASCII || text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F })
     }
 
-    /// A member that must be there.
+    /// A member that is required.
     func required<Value>(
         _ value: Value?, _ member: RecordMember, _ code: RecordRejection.Code, expected: @autoclosure () -> String
     ) throws(RecordRejection) -> Value {
@@ -51,7 +51,7 @@ extension RecordScan {
         return value
     }
 
-    /// An integer; `nil` when the member is absent.
+    /// An integer; `nil` if the member is absent.
     func integer(_ member: RecordMember, _ code: RecordRejection.Code) throws(RecordRejection) -> Int64? {
         guard let value = value(member) else { return nil }
         guard value.kind == .number else { throw rejection(code, member, expected: "an integer") }
@@ -61,7 +61,7 @@ extension RecordScan {
         return integer
     }
 
-    /// A double; `nil` when the member is absent.
+    /// A double; `nil` if the member is absent.
     func number(_ member: RecordMember) throws(RecordRejection) -> Double? {
         guard let value = value(member) else { return nil }
         guard value.kind == .number else { throw rejection(.value, member, expected: "a number") }
@@ -77,7 +77,7 @@ extension RecordScan {
         return number
     }
 
-    /// An RFC 3339 time; `nil` when the member is absent.
+    /// An RFC 3339 time; `nil` if the member is absent.
     func time(_ member: RecordMember) throws(RecordRejection) -> Timestamp? {
         guard let value = value(member) else { return nil }
         guard value.kind == .string else {
@@ -94,7 +94,7 @@ extension RecordScan {
         }
     }
 
-    /// A calendar date; `nil` when the member is absent.
+    /// A calendar date; `nil` if the member is absent.
     func date(_ member: RecordMember) throws(RecordRejection) -> LocalDate? {
         guard let text = try text(member, .time) else { return nil }
         guard let date = LocalDate(text) else {
@@ -103,7 +103,7 @@ extension RecordScan {
         return date
     }
 
-    /// Metadata as compact text; `nil` when the member is absent.
+    /// Metadata as compact text; `nil` if the member is absent.
     func metadata() throws(RecordRejection) -> JSONObject? {
         guard let value = value(.metadata) else { return nil }
         guard value.kind == .object else { throw rejection(.metadata, .metadata, expected: "an object") }
@@ -124,7 +124,7 @@ extension RecordScan {
         return JSONObject(trusted: text)
     }
 
-    /// The record's key in its checked form; `nil` when the member is absent.
+    /// The record's key in its checked form; `nil` if the member is absent.
     func key() throws(RecordRejection) -> RecordKey? {
         guard let text = try text(.key, .key) else { return nil }
         guard let key = key(of: text) else {
@@ -136,13 +136,13 @@ extension RecordScan {
         return key
     }
 
-    /// A key in its checked form; what the hub prints was checked when it came in, by the rules of then.
+    /// A key in its checked form; the hub checked the keys that it prints when it received them, by the rules of that time.
     func key(of text: String) -> RecordKey? {
         guard trustsKeys, !text.isEmpty, text.utf8.count <= RecordKey.maximumBytes else { return RecordKey(text) }
         return RecordKey(trusted: text)
     }
 
-    /// The group, where it can be read at all: also of a record that is refused for something else.
+    /// The group if it can be read, even if the record is refused for another fault.
     var legibleGroup: String? {
         guard let value = value(.group), value.kind == .string else { return nil }
         return JSONText.string(value, in: bytes)

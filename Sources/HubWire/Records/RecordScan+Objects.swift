@@ -1,9 +1,9 @@
 import JSON
 import Samples
 
-/// Members that are objects or arrays. What they may hold is fixed, so that nothing in them can be lost unseen.
+/// Members that are objects or arrays; their contents are fixed, so that no unknown part can be lost silently.
 extension RecordScan {
-    /// The members of an object that was scanned before, each of which must be among `allowed`.
+    /// The members of an object that was already scanned; each must be among `allowed`.
     func members(
         of object: JSONValue, _ code: RecordRejection.Code, _ place: String, allowed: [String]
     ) throws(RecordRejection) -> [String: JSONValue] {
@@ -25,7 +25,7 @@ extension RecordScan {
         return members
     }
 
-    /// The members of an object that was scanned before, in their order.
+    /// The members of an object that was already scanned, in order.
     func entries(of object: JSONValue) throws(RecordRejection) -> [Unknown] {
         var found: [Unknown] = []
         var scanner = JSONScanner(bytes, within: object)
@@ -44,7 +44,7 @@ extension RecordScan {
         return found
     }
 
-    /// The elements of an array that was scanned before.
+    /// The elements of an array that was already scanned.
     func elements(of array: JSONValue) throws(RecordRejection) -> [JSONValue] {
         var found: [JSONValue] = []
         var scanner = JSONScanner(bytes, within: array)
@@ -63,7 +63,7 @@ extension RecordScan {
         return found
     }
 
-    /// A short text in an object; `nil` when it is absent.
+    /// A short text in an object; `nil` if it is absent.
     func name(
         _ value: JSONValue?, _ code: RecordRejection.Code, _ place: String
     ) throws(RecordRejection) -> String? {
@@ -76,7 +76,7 @@ extension RecordScan {
         return text
     }
 
-    /// The source as it was sent; `plugin` is `nil` where the record does not name it.
+    /// The source as it was sent; `plugin` is `nil` if the record does not name it.
     func source(_ value: JSONValue) throws(RecordRejection) -> (plugin: String?, device: String?, account: String?) {
         let members = try members(of: value, .source, "source", allowed: ["plugin", "device", "account"])
         return (
@@ -168,10 +168,11 @@ extension RecordScan {
         return origin
     }
 
-    /// What this version does not know, and what an `extra` member holds, in the order of appearance.
+    /// The unknown members and the members of `extra`, in the order of appearance.
+    ///
     /// - Parameters:
-    ///   - known: the members that the record's kind has; others are extra even where another kind has them.
-    ///   - isBounded: whether they are bounded as metadata is, and not by the size of the record alone.
+    ///   - known: the members of the record's kind; others are extra even if another kind has them.
+    ///   - isBounded: whether the limits of metadata apply to them, and not only the size of the record.
     func extra(known: RecordMembers, isBounded: Bool = true) throws(RecordRejection) -> JSONObject? {
         let foreign = members.subtracting(known)
         guard !unknown.isEmpty || !foreign.isEmpty || members.contains(.extra) else { return nil }

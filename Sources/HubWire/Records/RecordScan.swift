@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// Where the members of one record stand.
+/// The places of the members of one record.
 ///
-/// Made to be used again: a decoder keeps one and fills it for each record.
+/// It is reused: a decoder keeps one and fills it for each record.
 ///
-/// Members are found first and understood afterwards, because `kind`, which says what they mean, may come last.
+/// Members are found first and interpreted later, because `kind`, which decides their meaning, may come last.
 struct RecordScan {
     /// A member that this version does not know.
     struct Unknown {
@@ -13,7 +13,7 @@ struct RecordScan {
         let value: JSONValue
     }
 
-    /// What makes the whole record unreadable although it is JSON.
+    /// A fault that makes the whole record unreadable although it is JSON.
     enum Fault {
         case noObject(JSONValue.Kind)
         case repeated(String)
@@ -21,16 +21,16 @@ struct RecordScan {
         case loneSurrogate
     }
 
-    /// How deep containers may nest in a record, its own object included, before it is refused as a whole.
+    /// Maximum depth of containers in a record, including its own object; a deeper record is refused.
     static let maximumDepth = 64
 
-    /// Whether keys come from the hub, which has checked them.
+    /// Whether keys come from the hub, which has already checked them.
     var trustsKeys = false
     private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private(set) var members: RecordMembers = []
     private(set) var unknown: [Unknown] = []
     private(set) var fault: Fault?
-    /// How many bytes the record has as it was sent.
+    /// The size of the record in bytes as it was sent.
     private(set) var size = 0
     private var values: [JSONValue?] = Array(repeating: nil, count: RecordMember.allCases.count)
     private var unknownNames: Set<String> = []
@@ -39,9 +39,10 @@ struct RecordScan {
         members.contains(member) ? values[Int(member.rawValue)] : nil
     }
 
-    /// Passes the value at which `scanner` stands and remembers its members.
-    /// - Parameter memory: what is written as it was last is not read again.
-    /// - Throws: where the bytes are not JSON; anything else that is wrong becomes a ``fault``.
+    /// Scans the value at the scanner's position and keeps its members.
+    ///
+    /// - Parameter memory: values that equal the previous record's are not parsed again.
+    /// - Throws: an error if the bytes are not JSON; any other problem becomes a ``fault``.
     mutating func fill(from scanner: inout JSONScanner, _ memory: borrowing DecoderMemory) throws(JSONSyntaxError) {
         bytes = scanner.bytes
         members = []

@@ -1,21 +1,21 @@
 public import Samples
 
-/// Judges records by the type registry alone: kind, unit, dimension, the names and numbers of enumerations, and what no
-/// body can be.
+/// Checks records against the type registry only: kind, unit, dimension, names and numbers of enumerations, and impossible values.
 ///
-/// A value; safe on every thread. Costs one hash look-up, and a conversion where the source uses another unit.
+/// A value type, safe on every thread. It costs one hash look-up, and a conversion if the source uses another unit.
 public struct RecordValidation: Sendable {
-    /// The types, declared ones included.
+    /// The types, including declared ones.
     public let registry: TypeRegistry
 
     public init(registry: TypeRegistry = .standard) { self.registry = registry }
 
-    /// What the registry knows of a record.
+    /// The results of the registry for a record.
     public struct Findings: Hashable, Sendable {
-        /// The value in its type's one unit, where the source spelled another unit; `nil` where the value is canonical already,
-        /// where the record has none, and for a full HealthKit identifier that the registry does not know.
+        /// The value in the unit of its type, if the source used another unit.
+        ///
+        /// `nil` if the value is already canonical, if the record has none, and for a full HealthKit identifier that the registry does not know.
         public var canonical: StoredRecord.CanonicalValue?
-        /// Which members of a sample are implausible.
+        /// The implausible members of a sample.
         public var implausible: SampleMembers = []
     }
 
@@ -77,7 +77,7 @@ public struct RecordValidation: Sendable {
         return Findings(implausible: SampleMembers(implausibleOf: sample, canonical: nil, nil, at: now))
     }
 
-    /// A birth is told of after it, wherever on earth; no living person was born earlier than that.
+    /// A date of birth is at most one day after the start, for all time zones, and not before 1850: no living person was born earlier.
     private func beDateOfBirth(_ text: String, at start: Timestamp) throws(RecordRejection) {
         let told = LocalDate(daysSinceEpoch: Int((start.microseconds / SampleMembers.ahead) + 1))
         guard let date = LocalDate(text), date.daysSinceEpoch >= -43_829, date <= told else {
@@ -113,13 +113,13 @@ public struct RecordValidation: Sendable {
 }
 
 extension RecordValidation {
-    /// The kind of a sample of type `id`, when its source sent `sent` or nothing.
+    /// The kind of a sample of type `id`, if its source sent the kind `sent` or none.
     func kind(sent: SampleKind?, of id: TypeID, _ type: HealthType?) throws(RecordRejection) -> SampleKind {
         if let type {
             guard let sent, sent != type.kind else { return type.kind }
             throw RecordRejection(.kind, "kind: \"\(id)\" is of kind \(type.kind), not \(sent)")
         }
-        // A HealthKit type newer than the registry is kept; its spelling tells the kind.
+        // A HealthKit type newer than the registry is kept; its spelling shows the kind.
         guard let spelled = SampleKind(healthKitIdentifier: id.rawValue) else {
             throw RecordRejection(.type, "type: \"\(id)\" is neither in the registry nor declared in HELLO")
         }
@@ -128,7 +128,7 @@ extension RecordValidation {
         return .other
     }
 
-    /// The name and the number of a category value, of which a source sends either or both.
+    /// The name and number of a category value; a source sends one or both.
     func category(name: String?, raw: Int64?, _ type: HealthType?) throws(RecordRejection) -> (name: String, raw: Int64)
     {
         guard let type, !type.values.isEmpty else {
@@ -155,7 +155,7 @@ extension RecordValidation {
         return (found.name, raw)
     }
 
-    /// The name and the number of an activity, of which a source sends either or both.
+    /// The name and number of an activity; a source sends one or both.
     func workout(name: String?, raw: Int64?) throws(RecordRejection) -> (name: String, raw: Int64) {
         let activity: WorkoutActivity?
         switch (name, raw) {

@@ -1,9 +1,9 @@
 import JSON
 import Samples
 
-/// The members of a SAMPLES body on their way through the decoder.
+/// The members of a SAMPLES body while the decoder reads it.
 ///
-/// Unknown ones are ignored; of repeated ones the last counts.
+/// Unknown members are ignored; of repeated members the last counts.
 struct SamplesBody {
     let payloadFrames: Int
     let bytes: UnsafeRawBufferPointer
@@ -45,7 +45,7 @@ struct SamplesBody {
         try scanner.finish()
     }
 
-    /// The message, once everything has been read.
+    /// The message, after everything has been read.
     func message() throws(WireError) -> SamplesMessage {
         for name in ["batch", "backfill", "records"] {
             if let fault = faults[name] { throw WireError(.field, "SAMPLES.\(name): \(fault)", ref: batch) }
@@ -89,7 +89,7 @@ struct SamplesBody {
         records.removeAll(keepingCapacity: true)
         payloads.removeAll()
         recordCount = 0
-        // A record has about 128 bytes or more; one that has less makes the array grow.
+        // A record usually has at least 128 bytes; shorter ones make the array grow.
         records.reserveCapacity(min(RecordDecoder.maximumBatchRecords, bytes.count / 128))
         try scanner.expect(UInt8(ascii: "["))
         scanner.skipSpace()

@@ -1,10 +1,10 @@
 import JSON
 public import Samples
 
-/// Reads what the hub prints: the client's side of the record codec.
+/// Decodes records from the hub: the client's side of the record codec.
 ///
-/// Trusts the hub in what concerns types and units, which a client's older registry may not know; members it does not
-/// know are kept in `extra`. Make one and keep it, since it uses its memory again. Not to be shared between threads.
+/// It trusts the hub's types and units, because a client's older registry may not know them. It keeps unknown members in `extra`. It reuses
+/// its memory: make one and keep it. Do not share it between threads.
 public struct StoredRecordDecoder {
     private var scan = RecordScan()
     private var memory = DecoderMemory()
@@ -12,7 +12,8 @@ public struct StoredRecordDecoder {
     public init() { scan.trustsKeys = true }
 
     /// Reads the body of a feed message.
-    /// - Throws: a rejection that says what is wrong with it.
+    ///
+    /// - Throws: a rejection with the reason.
     public mutating func record(_ bytes: UnsafeRawBufferPointer) throws(RecordRejection) -> StoredRecord {
         do throws(JSONSyntaxError) {
             var scanner = try JSONScanner(bytes)
@@ -25,7 +26,7 @@ public struct StoredRecordDecoder {
         return try build()
     }
 
-    /// Reads the record at which `scanner` stands.
+    /// Reads the record at the scanner's position.
     mutating func record(_ scanner: inout JSONScanner) throws(JSONSyntaxError) -> Result<StoredRecord, RecordRejection>
     {
         try scan.fill(from: &scanner, memory)
@@ -72,7 +73,7 @@ public struct StoredRecordDecoder {
         return numbers
     }
 
-    /// A later hub may name more members than this version knows of.
+    /// Reads names of members; a later hub may send names that this version does not know.
     private func members(_ member: RecordMember) throws(RecordRejection) -> SampleMembers {
         guard let value = scan.value(member) else { return [] }
         guard value.kind == .array else {
@@ -94,7 +95,7 @@ public struct StoredRecordDecoder {
             subject: try scan.subject(), group: try scan.name(.group, .group), provenance: try scan.provenance(),
             metadata: try scan.metadata(), sourceVersion: try scan.integer(.sourceVersion, .key),
             origin: try scan.origin(),
-            // As much as was taken when it came.
+            // The hub already applied its limits when it received them.
             extra: try scan.extra(known: .sample, isBounded: false))
     }
 

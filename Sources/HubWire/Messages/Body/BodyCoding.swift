@@ -1,7 +1,7 @@
-/// What travels as one JSON object: the body of a verb, or an object within one.
+/// A value that is sent as one JSON object: the body of a verb, or an object within one.
 ///
-/// Not `Codable`: an ERROR must name the byte offset of a fault and the member's path (R3.3, R3.4), the last of two equal
-/// names counts (R3.9), and parts of a body pass through byte for byte. `JSONDecoder` promises none of these.
+/// It is not `Codable`, because an ERROR must name the byte offset of a fault and the member's path (R3.3, R3.4), the last of two members
+/// with the same name counts (R3.9), and parts of a body pass through byte for byte. `JSONDecoder` guarantees none of these.
 protocol BodyCoding {
     init(reading object: ObjectReader) throws(WireError)
     func write(to body: inout ObjectWriter)
@@ -17,7 +17,7 @@ extension BodyCoding {
 
     /// Reads a whole body; `path` is the verb, for error messages.
     ///
-    /// An error carries the body's `batch`, `id` or `delivery` as `ref`, and the subscription where it is about one.
+    /// An error carries the body's `batch`, `id` or `delivery` as `ref`, and the subscription if it is about one.
     static func decoded(_ bytes: UnsafeRawBufferPointer, path: String) throws(WireError) -> Self {
         let object = try ObjectReader(bytes, path: path)
         do throws(WireError) {

@@ -1,15 +1,15 @@
-/// Records as text, those that are stored together in groups.
+/// Records as text, in groups that are stored together.
 ///
-/// The bytes of all lie in one buffer: a list of lists would cost an import two pieces of memory for each record.
+/// All bytes are in one buffer: a list of lists would cost an import two allocations for each record.
 public struct GroupedRecords: RandomAccessCollection, Hashable, Sendable {
-    /// The records of all groups, in their order.
+    /// The records of all groups, in order.
     public private(set) var records = RawRecords()
-    /// How many records there are up to the end of each group.
+    /// The number of records up to the end of each group.
     private var ends: [Int] = []
 
     public init() {}
 
-    /// Groups that are kept apart so far.
+    /// Makes the value from separate groups.
     public init(_ groups: [[[UInt8]]]) {
         for group in groups { append(group: group) }
     }
@@ -30,7 +30,7 @@ public struct GroupedRecords: RandomAccessCollection, Hashable, Sendable {
     public var endIndex: Int { ends.count }
     public subscript(group: Int) -> RawRecords { records(of: group..<group + 1) }
 
-    /// Some of the groups.
+    /// A range of the groups.
     public subscript(groups: Range<Int>) -> GroupedRecords {
         var part = GroupedRecords()
         let first = start(of: groups.lowerBound)
@@ -39,15 +39,15 @@ public struct GroupedRecords: RandomAccessCollection, Hashable, Sendable {
         return part
     }
 
-    /// The records of some of the groups.
+    /// The records of a range of groups.
     public func records(of groups: Range<Int>) -> RawRecords {
         guard let last = groups.last else { return RawRecords() }
         return records[start(of: groups.lowerBound)..<ends[last]]
     }
 
-    /// Where the groups end that fit together, from one on: at least that one.
+    /// The end of the longest range of groups, from `group` on, that fits the limits; the range has at least that group.
     ///
-    /// - Parameter bytes: of the records, without the commas between them.
+    /// - Parameter bytes: the limit for the records, without the commas between them.
     public func end(from group: Int, fitting most: Int, bytes: Int) -> Int {
         let first = start(of: group)
         var end = group + 1

@@ -29,11 +29,11 @@ extension ObjectReader {
         }
     }
 
-    /// The elements of the array that is the member `name`; `nil` where it is none.
+    /// The elements of the member `name`; `nil` if it is not an array.
     ///
     /// - Parameters:
-    ///   - allowed: what each is to be, as it follows "expected".
-    ///   - read: `nil` for what is not allowed.
+    ///   - allowed: a description of an allowed element, worded to follow "expected".
+    ///   - read: reads an element; `nil` if it is not allowed.
     func elements<T>(
         of name: String, _ value: JSONValue, _ allowed: String, show: Disclosure = .text,
         _ read: (JSONValue) throws(WireError) -> T?
@@ -56,7 +56,7 @@ extension ObjectReader {
         try optional(name, allowed, string)
     }
 
-    /// A string that `isAllowed`.
+    /// A string for which `isAllowed` is true.
     func name(_ name: String, _ allowed: String, where isAllowed: (String) -> Bool) throws(WireError) -> String {
         try required(name, allowed, show: .text) { value in string(value).flatMap { isAllowed($0) ? $0 : nil } }
     }
@@ -66,7 +66,7 @@ extension ObjectReader {
         _ name: String, as type: T.Type, code: WireError.Code = .field
     ) throws(WireError) -> T where T.RawValue == String {
         guard let value = value(name), let word = string(value).flatMap(T.init(rawValue:)) else {
-            // A word that is none of ours may have a code of its own; anything but a word is a wrong type.
+            // An unknown word may have a special code; any other value has the wrong type.
             let code = value(name)?.kind == .string ? code : .field
             throw fault(name, oneOf(type), value(name), show: .text, code: code)
         }
@@ -87,7 +87,7 @@ extension ObjectReader {
         _ name: String, in range: ClosedRange<Int64> = ObjectReader.safeIntegers
     ) throws(WireError) -> Int64 {
         func allowed() -> String {
-            // The largest number that JSON keeps everywhere is named only where one was written.
+            // Name the largest number that every JSON reader can hold only if a number was written.
             let isNumber = value(name)?.kind == .number
             return range.upperBound < Self.safeIntegers.upperBound || isNumber
                 ? "an integer from \(range.lowerBound) to \(range.upperBound)" : "an integer from \(range.lowerBound)"
@@ -103,7 +103,7 @@ extension ObjectReader {
         value(name) == nil ? nil : try integer(name, in: range)
     }
 
-    /// - Parameter show: whether the reason may show it, which a health value never is.
+    /// - Parameter show: whether the reason may show the value; health values must not be shown.
     func numberIfPresent(
         _ name: String, in range: ClosedRange<Double>? = nil, show: Disclosure = .kind
     ) throws(WireError) -> Double? {
@@ -129,7 +129,7 @@ extension ObjectReader {
 
     func truthIfPresent(_ name: String) throws(WireError) -> Bool? { value(name) == nil ? nil : try truth(name) }
 
-    /// An array of strings that holds at least one: an empty one would ask for nothing.
+    /// An array of at least one string: an empty array would ask for nothing.
     func textsIfPresent(_ name: String) throws(WireError) -> [String]? {
         try optional(name, "an array of at least one string") { value throws(WireError) in
             let texts = try elements(of: name, value, "a string", string)
@@ -184,7 +184,7 @@ extension ObjectReader {
         value(name) == nil ? nil : try objects(name)
     }
 
-    /// The elements of an array of records, unread.
+    /// The elements of an array of records, not parsed.
     func records(_ name: String) throws(WireError) -> RawRecords {
         try required(name, "an array of records") { value throws(WireError) in
             try elements(value).map { RawRecords($0, in: bytes) }

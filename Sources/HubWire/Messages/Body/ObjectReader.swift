@@ -2,10 +2,10 @@ import HubSettings
 import JSON
 import Samples
 
-/// Takes the members of one JSON object that has been scanned, with errors that name the member and what is allowed.
+/// Reads the members of one scanned JSON object; errors name the member and the allowed values.
 ///
-/// The bytes belong to the caller and must outlive the reader. Members that are not asked for are ignored (R3.5) unless
-/// ``refuseOthers(than:)`` is called; of two with one name the last counts (R3.9).
+/// The bytes belong to the caller and must outlive the reader. Members that no one reads are ignored (R3.5) unless
+/// ``refuseOthers(than:)`` is called. If two members have the same name, the last counts (R3.9).
 struct ObjectReader {
     struct Member {
         let name: String
@@ -16,12 +16,13 @@ struct ObjectReader {
     static let safeIntegers: ClosedRange<Int64> = 0...9_007_199_254_740_991
 
     let bytes: UnsafeRawBufferPointer
-    /// Where this object stands: `HELLO`, `HELLO.declares[0]`.
+    /// The path of this object: `HELLO`, `HELLO.declares[0]`.
     let path: String
     let members: [Member]
 
     /// Scans a whole body.
-    /// - Throws: `json` with the byte offset when the bytes are not one JSON object.
+    ///
+    /// - Throws: `json` with the byte offset if the bytes are not one JSON object.
     init(_ bytes: UnsafeRawBufferPointer, path: String) throws(WireError) {
         let scanned: (value: JSONValue, members: [Member])
         do throws(JSONSyntaxError) {
@@ -38,7 +39,7 @@ struct ObjectReader {
         (self.bytes, self.path, members) = (bytes, path, scanned.members)
     }
 
-    /// An object within a body that has been scanned.
+    /// Reads an object within a body that has been scanned.
     init(_ value: JSONValue, in bytes: UnsafeRawBufferPointer, path: String) throws(WireError) {
         do throws(JSONSyntaxError) {
             members = try Self.members(of: value, in: bytes)
@@ -69,23 +70,23 @@ struct ObjectReader {
         repeat {
             scanner.skipSpace()
             let name = try scanner.name()
-            // A name that is not Unicode text is an unknown name.
+            // Treat a name that is not valid Unicode as unknown.
             members.append(Member(name: JSONText.string(name, in: bytes) ?? "", value: try scanner.value()))
             scanner.skipSpace()
         } while scanner.take(UInt8(ascii: ","))
         return members
     }
 
-    /// The names that it has.
+    /// The names of its members.
     var names: [String] { members.map(\.name) }
 
     /// The value of `name`, if the object has it.
     func value(_ name: String) -> JSONValue? { members.last { $0.name == name }?.value }
 
-    /// The text of a value as it stands in the body.
+    /// The text of a value as it is in the body.
     func raw(_ value: JSONValue) -> RawJSON { RawJSON(trusted: Array(bytes[value.start..<value.end])) }
 
-    /// The `batch`, `id` or `delivery` of the message, where it can be read.
+    /// The `batch`, `id` or `delivery` of the message, if it can be read.
     var reference: Int64? {
         for name in path == "WANT" ? ["id"] : ["batch", "id", "delivery"] {
             if let value = value(name), let number = integer(value), Self.safeIntegers.contains(number) {
@@ -95,7 +96,7 @@ struct ObjectReader {
         return nil
     }
 
-    /// The subscription a WANT or DONE is about, where it can be read and has the form of a name.
+    /// The subscription that a WANT or DONE is about, if it can be read and has the form of a name.
     var subscription: String? {
         guard path == "WANT" || path == "DONE" else { return nil }
         return value("want").flatMap(string).flatMap { PeerName.isValid($0) ? $0 : nil }
@@ -103,7 +104,7 @@ struct ObjectReader {
 }
 
 extension ObjectReader {
-    /// What a value may show of itself in a reason: health values and tokens never, words of this protocol briefly (R12.1).
+    /// The part of a value that a reason may show: only its kind for health values and tokens, a short text for the protocol's words (R12.1).
     enum Disclosure { case kind, text }
 
     func fault(
@@ -123,11 +124,12 @@ extension ObjectReader {
         }
     }
 
-    /// For filters: what is not understood must not widen the answer (R8.36).
-    /// - Throws: `field` that names the first member that is not among `known`, and the one that was probably meant.
+    /// Rejects unknown members of filters, because an ignored one would widen the answer (R8.36).
+    ///
+    /// - Throws: `field` that names the first member outside `known`, and the one that was probably meant.
     func refuseOthers(than known: [String]) throws(WireError) {
         guard let name = members.first(where: { !known.contains($0.name) })?.name else { return }
-        // `typ` is too short for the distance of letters to tell it from other words.
+        // `typ` is too short for the edit distance to match it to a word.
         let meant = nearestName(to: name, among: known) ?? known.first { name.count > 1 && $0.hasPrefix(name) }
         let shown = RawJSON.string(name.count > 64 ? "\(name.prefix(64))…" : name).text
         throw WireError(
@@ -137,9 +139,9 @@ extension ObjectReader {
             closed: false)
     }
 
-    /// Reads a member by `read`, which answers `nil` for what is not allowed.
+    /// Reads a member with `read`, which returns `nil` for a value that is not allowed.
     ///
-    /// - Parameter allowed: only made where it is told: most messages have no fault.
+    /// - Parameter allowed: evaluated only for an error, because most messages have none.
     func required<T>(
         _ name: String, _ allowed: @autoclosure () -> String, show: Disclosure = .kind,
         _ read: (JSONValue) throws(WireError) -> T?
@@ -150,7 +152,7 @@ extension ObjectReader {
         return result
     }
 
-    /// The same for a member that may be absent; `null` is not absent.
+    /// Reads a member that may be absent; `null` does not count as absent.
     func optional<T>(
         _ name: String, _ allowed: @autoclosure () -> String, show: Disclosure = .kind,
         _ read: (JSONValue) throws(WireError) -> T?

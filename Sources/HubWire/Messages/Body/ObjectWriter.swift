@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// Writes one JSON object without white space; absent optionals are left out.
+/// Writes one JSON object without white space; it omits absent optionals.
 struct ObjectWriter {
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter room: bytes that are set aside; more make it grow.
+    /// - Parameter room: the number of bytes to reserve; the buffer grows if needed.
     init(room: Int = 256) {
         bytes.reserveCapacity(room)
         bytes.append(UInt8(ascii: "{"))
@@ -35,7 +35,9 @@ struct ObjectWriter {
         NumberWriter.append(integer, to: &bytes)
     }
 
-    /// Two members of integers, with all that stands before each number: for what a message has a thousand of.
+    /// Writes two integer members; each literal has everything before its number.
+    ///
+    /// It is meant for members that a message has a thousand times.
     mutating func members(
         _ beforeFirst: StaticString, _ first: Int64, _ beforeSecond: StaticString, _ second: Int64
     ) {

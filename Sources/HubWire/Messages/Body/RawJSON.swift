@@ -1,9 +1,9 @@
 import JSON
 import Samples
 
-/// One JSON value as text that passes through unread: command arguments, settings, the body of a PING.
+/// One JSON value as text that passes through without being parsed: command arguments, settings, the body of a PING.
 ///
-/// Equality is of the bytes. It prints as its size, because settings hold secrets and results hold health values.
+/// Values are equal if their bytes are. It prints only its size, because settings hold secrets and results hold health values.
 public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Valid UTF-8, from the first to the last byte of the value.
     public let bytes: [UInt8]
@@ -11,10 +11,10 @@ public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflec
     /// The object without members.
     public static let emptyObject = RawJSON(trusted: [0x7B, 0x7D])
 
-    /// Takes bytes that are known to be one JSON value, such as an encoder's output.
+    /// Wraps bytes that are known to be one JSON value, such as an encoder's output.
     public init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Checks `text`; `nil` when it is not one JSON value.
+    /// Checks `text`; `nil` if it is not one JSON value.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         let isValid = bytes.withUnsafeBytes { bytes in
@@ -46,10 +46,11 @@ public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflec
 
     public var isObject: Bool { bytes.first { $0 > 0x20 } == UInt8(ascii: "{") }
 
-    /// This object with `members` at its end, each in place of a member that had its name.
+    /// This object with `members` added at the end; each replaces a member of the same name.
     ///
-    /// The other members keep their place and spelling: this is how the hub adds `person`, `source` and `time` to a LIVE body.
-    /// - Returns: `nil` when this is not an object.
+    /// The other members keep their place and spelling. The hub adds `person`, `source` and `time` to a LIVE body this way.
+    ///
+    /// - Returns: `nil` if this is not an object.
     public func setting(_ members: [(name: String, value: RawJSON)]) -> RawJSON? {
         bytes.withUnsafeBytes { bytes in
             guard let object = try? ObjectReader(bytes, path: "") else { return nil }
@@ -62,14 +63,14 @@ public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflec
         }
     }
 
-    /// An object of one number, such as the body of a PING.
+    /// An object with one number, such as the body of a PING.
     package static func object(_ member: String, _ number: Int64) -> RawJSON {
         var body = ObjectWriter()
         body.member(member, integer: number)
         return RawJSON(trusted: body.finished())
     }
 
-    /// The integer that a member of this object is; `nil` where it is anything else.
+    /// The integer value of a member of this object; `nil` if it is anything else.
     package func integer(_ member: String) -> Int64? {
         bytes.withUnsafeBytes { bytes in
             guard let object = try? ObjectReader(bytes, path: "") else { return nil }

@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// The records of a message as the text they came in, so that a client can print each exactly as the hub wrote it.
+/// The records of a message as received text, so that a client can print each exactly as the hub wrote it.
 ///
-/// The bytes of all records lie in one buffer; an element is a slice of it.
+/// The bytes of all records are in one buffer; an element is a slice of it.
 public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
-    /// The records with a comma between them: what stands between `[` and `]`.
+    /// The records with a comma between them: the text between `[` and `]`.
     public private(set) var joined: [UInt8] = []
     private var ranges: [Range<Int>] = []
 
@@ -21,14 +21,14 @@ public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
     /// Appends one record, given as JSON.
     public mutating func append(_ record: some Sequence<UInt8>) {
         append { joined in
-            // A piece at a time: an import has millions of records.
+            // Append whole pieces: an import has millions of records.
             if record.withContiguousStorageIfAvailable({ joined.append(contentsOf: $0) }) == nil {
                 joined.append(contentsOf: record)
             }
         }
     }
 
-    /// Appends the one record that `write` adds to the buffer; an encoder writes it in place.
+    /// Appends the one record that `write` adds to the buffer, so that an encoder can write it in place.
     public mutating func append(writing write: (inout [UInt8]) -> Void) {
         if !ranges.isEmpty { joined.append(UInt8(ascii: ",")) }
         let start = joined.count
@@ -40,7 +40,7 @@ public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
     public var endIndex: Int { ranges.count }
     public subscript(position: Int) -> ArraySlice<UInt8> { joined[ranges[position]] }
 
-    /// Some of the records.
+    /// A range of the records.
     public subscript(records: Range<Int>) -> RawRecords {
         var part = RawRecords()
         guard let last = records.last else { return part }
@@ -50,7 +50,7 @@ public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
         return part
     }
 
-    /// How many bytes some of the records have, without the commas between them.
+    /// The size of a range of records in bytes, without the commas between them.
     func size(of records: Range<Int>) -> Int {
         guard let last = records.last else { return 0 }
         return ranges[last].upperBound - ranges[records.lowerBound].lowerBound - (records.count - 1)

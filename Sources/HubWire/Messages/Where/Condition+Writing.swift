@@ -2,7 +2,7 @@ import JSON
 import Samples
 
 extension QueryRequest.Condition {
-    /// The expression as JSON, the same text for the same expression: a page's mark is good for one question alone.
+    /// The expression as JSON; equal expressions give the same text, because a page's mark is valid only for the same question.
     public var json: RawJSON {
         var body = ObjectWriter()
         write(to: &body)
@@ -117,7 +117,7 @@ extension QueryRequest.Condition.Choice {
 }
 
 extension SpanEnd {
-    /// As `strict` has them; `nil` for none.
+    /// The values of `strict`; `nil` for none.
     static func texts(_ ends: Set<SpanEnd>) -> [String]? {
         ends.isEmpty ? nil : allCases.filter(ends.contains).map(\.rawValue)
     }

@@ -3,28 +3,28 @@ public import Samples
 extension QueryRequest {
     /// `where` of a QUERY: an expression that a record meets or does not meet (Protocol §8.1.1).
     ///
-    /// A leaf is true or false and never unknown: a record without the thing that a leaf is about does not meet it, and `not` of
-    /// the leaf is met by exactly the other records.
+    /// A leaf is true or false, never unknown: a record that lacks the property does not meet the leaf, and `not` of the leaf is met by exactly
+    /// the other records.
     public indirect enum Condition: Hashable, Sendable {
-        /// All of them; at least one.
+        /// All of the expressions are met; at least one is required.
         case all([Condition])
-        /// One of them at least.
+        /// At least one of the expressions is met.
         case any([Condition])
         case not(Condition)
-        /// Of one of these types, by any name of theirs.
+        /// The record has one of these types, by any of their names.
         case types([String])
-        /// With one of these numbers.
+        /// The record has one of these numbers.
         case numbers([Int64])
-        /// With one of these keys of their sources.
+        /// The record has one of these keys of its source.
         case keys([String])
-        /// Whose source, its revision or the device has these properties.
+        /// The record's source, source revision or device has these properties.
         case properties(Facet, [PropertyMatch])
-        /// When it was, as `from`, `to` and `strict` of QUERY.
+        /// The time of the record, as `from`, `to` and `strict` of QUERY.
         case time(from: Timestamp?, to: Timestamp?, strict: Set<SpanEnd>)
         /// Whether a person has typed it in.
         case userEntered(Bool)
         case metadata(String, MetadataTest)
-        /// A quantity for which all of these hold.
+        /// A quantity that passes all of these comparisons.
         case quantity([Comparison<Double>], unit: String)
         /// A category with one of these values.
         case category([Choice])
@@ -35,7 +35,7 @@ extension QueryRequest {
         /// The sum of the quantities of a type in the record's group.
         case total(type: String, [Comparison<Double>], unit: String)
         case part(of: Whole)
-        /// A correlation or a workout in whose group there is for each of these types another record of it that meets its expression.
+        /// A correlation or workout whose group has, for each of these types, another record that meets the expression.
         case contains([Contained])
     }
 }
@@ -50,15 +50,15 @@ extension QueryRequest.Condition {
         public init(integerLiteral raw: Int64) { self = .raw(raw) }
     }
 
-    /// What a record belongs to that has other records in its group.
+    /// The record that the tested record belongs to, and that has others in its group.
     public enum Whole: Hashable, Sendable {
         case correlation
         case workout
-        /// The correlation or workout of this number.
+        /// The correlation or workout with this number.
         case record(Int64)
     }
 
-    /// What another record of the group has to meet.
+    /// A condition on another record of the group.
     public struct Contained: Hashable, Sendable {
         public var type: String
         public var condition: QueryRequest.Condition
@@ -68,7 +68,7 @@ extension QueryRequest.Condition {
         }
     }
 
-    /// Whether it depends on more than the record itself: on others of its group, which change without it.
+    /// Whether it depends on other records of the group, which can change without the record itself.
     var isOfGroup: Bool {
         switch self {
         case .all(let parts), .any(let parts): parts.contains(where: \.isOfGroup)
@@ -78,7 +78,7 @@ extension QueryRequest.Condition {
         }
     }
 
-    /// Where a record comes from, with the properties that tell it.
+    /// The origin of a record, with the properties that identify it.
     public enum Facet: String, Hashable, Sendable, CaseIterable {
         case source, revision, device
 
@@ -94,7 +94,7 @@ extension QueryRequest.Condition {
             }
         }
 
-        /// The member of `metadata` that has them; `nil` of the source, which is a member of the record.
+        /// The member of `metadata` with the properties; `nil` for the source, which is a member of the record.
         public var metadata: String? {
             switch self {
             case .source: nil
@@ -104,15 +104,15 @@ extension QueryRequest.Condition {
         }
     }
 
-    /// How deep an expression may nest, how many expressions it may consist of, and how many items its lists may have in all.
+    /// Maximum depth of an expression; below, the maximum number of expressions and of items in all its lists.
     public static let maximumDepth = 16
     public static let maximumParts = 256
     public static let maximumItems = 1_000
-    /// How many expressions may stand within `contains`, each of which is judged for every record of a group.
+    /// Maximum number of expressions within `contains`, each of which is evaluated for every record of a group.
     public static let maximumContained = 32
 }
 
-/// The short way to write one: `.quantity(over: 80, "kg") && !.metadata("wasUserEntered")`.
+/// Shorthands for expressions: `.quantity(over: 80, "kg") && !.metadata("wasUserEntered")`.
 extension QueryRequest.Condition {
     public static func && (left: Self, right: Self) -> Self {
         if case .all(let parts) = left { .all(parts + [right]) } else { .all([left, right]) }
@@ -165,6 +165,6 @@ extension QueryRequest.Condition {
 
     public static var userEntered: Self { .userEntered(true) }
 
-    /// A correlation or a workout that contains a record of the type which meets the expression.
+    /// A correlation or workout that contains a record of the type that meets the expression.
     public static func contains(_ type: String, _ condition: Self) -> Self { .contains([Contained(type, condition)]) }
 }

@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// Reads `where`, within its bounds (R8.80).
+/// Parses `where` within its limits (R8.80).
 struct ConditionReader {
     private typealias Condition = QueryRequest.Condition
 
@@ -15,7 +15,7 @@ struct ConditionReader {
         "quantity", "category", "activity", "duration", "total", "partOf", "contains",
     ]
 
-    /// The expression that the member `where` is, if the object has it.
+    /// The expression in the member `where`, if the object has it.
     static func condition(of object: ObjectReader) throws(WireError) -> QueryRequest.Condition? {
         guard let value = object.value("where") else { return nil }
         var reader = ConditionReader()
@@ -68,7 +68,7 @@ struct ConditionReader {
         }
     }
 
-    /// A leaf that is an object of its own.
+    /// Reads a leaf that is an object.
     private mutating func read(_ word: String, _ object: ObjectReader) throws(WireError) -> QueryRequest.Condition {
         switch word {
         case "time": return try time(object)
@@ -166,7 +166,7 @@ struct ConditionReader {
         }
     }
 
-    /// What a correlation or a workout contains: an expression for each type.
+    /// Reads `contains`: an expression for each type.
     private mutating func contained(
         _ object: ObjectReader, _ depth: Int
     ) throws(WireError) -> [Condition.Contained] {
@@ -196,7 +196,7 @@ struct ConditionReader {
         return .time(from: from, to: to, strict: try Self.strict(object))
     }
 
-    /// That a span has an inside.
+    /// Checks that a span is not empty.
     static func check(_ from: Timestamp?, _ to: Timestamp?, _ object: ObjectReader) throws(WireError) {
         guard let from, let to, from.microseconds >= to.microseconds else { return }
         throw object.fault("to", "a time after from", object.value("to"), show: .text, code: .query)
