@@ -151,7 +151,7 @@ public struct PluginInstance: Sendable, Hashable {
         public var read: [String]?
         /// Types it may write.
         public var write: [String]?
-        /// What it may reach beyond its files: words of its manifest's `reaches`.
+        /// The services that it may reach beyond its files: words of its manifest's `reaches`.
         public var reach: [String]?
         /// The limit on how far back it may read; nil: no limit.
         public var history: HistoryLimit?

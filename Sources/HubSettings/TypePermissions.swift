@@ -3,7 +3,7 @@ import Samples
 /// A person's decision about a type in one direction: reading it, or sharing it with the hub.
 public enum PermissionState: String, Sendable, Hashable, Codable, CaseIterable {
     case granted, denied
-    /// `hub.conf` has a list without the type: it is not allowed, but nobody has denied it either.
+    /// `hub.conf` has a list without the type: it is not allowed, and not denied either.
     case notDetermined
 }
 
