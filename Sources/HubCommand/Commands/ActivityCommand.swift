@@ -80,7 +80,7 @@ struct ActivityCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// The days that are meant, by the person's clock.
+    /// The days of the question, by the person's clock.
     func range(by clock: PersonClock) throws(Failure) -> ClosedRange<LocalDate> {
         let last = to?.lastDay(by: clock) ?? clock.today
         let first = from?.day(by: clock) ?? last.adding(days: 1 - Self.usualDays)

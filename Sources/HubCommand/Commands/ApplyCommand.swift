@@ -37,7 +37,7 @@ struct ApplyCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        // Programs are asked what they are, and one that hangs has ten seconds.
+        // The hub runs the programs to read their manifests; one that hangs has ten seconds.
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "apply", patience: .seconds(60))
         let (report, answer) = try door.apply(isDryRun: dryRun)
@@ -51,7 +51,7 @@ struct ApplyCommand: ParsableCommand {
 }
 
 extension DoorClient {
-    /// Has the hub read its `hub.conf` again and follow it.
+    /// Has the hub read its `hub.conf` again and apply it.
     func apply(isDryRun: Bool) throws -> (report: ApplyReport, answer: RawJSON) {
         guard let answer = try command("apply", arguments: .emptyObject, isDryRun: isDryRun) else {
             throw Failure(.dialogue, "the hub applied without saying what")
@@ -66,7 +66,7 @@ struct ApplyText {
 
     init(_ report: ApplyReport) { self.report = report }
 
-    /// The problems, then what happens to each instance that does not stay as it is, then the plan in a line.
+    /// The problems, then the step of each instance that changes, then a summary line.
     var lines: [String] {
         let problems = report.problems.map(\.description) + report.problems.further(report.faults)
         guard report.applied else { return problems + ["\(report.file) has errors; nothing was changed"] }

@@ -63,7 +63,7 @@ struct AssignCommand: ParsableCommand {
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
-    /// What the hub takes at a time.
+    /// Maximum number of records that the hub accepts in one command.
     private static let most = 1_000
 
     func validate() throws {
@@ -87,7 +87,7 @@ struct AssignCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "assign")
         if rules { return try runRules(door) }
         var numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
-        // What a person is asked about is assigned as it was then, or not at all.
+        // Assign a record only if it is unchanged since the person was asked about it.
         var sequences: [Int64: Int64] = [:]
         if inbox {
             var reader = InboxReader(door, all: true)
@@ -120,7 +120,7 @@ struct AssignCommand: ParsableCommand {
         for answer in done { try answer.refuseRejections(isDone: true) }
     }
 
-    /// A line for each record that its weight says is hardly theirs.
+    /// One line for each record whose weight does not fit the person.
     private func doubts(_ door: DoorClient, _ numbers: [Int64], _ person: String) throws -> [String] {
         var query = QueryRequest(id: 0)
         query.filter.numbers = numbers
@@ -156,7 +156,7 @@ struct AssignCommand: ParsableCommand {
     ) throws -> [ManualAnswer] {
         try stride(from: 0, to: numbers.count, by: AssignCommand.most).map { start in
             let some = Array(numbers[start..<min(start + AssignCommand.most, numbers.count)])
-            // All of the inbox is asked for: every group is among the numbers as a whole.
+            // For the inbox the numbers contain every group completely.
             let arguments = Arguments(
                 numbers: some, seqs: inbox ? some.map { sequences[$0] ?? 0 } : nil, to: to, nobody: nobody,
                 guest: guest, undo: undo, alone: alone || inbox, reason: reason)

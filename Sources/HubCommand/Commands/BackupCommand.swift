@@ -103,7 +103,7 @@ struct BackupCommand: AsyncParsableCommand {
         Terminal.say(BackupReport.missing)
     }
 
-    /// A copy that every program with SQLite can read.
+    /// Makes a copy that every program with SQLite can read.
     private func copy(of store: StoreFile, to files: BackupFiles) async throws -> BackupReport {
         let interruption = Interruption { unlink(files.target + ".part") }
         let summary = try await BackupCommand.storing {
@@ -117,7 +117,7 @@ struct BackupCommand: AsyncParsableCommand {
             file: files.target, store: summary, removed: try rotate(files, after: summary, files.target, of: store))
     }
 
-    /// A file that is encrypted, or one of a chain, or both.
+    /// Makes a backup that is encrypted, part of a chain, or both.
     private func pages(of store: StoreFile, to files: BackupFiles) async throws -> BackupReport {
         let recipients: Age.Recipients? =
             passphrase ? .passphrase : isEncrypted ? .keys(recipient, files: recipientsFile) : nil
@@ -165,7 +165,7 @@ struct BackupCommand: AsyncParsableCommand {
         try Output.print("\(path)  sound: \(StoreText.summary(summary))")
     }
 
-    /// Runs what blocks on a thread of its own, its failures in this program's terms.
+    /// Runs a blocking body on a separate thread and maps its errors to those of this program.
     static func storing<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         do {
             return try await blocking(body)
@@ -175,13 +175,13 @@ struct BackupCommand: AsyncParsableCommand {
     }
 }
 
-/// What `hub backup --json` says.
+/// The document of `hub backup --json`.
 struct BackupReport: Encodable {
     let file: String
     let store: StoreSummary
-    /// Names of older backups that were removed.
+    /// Names of older backups that rotation removed.
     let removed: [String]
-    /// Of one that was written as pages: 0 full, else how many are before it in its chain; how many pages; why it is full.
+    /// For a backup written as pages: its position in the chain, 0 for a full one; its number of pages; the reason why it is full.
     var position: Int?
     var pages: Int64?
     var reason: String?

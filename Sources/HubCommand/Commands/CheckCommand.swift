@@ -41,24 +41,24 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension [SettingsProblem] {
-    /// Lines for the programs that cannot be asked, by instance, of which no problem tells already.
+    /// One line for each program that cannot be asked, by instance, unless a problem already reports it.
     func further(_ faults: [String: String]) -> [String] {
         faults.filter { name, reason in !contains { $0.table == "plugin.\(name)" && $0.message == reason } }
             .sorted { $0.key < $1.key }.map { "plugin \($0.key): \($0.value)" }
     }
 }
 
-/// What `hub check` says.
+/// The report of `hub check`.
 struct CheckReport: Encodable {
     let file: String
     let ok: Bool
     let errors: Int
     let warnings: Int
-    /// How many there are, refused instances left out.
+    /// The number of persons and of plugins, without refused instances.
     let persons: Int
     let plugins: Int
     let problems: [SettingsProblem]
-    /// By instance: why its program could not be asked.
+    /// By instance: the reason why its program could not be asked.
     let faults: [String: String]
     private let retention: [RetentionSection]
 
@@ -76,7 +76,7 @@ struct CheckReport: Encodable {
 
     private enum CodingKeys: String, CodingKey { case file, ok, errors, warnings, persons, plugins, problems, faults }
 
-    /// The problems, what is wrong with programs of which none of them tells, then one line that sums up.
+    /// The problems, then faults of programs that no problem mentions, then a summary line.
     var lines: [String] {
         var parts: [String] = []
         if errors > 0 { parts.append(NumberText.count(errors, "error")) }

@@ -35,9 +35,9 @@ struct CompactCommand: AsyncParsableCommand {
 
     private struct Report: Encodable {
         let store: String
-        /// The size, what of it is free, and the room that a copy needs.
+        /// The size, the free part of it, and the space that a copy needs.
         let bytes, free, needed: Int64
-        /// The size then; absent where nothing was done.
+        /// The size afterwards; absent if nothing was done.
         var after: Int64?
 
         var lines: [String] {

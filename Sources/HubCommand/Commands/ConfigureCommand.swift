@@ -84,13 +84,13 @@ struct ConfigureCommand: ParsableCommand {
     private var isOfPlugin: Bool { person == nil && !hub }
 
     func run() throws {
-        // Programs are asked what they are, and one that hangs has ten seconds.
+        // The hub runs the programs to read their manifests; one that hangs has ten seconds.
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "configure", patience: .seconds(60))
-        // Where no plugin is meant, the first word is a setting already.
+        // If no plugin is meant, the first word is already a setting.
         let instance = isOfPlugin ? name : nil
         let words = (isOfPlugin ? [] : [name].compactMap(\.self)) + settings
-        // An instance whose program is missing has no declarations, and can still be disabled.
+        // An instance whose program is missing has no declarations, but can still be disabled.
         let namesSettings = !words.isEmpty || !unset.isEmpty
         let declarations =
             try instance.map { namesSettings ? try PluginText.named($0, door).declarations ?? [] : [] }
@@ -108,7 +108,7 @@ struct ConfigureCommand: ParsableCommand {
             .compactMap { HubConfiguration.configuredSlot($0)?.declaration }
     }
 
-    /// Has the hub change its file, and prints what it did.
+    /// Has the hub change its file, and prints the result.
     static func change(
         _ arguments: Arguments, _ declarations: [SettingDeclaration], _ door: DoorClient, isDryRun: Bool, json: Bool
     ) throws {
@@ -127,7 +127,7 @@ struct ConfigureCommand: ParsableCommand {
         if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
     }
 
-    /// Asks whether a plugin that was enabled may do what its owner may do, if it asks for that and has none of it.
+    /// Asks whether an enabled plugin may use the owner's rights, if it asks for some and has none of them.
     private func grantOwner(to instance: String, _ door: DoorClient) throws {
         let asked = try PluginText.named(instance, door).owner ?? []
         let file = try PermissionChange.file(of: try options.path(), door)
@@ -149,7 +149,7 @@ struct ConfigureCommand: ParsableCommand {
         Terminal.say("hub permissions deny \(instance) '*' --owner takes it back")
     }
 
-    /// Each `NAME=VALUE`, VALUE in JSON, as its declaration wants it; the hub judges them.
+    /// Each `NAME=VALUE`, with VALUE as JSON of the declared type; the hub checks the values.
     private static func assignments(
         _ words: [String], _ declarations: [SettingDeclaration]
     ) throws -> [String] {
@@ -178,7 +178,7 @@ struct ConfigureText {
         (self.report, self.declarations) = (report, declarations)
     }
 
-    /// What is wrong, or what was written and what happens then.
+    /// The problems, or the written settings and their effects.
     var lines: [String] {
         guard report.applied else {
             return report.plan.problems.map(\.description) + ["nothing was changed"]
@@ -190,7 +190,7 @@ struct ConfigureText {
 
     private var verb: String { report.dryRun ? "would be" : "is" }
 
-    /// A plugin's name, or the section of another.
+    /// A plugin's name, or the header of another section.
     private var place: String { report.instance ?? report.person.map { "[person.\($0)]" } ?? "[hub]" }
 
     private func line(_ change: ConfigureReport.Change) -> String {
@@ -202,7 +202,7 @@ struct ConfigureText {
         return "\(place): \(change.name) \(verb) \(shown(change.after)); it was \(shown(change.before))"
     }
 
-    /// What to say next.
+    /// The advice on the next command.
     var advice: [String] {
         guard report.applied else { return [] }
         if report.changes.isEmpty, report.added != true { return ["it is so already; nothing was changed"] }
@@ -224,7 +224,7 @@ struct ConfigureText {
         }
         if change.name == "enabled" { return before.boolean == true ? "--enable" : "--disable" }
         let texts = (before.list ?? [before]).map(SettingAnswer.text)
-        // What is typed is another value where a comma divides a list, and where hub.conf means its own folder.
+        // The typed form would mean another value if a list element contains a comma, or if a path is relative to the folder of hub.conf.
         if before.list != nil, texts.contains(where: { $0.contains(",") }) { return nil }
         switch declarations.first(where: { $0.name == change.name })?.type {
         case .path?, .list(of: .path)?: if texts.contains(where: SettingAnswer.isRelative) { return nil }
@@ -235,7 +235,7 @@ struct ConfigureText {
 }
 
 extension String {
-    /// As a word of a shell's line.
+    /// The text quoted for a shell, if needed.
     fileprivate var quotedForShell: String {
         wholeMatch(of: /[A-Za-z0-9_.\/:,=@%+\-]+/) == nil ? "'\(replacing("'", with: "'\\''"))'" : self
     }

@@ -87,9 +87,9 @@ struct DaysCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// The days that are meant, by the clock of the person whom they are of.
+    /// The days of the question, by the clock of the person they belong to.
     func range(by clock: PersonClock) throws(Failure) -> ClosedRange<LocalDate> {
-        // Of several persons one may be a day ahead of the household.
+        // If there are several persons, one may be a day ahead of the household.
         let last = to?.lastDay(by: clock) ?? clock.today.adding(days: 1)
         let start = from?.day(by: clock) ?? last.adding(days: to == nil ? -30 : -29)
         guard start <= last else {
@@ -105,7 +105,7 @@ struct DaysCommand: ParsableCommand {
         return filter
     }
 
-    /// - Returns: days as the hub prints them; with a trend those before the range as well, which it depends on.
+    /// - Returns: days as the hub prints them; for a trend also those before the range, on which it depends.
     private func days(_ door: DoorClient, _ range: ClosedRange<LocalDate>) throws -> [DayLines.Line] {
         var filter = filter
         filter.kinds = [.day]
@@ -124,7 +124,7 @@ struct DaysCommand: ParsableCommand {
         return lines
     }
 
-    /// Time and value of every reading, by its number.
+    /// Time and value of each reading, by its number.
     private func readings(_ door: DoorClient) throws -> [Int64: (time: Int64, value: Double)] {
         var filter = filter
         filter.kinds = [.quantity]
@@ -142,7 +142,7 @@ struct DaysCommand: ParsableCommand {
         return readings
     }
 
-    /// Why there are none in this period.
+    /// The reason why there are no days in this period.
     private func nothing(_ door: DoorClient, _ range: ClosedRange<LocalDate>) throws -> String {
         let all = try dates(door)
         let meant = all.filter { series.isEmpty || series.contains($0.key) }.values
@@ -161,7 +161,7 @@ struct DaysCommand: ParsableCommand {
         }
         let status = try JSON.answer(HubStatus.self, door.ask(.status))
         guard !makers.isEmpty || status.sessions.contains(where: { $0.plugin == Self.maker }) else {
-            // Enabled, and yet not among the hub's plugins.
+            // It is enabled, but not among the hub's plugins.
             if let refused = status.plugins.first(where: { $0.kind == Self.maker && $0.enabled }),
                 let refusal = try PluginText.refusal(of: refused.name, door)
             {
@@ -184,7 +184,7 @@ struct DaysCommand: ParsableCommand {
             + "hub do \(maker) report lists the readings that it left out, with reasons"
     }
 
-    /// Why the gap-filler makes no days of a type; `nil` where it does when its settings name the type.
+    /// The reason why the gap-filler makes no days of a type; `nil` if it does when its settings name the type.
     private static func refusal(_ text: String) -> String? {
         guard let type = EverydayNames.type(text) else {
             return "\(text) has no day values: it is not a standard type"
@@ -197,7 +197,7 @@ struct DaysCommand: ParsableCommand {
         }
     }
 
-    /// By series: from the first to the last day that there is at any time.
+    /// The first and last day of each series, at any time.
     private func dates(_ door: DoorClient) throws -> [String: ClosedRange<LocalDate>] {
         var filter = filter
         filter.kinds = [.day]
@@ -215,6 +215,6 @@ struct DaysCommand: ParsableCommand {
 }
 
 extension LocalDate {
-    /// What a question about days takes: the hub reads only the date.
+    /// The form of a date in a question about days: the hub reads only the date.
     fileprivate var midnight: Timestamp { Timestamp(microseconds: Int64(daysSinceEpoch) * 86_400_000_000) }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HubClient
 
-/// `hub demo`: a program of its own, beside this one.
+/// `hub demo`: a separate program beside this one.
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",

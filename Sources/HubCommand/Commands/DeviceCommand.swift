@@ -73,13 +73,13 @@ struct DeviceCommand: AsyncParsableCommand {
     }
 }
 
-/// Words of the command line as a command of a plugin.
+/// A command of a plugin, from the words of the command line.
 struct DeviceRequest {
     let command: String
     /// `key=value`.
     let arguments: [String]
 
-    /// - Throws: ``HubExit/usage`` when the plugin has no such command; the message lists what it has.
+    /// - Throws: ``HubExit/usage`` if the plugin has no such command; the message lists its commands.
     init(_ words: [String], of plugin: PluginText) throws(Failure) {
         let spoken = words.prefix { !$0.contains("=") }
         let command = spoken.joined(separator: "-")
@@ -103,7 +103,7 @@ struct SlotRequest: Equatable {
     let instance, person: String
     let position: Int
 
-    /// Nil for other words, and for a plugin with a command of that name.
+    /// Nil for other words, and if the plugin has a command of that name.
     ///
     /// - Throws: ``HubExit/usage`` for anything but a person and a position.
     init?(_ words: [String], of plugin: PluginText) throws(Failure) {
@@ -141,7 +141,7 @@ enum DeviceText {
                 device.batteryLow ? Shade.bad.paint("\(battery) low".trimmed, colours) : battery, heard,
             ])
         }
-        // A sentence has no room in a column.
+        // The last error is a sentence and does not fit a column.
         return zip([nil] + devices, table.takeLines()).flatMap { device, line in
             [line] + (device?.lastError.map { ["  " + Shade.bad.paint($0, colours)] } ?? [])
         }

@@ -77,7 +77,7 @@ struct RefreshCommand: AsyncParsableCommand {
     }
 }
 
-/// What the commands that call plugins have in common.
+/// The common options of the commands that call plugins.
 struct CallOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
@@ -89,7 +89,7 @@ struct CallOptions: ParsableArguments {
 
     var door: String { get throws { try options.endpoints().door } }
 
-    /// Milliseconds.
+    /// Parses a deadline; returns milliseconds.
     static func deadline(_ text: String) throws -> Int64 {
         let milliseconds = SettingDuration(text).map { $0.microseconds / 1_000 } ?? 0
         guard CommandRequest.deadlines.contains(milliseconds) else {
@@ -98,7 +98,7 @@ struct CallOptions: ParsableArguments {
         return milliseconds
     }
 
-    /// Calls, and prints the result.
+    /// Makes the call and prints the result.
     func run(_ call: PluginCall, as command: String) async throws {
         let (endpoint, interruption) = (try door, Interruption())
         let result = try await blocking {
@@ -112,7 +112,7 @@ struct CallOptions: ParsableArguments {
         }
         if json { return try Output.json(result?.text ?? "null") }
         guard let result else { return try Output.print("done") }
-        // Times are those of the plugin's person. The command is done: its result is printed also if the hub has ended meanwhile.
+        // Times are in the zone of the plugin's person. The command is done, so print its result even if the hub has ended meanwhile.
         let zone = try? await blocking {
             let client = try DoorClient(endpoint: endpoint, command: command)
             return try client.open().clock(of: PluginText.named(call.instance, client).persons ?? []).zone
@@ -121,12 +121,12 @@ struct CallOptions: ParsableArguments {
     }
 }
 
-/// An answer that a person types.
+/// Asks a person for an answer at the terminal.
 enum TerminalAnswer {
     /// Shows the question.
     static func ask(_ question: CommandQuestion) throws -> CallWatch.Answer {
         let url = question.url.map { " (\($0))" } ?? ""
-        // What is a secret may come from a program that keeps it; what a person decides may not.
+        // A secret may come from a program through stdin; other answers need a person at a terminal.
         guard Terminal.canAsk || question.isSecret else {
             throw Failure(.usage, "there is no terminal to ask at: \(question.prompt)\(url)")
         }

@@ -109,7 +109,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 }
 
-/// What `hub doctor --json` says.
+/// The document of `hub doctor --json`.
 struct DoctorReport: Encodable {
     let findings: [Finding]
     let worst: Finding.Severity
@@ -117,11 +117,11 @@ struct DoctorReport: Encodable {
 }
 
 extension Doctor {
-    /// Asks the hub that runs, if one does; blocks for its answer.
+    /// Asks the running hub for its status, if there is one; blocks for the answer.
     init(path: String, checked: CheckedConfiguration, isDeep: Bool) {
         let configuration = checked.loaded.configuration
         configuration?.hub.liveInZone()
-        // Without a usable file nothing is known of the folders, and nothing is guessed.
+        // Without a usable file the folders are not known; do not guess them.
         let files = HubFiles(configuration?.hub ?? HubSection(data: "/nonexistent", run: "/nonexistent"))
         let status = configuration.flatMap { configuration in
             try? DoorClient(endpoint: OwnerEndpoints(configuration.hub).door, command: "doctor", patience: .seconds(5))
@@ -134,8 +134,7 @@ extension Doctor {
 }
 
 extension Finding {
-    /// Gives the file its mode, where that is what is wrong, lets the hub go on with a store that was found whole, and ends figures that
-    /// are wrong.
+    /// Repairs the finding if possible: sets a file's mode, lets the hub use a store that was found intact, or removes wrong figures.
     mutating func repairIfPossible() {
         if let damaged { isFixed = (try? damaged.forgetDamage()) != nil }
         if let rolledUp { isFixed = (try? rolledUp.forgetRollups()) != nil }

@@ -98,10 +98,10 @@ struct EditCommand: ParsableCommand {
 
     private func arguments(_ before: StoredRecord?, _ welcome: Welcome) throws(Failure) -> [String: SettingValue] {
         var arguments: [String: SettingValue] = ["number": .integer(number), "undo": .boolean(undo)]
-        // What a person is asked about is changed as it was then, or not at all.
+        // Change the record only if it is unchanged since the person was asked about it.
         arguments["seq"] = before.map { .integer($0.sequence) }
         (arguments["note"], arguments["reason"]) = (note.map(SettingValue.string), reason.map(SettingValue.string))
-        // Without a sample the hub says why it cannot be edited.
+        // Without a sample, the hub reports why it cannot be edited.
         guard let before, case .sample(let sample) = before.record else { return arguments }
         if !value.isEmpty {
             if sample.type == .workout, MomentArgument.span(value.joined(separator: " ")) != nil {
@@ -139,7 +139,7 @@ struct EditCommand: ParsableCommand {
         if !undo, !dryRun { Terminal.say("hub edit \(number) --undo brings back what its source says") }
     }
 
-    /// - Parameter before: the same as it was; of a member of a group it is not known.
+    /// - Parameter before: the same record before the edit; it is not known for a member of a group.
     private func tell(_ after: StoredRecord, _ before: StoredRecord?) throws {
         let units = options.readingUnits()
         let old = before.map { RecordText($0, units) }

@@ -175,10 +175,10 @@ struct EraseCommand: ParsableCommand {
         try answer.refuseRejections(isDone: true)
     }
 
-    /// How many records a person is shown.
+    /// Maximum number of records shown to the person.
     private static let shown: Int64 = 20
 
-    /// The records that are meant; those that were retracted before, and members that go with them, are in the count alone.
+    /// Lists the records to erase; only the count includes records already retracted and members that are erased with them.
     private func listing(_ plan: Answer, _ filter: QueryRequest.Filter, _ door: DoorClient) throws -> [String] {
         guard forget == nil else { return [] }
         var query = QueryRequest(id: 0, filter: filter, limit: Self.shown)
@@ -194,7 +194,7 @@ struct EraseCommand: ParsableCommand {
             + RecordText.copies(of: records)
     }
 
-    /// What is about to go, and what stays elsewhere.
+    /// The records to be erased, and those that stay elsewhere.
     private func lines(_ plan: Answer) -> [String] {
         var lines = [
             "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(NumberText.bytes(plan.bytes)); this cannot be undone"
@@ -227,7 +227,7 @@ struct EraseCommand: ParsableCommand {
         if let named = answer.named, named > 0 {
             let sinks = answer.waitingFor ?? []
             let keys = "the keys of \(NumberText.count(named, "record"))"
-            // Between the sink's answer and the look at what waits for it.
+            // There are no sinks to wait for between the sink's answer and the next check of the waiting keys.
             lines.append(
                 sinks.isEmpty
                     ? "\(keys) are being removed; hub status says when that is done"

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HubClient
 
-/// A page of the help: it prints what its own help says.
+/// A page of the help: running it prints its own help text.
 struct ExitCodesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "exit-codes",

@@ -147,7 +147,7 @@ struct ExportCommand: ParsableCommand {
     }
 }
 
-/// What `hub export --json` says.
+/// The document of `hub export --json`.
 struct ExportReport: Encodable {
     let file: String
     let format: String
@@ -160,7 +160,7 @@ struct ExportReport: Encodable {
         (leftOut, changed) = (account.leftOut, account.changed)
     }
 
-    /// For people.
+    /// The report for people.
     static func lines(_ account: ExportAccount, to path: String?) -> [String] {
         func counted(_ counts: [String: Int64], _ what: String) -> [String] {
             counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, count in

@@ -118,12 +118,12 @@ struct ImportCommand: AsyncParsableCommand {
         try tell(work.account)
     }
 
-    /// A file of another app, by its name.
+    /// The failure for a file that another app's name identifies.
     private var foreign: Failure? {
         ExportPackage.foreign(file).map { Failure(.usage, "\(file): \($0.sentence); nothing was stored") }
     }
 
-    /// What a zip, a folder and XML can be; else why it is none.
+    /// Whether it is an export of Apple Health; throws the reason if it is a zip, a folder or XML and not such an export.
     private func isAppleExport() throws -> Bool {
         do throws(ExportError) {
             _ = try ExportPackage(file)
@@ -160,7 +160,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func tell(_ survey: LineImport.Survey) throws {
         if json { return try Output.json(try JSON.line(survey)) }
-        // Of one person by that person's clocks.
+        // For a file of one person, use that person's zone.
         let reader = options.readingUnits()[survey.persons.count == 1 ? survey.persons.keys.first : nil]
         func day(_ text: String?) -> String {
             text.flatMap { try? Timestamp(parsing: $0) }.map { reader.local($0).localDate.text } ?? ""

@@ -93,7 +93,7 @@ struct InboxCommand: ParsableCommand {
     }
 }
 
-/// A sample that looks wrong, and how to mend it.
+/// A sample that looks wrong, with the command to correct it.
 struct ImplausibleSample: Encodable, Hashable {
     var number: Int64
     var time: String
@@ -135,7 +135,7 @@ extension Weighing {
         var assign: String
     }
 
-    /// - Parameter units: how people read the values; without it they have every digit and the unit of the store.
+    /// - Parameter units: how people read the values; without it, values have every digit and the unit of the store.
     func summary(_ units: ReadingUnits? = nil) -> Summary {
         let texts = records.map { RecordText($0, units ?? ReadingUnits([])) }
         return Summary(
@@ -149,22 +149,22 @@ extension Weighing {
     }
 }
 
-/// Reads the inbox, in the order of time.
+/// Reads the inbox in the order of time.
 struct InboxReader {
-    /// The most samples of each table where not all are asked for: more, and a person mends the rule or the source instead.
+    /// Maximum number of samples in each table unless all are requested: with more, a person should correct the rule or the source instead.
     static let usual = 1_000
 
     let door: DoorClient
     let readsAll: Bool
-    /// Whether there are older ones that were not read.
+    /// Whether there are older samples that were not read.
     private(set) var isCut = false
 
     init(_ door: DoorClient, all: Bool) { (self.door, readsAll) = (door, all) }
 
-    /// What is marked and not taken back.
+    /// Samples that are marked as implausible and not retracted.
     mutating func implausible() throws -> [StoredRecord] { try newest { $0.isImplausible = true } }
 
-    /// What has no person, group by group.
+    /// Samples without a person, group by group.
     mutating func weighings() throws -> [Weighing] {
         Weighing.all(of: try newest { $0.isOfNobody = true })
     }

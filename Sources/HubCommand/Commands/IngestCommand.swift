@@ -29,7 +29,7 @@ struct IngestCommand: ParsableCommand {
         subcommands: [IngestNewCommand.self, IngestListCommand.self, IngestRevokeCommand.self])
 }
 
-/// Which of several plugins of this kind.
+/// The choice between several plugins of this kind.
 struct IngestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The plugin, as hub.conf names it.", valueName: "name"))
     var plugin = "http-ingest"
@@ -37,7 +37,7 @@ struct IngestOptions: ParsableArguments {
     @Flag(help: "One JSON document.")
     var json = false
 
-    /// Asks the plugin, and gives its answer.
+    /// Asks the plugin and returns its answer.
     func ask(_ command: String, _ words: [String], isDryRun: Bool = false) async throws -> RawJSON {
         try await options.ask(plugin, command, words, of: "ingest", isDryRun: isDryRun)
     }
@@ -83,7 +83,7 @@ struct IngestNewCommand: AsyncParsableCommand {
         for line in lines(answer) { try Output.print(line) }
     }
 
-    /// For whom it writes, and what follows if that is no one.
+    /// The person it writes for, and the consequences if there is none.
     private func owner(_ answer: NewIngestToken) -> [String] {
         if let person = answer.person {
             let both = answer.displayName.map { $0 == person ? person : "\($0) (\(person))" } ?? person

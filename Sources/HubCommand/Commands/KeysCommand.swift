@@ -96,8 +96,9 @@ struct KeysNewCommand: ParsableCommand {
         Terminal.complain("this key is shown once; on the other machine: hub-\(plugin.kind) --run --key FILE")
     }
 
-    /// Where an instance comes in.
-    /// - Throws: ``HubExit/badConfiguration`` with what to write where `hub.conf` does not expect it.
+    /// The endpoint to which an instance connects.
+    ///
+    /// - Throws: ``HubExit/badConfiguration`` with the lines to write, if `hub.conf` does not expect it.
     static func place(
         of name: String, in configuration: HubConfiguration
     ) throws(Failure) -> (TCPEndpoint, PluginInstance) {
@@ -185,7 +186,7 @@ struct KeysRevokeCommand: ParsableCommand {
     func run() throws {
         let configuration = try options.configuration()
         let had = try KeysCommand.storing { try KeyRing(data: configuration.hub.data).remove(name) }
-        // Also when the file was gone: the hub may not have been told the last time.
+        // Tell the hub even if the file was already gone: it may have missed the last message.
         try KeysCommand.tellHub(configuration)
         if json { try Output.json(try JSON.line(Result(instance: name, revoked: had))) }
         guard had else { throw Failure(.notWell, "\(name) has no key; hub keys list shows who has") }
@@ -194,7 +195,7 @@ struct KeysRevokeCommand: ParsableCommand {
 }
 
 extension KeysCommand {
-    /// Lets a running hub follow what was changed on disk.
+    /// Has a running hub reload the keys that were changed on disk.
     fileprivate static func tellHub(_ configuration: HubConfiguration) throws {
         let endpoint = OwnerEndpoints(configuration.hub).door
         guard UnixSocket.presence(endpoint) != .absent else { return }

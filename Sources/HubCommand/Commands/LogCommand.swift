@@ -97,7 +97,7 @@ struct LogCommand: ParsableCommand {
     func run() throws {
         let units = options.readingUnits()
         let entry = try entry(for: units[person])
-        // Before the hub is asked: what is wrong with it has nothing to do with a hub.
+        // Check the metadata before asking the hub: its faults do not depend on a hub.
         _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")
         let welcome = try door.open()
@@ -122,7 +122,7 @@ struct LogCommand: ParsableCommand {
 
     private func entry(for reader: Reader) throws -> HandEntry {
         let (type, value) = HandEntry.typeAndValue([type] + value)
-        // What lasts no time is a mistake in every case.
+        // A missing duration is a mistake in every case.
         let id = EverydayNames.type(type)?.id
         if id == .sleepAnalysis, from == nil {
             throw Failure(
@@ -135,7 +135,7 @@ struct LogCommand: ParsableCommand {
             let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))
             return try HandEntry(type, words, more, for: reader)
         } catch {
-            // Behind an activity a span is how long it took, and not how long ago it was.
+            // After an activity, a time span is its duration, not how long ago it was.
             let isActivity = WorkoutActivity.meant(by: type) != nil
             guard at == nil, from == nil, let time = HandEntry.time(behind: value),
                 !isActivity || MomentArgument.span(time.joined(separator: " ")) == nil
@@ -170,7 +170,7 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// When it began: a time of day beside an end is the last one before that end.
+    /// The time of its start: a time of day together with an end is the last such time before that end.
     private func begin(before end: Timestamp?, _ clock: PersonClock) throws(Failure) -> (Timestamp, String?) {
         guard let from else { return try clock.moment(at ?? LogCommand.now, takesDay: true) }
         guard from.isTimeOfDay, let end, let night = MomentArgument("yesterday \(from.text)") else {

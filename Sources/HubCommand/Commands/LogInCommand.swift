@@ -71,10 +71,10 @@ struct LogInCommand: AsyncParsableCommand {
 
 /// A plugin to log in to or out of.
 struct LogInPlugin {
-    /// Whether its program has that command.
+    /// Whether its program has a command to log out.
     let canLogOut: Bool
 
-    /// - Throws: ``HubExit/usage`` when there is none, or `command` is `login` and its program has no log-in.
+    /// - Throws: ``HubExit/usage`` if there is no such plugin, or if `command` is `login` and its program has no log-in.
     init(_ name: String, of door: DoorClient, doing command: String) throws {
         let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
         guard let plugin = plugins.first(where: { $0.name == name }) else {
@@ -89,7 +89,7 @@ struct LogInPlugin {
     }
 }
 
-/// What PluginKit answers to `login`; other plugins may answer what they like.
+/// PluginKit's answer to `login`; other plugins may have other answers.
 private struct LogInResult: Decodable {
     var account: String?
     var user: String?

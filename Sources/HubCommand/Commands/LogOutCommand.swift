@@ -44,7 +44,7 @@ struct LogOutCommand: AsyncParsableCommand {
     @Flag(help: "One JSON document: instance, dryRun, accounts (account, service).")
     var json = false
 
-    /// What the service did with a token, or would be asked to.
+    /// The outcome for a token at the service.
     private enum Service: String, Codable {
         case revoked, accepted, unknown, unsaid, untold, asked
 
@@ -79,7 +79,7 @@ struct LogOutCommand: AsyncParsableCommand {
         var dryRun: Bool
     }
 
-    /// What the hub's own command answers.
+    /// The answer of the hub's own command.
     private struct Forgotten: Decodable {
         var accounts: [String]
     }
@@ -97,7 +97,7 @@ struct LogOutCommand: AsyncParsableCommand {
             guard !names.isEmpty, !dryRun else { return plan }
             try Consent.ask(
                 "Log out of \(name)?", about: plan.accounts.map { $0.line(isDryRun: true) }, isGiven: yes)
-            // One after the other: what was revoked is forgotten, whatever happens to the next.
+            // Log out of one account after the other: a revoked token is forgotten even if the next account fails.
             var done: [Account] = []
             for account in names {
                 do {
@@ -116,7 +116,7 @@ struct LogOutCommand: AsyncParsableCommand {
         for account in report.accounts { try Output.print(account.line(isDryRun: dryRun)) }
     }
 
-    /// - Returns: whose tokens are, or would be, forgotten.
+    /// - Returns: the accounts whose tokens are forgotten, or would be.
     private func forget(_ account: String?, isDryRun: Bool, _ door: DoorClient) throws -> [String] {
         let arguments = try JSON.line(["instance": name].merging(account.map { ["account": $0] } ?? [:]) { $1 })
         let result = try door.command("logout", arguments: RawJSON(trusted: Array(arguments.utf8)), isDryRun: isDryRun)

@@ -59,7 +59,7 @@ struct LogsCommand: ParsableCommand {
         if let most = last ?? (since == nil ? 200 : nil) { lines = lines.suffix(most) }
         try show(lines)
         while follow {
-            usleep(200_000)  // Not every file system tells when a file grows.
+            usleep(200_000)  // Not every file system reports that a file grows.
             try show(reader.read())
         }
     }
@@ -76,7 +76,7 @@ struct LogsCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// A line for people, its time by the clocks of the household.
+    /// A line for people, with its time in the household's zone.
     static func text(_ line: LogLine, colours: Bool, zone: TimeZone = .current) -> String {
         let shade: Shade? =
             switch line.level {

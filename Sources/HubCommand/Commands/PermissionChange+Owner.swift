@@ -2,7 +2,7 @@ import HubClient
 import HubCore
 import HubSettings
 
-/// Granting a plugin what is the owner's, and taking it: `owner` of `grants` in `hub.conf`.
+/// Grants a plugin the owner's rights or takes them away: `owner` of `grants` in `hub.conf`.
 extension PermissionChange {
     func runOwner(isAllowed: Bool) throws {
         let door = try DoorClient(
@@ -44,7 +44,7 @@ extension PermissionChange {
                 : "\(opposite) is not what it was: for that write the former list into \(file)")
     }
 
-    /// - Throws: for a word that the plugin does not ask for.
+    /// - Throws: a failure for a word that the plugin does not ask for.
     private func judge(_ asked: [String]) throws(Failure) {
         guard !read, !share else {
             throw Failure(.usage, "--owner is neither reading nor sharing: leave --read and --share out")
@@ -60,7 +60,7 @@ extension PermissionChange {
         }
     }
 
-    /// The list with words granted, or taken.
+    /// The list with the words added or removed.
     private static func changed(
         _ list: [String], by words: [String], _ asked: [String], isAllowed: Bool
     ) -> [String] {

@@ -43,7 +43,7 @@ struct PermissionsDenyCommand: ParsableCommand {
     func run() throws { try change.owner ? change.runOwner(isAllowed: false) : change.run(isAllowed: false) }
 }
 
-/// Allowing and denying.
+/// The change of permissions by `allow` and `deny`.
 struct PermissionChange: ParsableArguments {
     @Argument(help: "The plugin, as hub.conf calls it.")
     var plugin: String
@@ -62,14 +62,14 @@ struct PermissionChange: ParsableArguments {
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
-    /// The lists of `grants`, and what people call them.
+    /// The two lists of `grants`, with their names for people.
     enum Direction: String, CaseIterable {
         case read, write
 
         var flag: String { self == .read ? "--read" : "--share" }
     }
 
-    /// What is written in place of what.
+    /// The change of one list.
     struct List: Encodable {
         var key: String
         var before: [String]?
@@ -80,7 +80,7 @@ struct PermissionChange: ParsableArguments {
         var plugin, file: String
         var dryRun: Bool
         var lists: [List]
-        /// Of the types that were named, as they are then.
+        /// The new permissions of the named types.
         var permissions: [Permission]
         var instances: [ApplyReport.Step]
     }
@@ -145,7 +145,7 @@ struct PermissionChange: ParsableArguments {
         }
     }
 
-    /// Whether the opposite command leaves of all that is asked for what was decided before: what was not decided it does not.
+    /// Whether the opposite command restores the former decisions among the asked types; it does not restore undecided ones.
     private func isTakenBack(
         _ list: List, _ types: [String], _ direction: Direction, _ asked: [Permission], isAllowed: Bool
     ) -> Bool {
@@ -156,9 +156,9 @@ struct PermissionChange: ParsableArguments {
         return names.allSatisfy { undone.state(of: $0) == before.state(of: $0) }
     }
 
-    // MARK: - What is asked for
+    // MARK: - Requested types
 
-    /// The types in each direction, by id, that are to change.
+    /// The ids of the types to change, in each direction.
     private func wishes(_ asked: [Permission]) throws(Failure) -> [(direction: Direction, types: [String])] {
         guard !types.isEmpty else { throw Failure(.usage, "name a type, such as weight; * is all that it asks for") }
         var wishes: [(direction: Direction, types: [String])] = []
@@ -200,7 +200,7 @@ struct PermissionChange: ParsableArguments {
         return ids
     }
 
-    /// What a list that is not written stands for, where that is not all that is asked for: the hub cannot ask a program elsewhere.
+    /// The meaning of a list that is not written, if that is not everything asked for: the hub cannot ask a program on another machine.
     private func unsaid(_ direction: Direction, _ asked: [Permission]) -> [String]? {
         let all = asked.first { $0.type == TypePermissions.all }
         return all?.state(direction) == .notDetermined ? [] : nil
@@ -215,9 +215,9 @@ struct PermissionChange: ParsableArguments {
         return TypePermissions(editor.list(direction.rawValue) ?? unsaid(direction, asked)).state(of: type)
     }
 
-    // MARK: - The file
+    // MARK: - File
 
-    /// The file that the hub follows, where it is this one and has no errors.
+    /// The file that the hub uses; throws if it is another one or has errors.
     static func file(of path: String, _ door: DoorClient) throws -> String {
         let report = try door.apply(isDryRun: true).report
         let path = URL(filePath: path).resolvingSymlinksInPath().path
@@ -236,7 +236,7 @@ struct PermissionChange: ParsableArguments {
         }
     }
 
-    /// Writes the file and has the hub follow it; a file that it does not follow is put back.
+    /// Writes the file and has the hub apply it; restores the former text if the hub refuses.
     static func write(
         _ text: String, over old: String, to file: String, _ door: DoorClient
     ) throws -> [ApplyReport.Step] {

@@ -58,9 +58,9 @@ struct PermissionsShowCommand: ParsableCommand {
     struct Entry: Encodable {
         var plugin: String
         var permissions: [Permission]
-        /// How far back it may read; absent where that is not limited.
+        /// The limit on how far back it may read; absent if there is none.
         var history: String?
-        /// What of the owner's it asks for, and what it is granted; absent where it asks for nothing.
+        /// The owner's rights that it asks for and has; absent if it asks for none.
         var owner: Owner?
 
         struct Owner: Encodable { var asked, granted: [String] }
@@ -109,7 +109,7 @@ enum PermissionText {
         return table.takeLines()
     }
 
-    /// What of the owner's a plugin may, and how it gets what it asks for.
+    /// The owner's rights that a plugin has, and how to grant the others that it asks for.
     static func owner(_ asked: [String], _ granted: [String], of plugin: String) -> String {
         let refused = asked.filter { !granted.contains($0) }
         let may =
@@ -120,7 +120,7 @@ enum PermissionText {
             "\(plugin) may \(may); it asks also for \(refused.joined(separator: ", ")): \(OwnerRight.line(asked, of: plugin))"
     }
 
-    /// As people read it; what is not asked for has no word.
+    /// The state in words; `-` if the plugin does not ask for it.
     static func word(_ state: PermissionState?) -> String {
         switch state {
         case .granted: "granted"

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `hub plugin`: a program of its own, beside this one.
+/// `hub plugin`: a separate program beside this one.
 struct PluginCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugin",

@@ -67,7 +67,7 @@ struct ProfileCommand: ParsableCommand {
         return date
     }
 
-    /// What shall be entered: a value in the type's words for each type.
+    /// The values to enter: for each type, a value in the type's words.
     private func wishes() throws(Failure) -> [(type: TypeID, value: String)] {
         let typed: [(TypeID, String?)] = [
             (.dateOfBirth, birthDate), (.biologicalSex, sex), (.bloodType, bloodType),
@@ -102,7 +102,7 @@ struct ProfileCommand: ParsableCommand {
         if !json { for line in table.takeLines() { try Output.print(line) } }
     }
 
-    /// Those of `hub.conf`, and by name also whom it does not have any more.
+    /// The persons of `hub.conf`; a name may also mean a person whom it no longer has.
     private func persons(_ door: DoorClient) throws -> [HubStatus.PersonStatus] {
         let all = try JSON.answer([HubStatus.PersonStatus].self, try door.ask(.persons))
         guard let name else { return all.filter { $0.zone != nil } }
@@ -135,7 +135,7 @@ struct ProfileCommand: ParsableCommand {
                 entries.append(Entry(type: type.rawValue, name: value, person: person.name))
             }
         }
-        // All of it can be entered, or nothing is.
+        // Check all entries first, so that either all are stored or none.
         for entry in entries { try door.hand("log", entry, isDryRun: true).refuseRejections() }
         if dryRun {
             Terminal.say("nothing was stored")

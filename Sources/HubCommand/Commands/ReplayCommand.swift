@@ -94,7 +94,7 @@ struct ReplayCommand: ParsableCommand {
         if dryRun { try plans(door, of: try JSON.answer(Answer.self, result).sinks.map(\.sink)) }
     }
 
-    /// What plugins that can plan would send; a plugin that does not run has nothing to say.
+    /// Prints the plans of the plugins that can plan; a plugin that is not running cannot.
     private func plans(_ door: DoorClient, of sinks: [String]) throws {
         let instances = Set(sinks.compactMap { $0.split(separator: "/").first.map(String.init) })
         let able = try JSON.answer([PluginText].self, try door.ask(.plugins)).filter { plugin in

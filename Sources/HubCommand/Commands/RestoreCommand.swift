@@ -60,7 +60,7 @@ struct RestoreCommand: AsyncParsableCommand {
         guard FileManager.default.fileExists(atPath: file) else {
             throw Failure(.usage, "\(file): there is no such file; name one that hub backup wrote")
         }
-        // Decrypted and put together where it will lie.
+        // An encrypted or incremental backup is decrypted and assembled in the store's folder.
         if !StoreRestore.isPlain(file) {
             do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
         }
@@ -105,7 +105,7 @@ struct RestoreCommand: AsyncParsableCommand {
             do throws(FileError) {
                 try PrivateFile.write(Array(text.utf8), to: list, forOwnerOf: files.store)
             } catch {
-                // It is restored: what became of it is said all the same.
+                // The restore is done, so report it even though the list failed.
                 try print(report)
                 throw Failure(
                     .system, "\(list), the numbers of what was erased and is back, was not written: \(error)")
@@ -130,17 +130,17 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
-/// What `hub restore` shows before and after.
+/// The report of `hub restore` before and after.
 struct RestoreReport: Encodable {
     let file: String
     let target: String
     let backup: StoreSummary
     let current: StoreSummary?
-    /// Versions of records that only the replaced store has; absent where that cannot be told.
+    /// Versions of records that only the replaced store has; absent if that is not known.
     let lost: Int64?
-    /// What was erased since the backup and comes back with it; absent where there is no store, or it cannot be told.
+    /// Erased records that come back because they were erased after the backup; absent if there is no store, or if that is not known.
     let revived: RevivedErasures?
-    /// Why the store that would be replaced cannot be read.
+    /// The reason why the store that would be replaced cannot be read.
     let damage: String?
     var outcome: StoreRestore.Outcome?
 
@@ -168,16 +168,16 @@ struct RestoreReport: Encodable {
         return lines
     }
 
-    /// Up to so many numbers stand in the text; more go into a file.
+    /// Maximum number of record numbers in the text; a longer list is written to a file.
     private static let named = 20
 
-    /// Where the numbers of what comes back are written, one in each line.
+    /// The file for the numbers of erased records that come back, one a line.
     var list: String? {
         guard let revived, revived.records > Self.named, let replaced = outcome?.replaced else { return nil }
         return replaced + ".erased"
     }
 
-    /// What is erased and comes back, and how it goes again.
+    /// The erased records that come back, and how to erase them again.
     private var erasures: [String] {
         guard let revived else {
             return current == nil

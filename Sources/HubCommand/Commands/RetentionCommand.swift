@@ -86,16 +86,16 @@ struct RetentionCommand: ParsableCommand {
     }
 }
 
-/// What a rule did, would do or is, in a line.
+/// A line on the effect of a rule, past, planned or in general.
 enum RetentionText {
-    /// What `hub apply` says of a rule that is new or other than before.
+    /// The line of `hub apply` for a rule that is new or changed.
     static func plan(_ report: RetentionReport, isDryRun: Bool) -> String {
         guard report.thinned + report.removed > 0 else { return "\(report.rule): nothing is that old yet" }
         return "\(line(report, isDone: false)), for good: the hub does it within an hour"
             + (isDryRun ? " of hub apply" : "; without the rule and after another hub apply it does not")
     }
 
-    /// What `hub check` says of a rule.
+    /// The line of `hub check` for a rule.
     static func rule(_ rule: RetentionSection) -> String {
         func after(_ days: Int) -> String { "\(NumberText.count(days, "day")) after it ended" }
         let what = rule.types.map(\.rawValue).joined(separator: ", ")

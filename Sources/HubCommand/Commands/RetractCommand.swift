@@ -51,7 +51,7 @@ struct RetractCommand: ParsableCommand {
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
-    /// What the hub takes at a time.
+    /// Maximum number of records that the hub accepts in one command.
     private static let most = 1_000
 
     func validate() throws {
@@ -91,7 +91,7 @@ struct RetractCommand: ParsableCommand {
         if json {
             try Output.json(done.text)
         } else {
-            // Who was not asked has not seen what it is.
+            // Without a question, the person has not yet seen the records.
             if yes, !undo { for line in listing { Terminal.say(line) } }
             for line in lines(done) { try Output.print(line) }
         }
@@ -99,10 +99,10 @@ struct RetractCommand: ParsableCommand {
         if !undo, !selection.isEmpty { Terminal.say("the same with --undo brings them back") }
     }
 
-    /// A record as it was found, by which it is changed as it was then or not at all.
+    /// A record as it was found; it is changed only if it is still the same.
     private struct Found {
         var number: Int64
-        /// 0 where it was not read.
+        /// 0 if it was not read.
         var sequence: Int64
     }
 
@@ -110,7 +110,7 @@ struct RetractCommand: ParsableCommand {
         var done: Set<Int64> = []
         let answers = try stride(from: 0, to: records.count, by: Self.most).map { start in
             let part = records[start..<min(start + Self.most, records.count)]
-            // What went along with one of an earlier part has changed by that.
+            // Records that went along with one of an earlier part have been changed by that.
             let arguments = Arguments(
                 numbers: part.map(\.number), seqs: part.map { done.contains($0.number) ? 0 : $0.sequence },
                 reason: reason, undo: undo)
@@ -121,10 +121,10 @@ struct RetractCommand: ParsableCommand {
         return ManualAnswer(joining: answers)
     }
 
-    /// How many lines a person is shown of what a filter has found.
+    /// Maximum number of lines shown to the person for a filter.
     private static let shown = 20
 
-    /// The records that are meant, and the lines that show them.
+    /// The chosen records, and the lines that show them.
     private func chosen(_ door: DoorClient) throws -> (records: [Found], listing: [String]) {
         guard !selection.isEmpty else {
             let numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
@@ -161,7 +161,7 @@ struct RetractCommand: ParsableCommand {
         var undo: Bool
     }
 
-    /// The records as they are now; those that were retracted before are in no list.
+    /// Lines for the current records; records already retracted are not listed.
     private func listing(of records: [StoredRecord], _ door: DoorClient) throws -> [String] {
         try RecordText.lines(of: records, options.readingUnits(), door)
     }

@@ -63,7 +63,7 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    /// Ends the hub at the end of stdin.
+    /// Ends the hub when stdin ends.
     private static func end(_ interruption: Interruption) {
         Thread {
             while !FileHandle.standardInput.availableData.isEmpty {}
@@ -71,7 +71,7 @@ struct RunCommand: AsyncParsableCommand {
         }.start()
     }
 
-    /// What SIGHUP led to, where the log is.
+    /// Reports the effect of SIGHUP where the log goes.
     private static func tell(_ report: ApplyReport?) {
         guard let report else {
             return Terminal.complain("SIGHUP came too early or too late, or twice; nothing was changed")
@@ -79,7 +79,7 @@ struct RunCommand: AsyncParsableCommand {
         for line in ApplyText(report).lines { Terminal.say(line) }
     }
 
-    /// The command to type next, in another terminal.
+    /// The next command to type, in another terminal.
     static func next(_ configuration: HubConfiguration) -> String {
         configuration.persons.isEmpty
             ? "next: hub setup adds the people of this hub and its plugins"
@@ -88,9 +88,9 @@ struct RunCommand: AsyncParsableCommand {
                 : "next, in another terminal: hub log weight 80kg enters a value, hub setup enables plugins"
     }
 
-    /// The line that says the hub is ready.
+    /// The line that announces the running hub.
     ///
-    /// Blocks for the answer to one question.
+    /// It blocks for the answer to one question.
     static func greeting(_ endpoints: HubEndpoints, _ configuration: HubConfiguration) -> String {
         var records = ""
         if let answer = try? DoorClient(endpoint: endpoints.door, command: "run").ask(.status),

@@ -69,9 +69,9 @@ struct SalvageCommand: AsyncParsableCommand {
     }
 }
 
-/// What `hub salvage` says.
+/// The report of `hub salvage`.
 enum SalvageText {
-    /// So many lines of a kind are shown; `--json` has more.
+    /// Maximum number of lines of each kind; `--json` has all.
     private static let most = 20
 
     static func lines(_ report: SalvageReport, target: String?) -> [String] {

@@ -75,7 +75,7 @@ struct SamplesCommand: ParsableCommand {
     @OptionGroup var only: RecordFilterOptions
     @Option(help: ArgumentHelp("Only the newest n, the newest last.", valueName: "n"))
     var last: Int?
-    // `-end` is its value, no option.
+    // `-end` is the option's value, not another option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -154,7 +154,7 @@ struct SamplesCommand: ParsableCommand {
             query.since = Cursor(since) ?? Cursor(epoch: welcome.epoch, sequence: 0)
             try changes(query, door, &listing)
         } else if let count {
-            // Each event may have come by several sources.
+            // Several sources may have recorded the same event.
             let joinsMirrors = !json && !mirrors
             if joinsMirrors { query.limit = Int64(count + 1) * 8 }
             var newest: [[UInt8]] = []
@@ -179,7 +179,7 @@ struct SamplesCommand: ParsableCommand {
     private static let foodHint =
         "a food that has only its energy is a record of that: hub samples \(TypeID.dietaryEnergyConsumed)"
 
-    /// The records of the newest `count` events; the newest record comes first.
+    /// The records of the newest `count` events, the newest record first.
     private static func events(_ count: Int, of records: [[UInt8]]) throws -> [[UInt8]] {
         var reader = RecordReader()
         var (found, numbers, events): ([[UInt8]], Set<Int64>, Int) = ([], [], 0)
@@ -193,7 +193,7 @@ struct SamplesCommand: ParsableCommand {
         return found
     }
 
-    /// What has changed, and up to where.
+    /// Prints the changes and the cursor after them.
     private func changes(_ query: QueryRequest, _ door: DoorClient, _ listing: inout SampleListing) throws {
         var last = query.since
         do {
@@ -209,16 +209,16 @@ struct SamplesCommand: ParsableCommand {
         listing.cursor = last
     }
 
-    /// The newest records that a terminal gets if nothing says how many.
+    /// The number of newest records shown on a terminal if no option sets one.
     static let screenful = 50
 
-    /// Whether only the newest are shown because a person reads them and did not ask for a number or a span.
+    /// Whether to show only the newest records, because a person reads them and set neither a number nor a time span.
     private var isScreenful: Bool {
         Output.isRead && !json && last == nil && !latest && order == nil && since == nil && only.from == nil
             && only.to == nil
     }
 
-    /// The question; days by those clocks.
+    /// The question, with days by that clock.
     func query(_ types: [String], by clock: PersonClock) throws(Failure) -> QueryRequest {
         var filter = QueryRequest.Filter()
         if !types.isEmpty { filter.types = types }
@@ -237,7 +237,7 @@ struct SamplesCommand: ParsableCommand {
     }
 }
 
-/// Prints records page by page: as they came, or as a table.
+/// Prints records page by page, as JSON or as a table.
 struct SampleListing: ~Copyable {
     private let isJSON, showsMirrors: Bool
     private let units: ReadingUnits
@@ -246,10 +246,10 @@ struct SampleListing: ~Copyable {
     private var reader = RecordReader()
     private var table = RecordText.table()
     private var count = 0
-    /// Records that are shown and are one event with others, and how many of these are not shown.
+    /// Shown records that have mirrors, and the number of mirrors that are not shown.
     private var shown: Set<Int64> = []
     private var repeats = 0
-    /// Where the next question goes on, for who follows what changes.
+    /// The cursor for the next question about changes.
     var cursor: Cursor?
 
     init(isJSON: Bool, showsMirrors: Bool = true, _ units: ReadingUnits, _ door: DoorClient) {
@@ -271,16 +271,16 @@ struct SampleListing: ~Copyable {
         table.add(try RecordText(stored, units, door).cells)
     }
 
-    /// Shows what came.
+    /// Prints the page.
     mutating func endPage() throws {
         if !isJSON, count > 0 { for line in table.takeLines() { try output.line(line) } }
         try output.flush()
         if Terminal.showsProgress, count >= 1_000 { Terminal.progress(NumberText.count(count, "record")) }
     }
 
-    /// Says when there was nothing.
+    /// Ends the list, with a hint if there were no records.
     ///
-    /// - Parameter hint: for people, if there was nothing.
+    /// - Parameter hint: shown to people if there were no records.
     consuming func end(without hint: String? = nil) throws {
         if isJSON, let cursor { try output.json(Array("{\"cursor\":\"\(cursor)\"}".utf8)[...]) }
         try output.flush()

@@ -73,7 +73,7 @@ struct ServiceCommand: AsyncParsableCommand {
         }
         try Output.print("removed: \(path)")
         let options = manager == .user ? "--user " : ""
-        // What runs is still known to systemd, and has to be stopped before that is read again.
+        // systemd still knows the running unit, which must be stopped before daemon-reload.
         Terminal.explain(
             "next:\n  systemctl \(options)stop hub      # where it runs\n  systemctl \(options)disable hub\n  systemctl \(options)daemon-reload"
         )

@@ -52,7 +52,7 @@ struct SetupCommand: AsyncParsableCommand {
         if undo, answers != nil { throw ValidationError("--undo and --answers exclude each other.") }
     }
 
-    /// Whether questions are asked.
+    /// Whether it asks questions.
     private var isAsking: Bool { answers == nil && !yes && !undo }
 
     func run() async throws {
@@ -80,7 +80,7 @@ struct SetupCommand: AsyncParsableCommand {
         try await finish(draft, given, file, prompt)
     }
 
-    /// A file whose grammar is broken is its writer's to mend: nothing can be said of what stands in it.
+    /// Throws the first error outside the plugin tables: its author must correct it before setup can work with the file.
     private static func checkBase(_ draft: SetupDraft) throws(Failure) {
         let wrong = draft.problems().first { problem in
             problem.severity == .error && problem.table?.hasPrefix("plugin.") != true
@@ -115,7 +115,7 @@ struct SetupCommand: AsyncParsableCommand {
         try report.tell(json, nil)
     }
 
-    /// A running hub follows the file, or what to say next is told.
+    /// Has a running hub apply the file, or adds the next command to the report.
     private func follow(
         _ report: inout SetupReport, _ configuration: HubConfiguration, _ prompt: SetupPrompt?
     ) async throws {
@@ -124,7 +124,7 @@ struct SetupCommand: AsyncParsableCommand {
         report.next = report.next(configuration, isRunning: isRunning)
         guard isRunning else { return }
         if let prompt, !yes {
-            // The file is written: an end of the asking cannot undo that, and is a no.
+            // The file is already written: Ctrl-C cannot undo that and counts as no.
             let answer = try? await prompt.isYes("A hub runs. Shall it follow the file now?", usually: true)
             if answer == nil { Terminal.say("") }
             guard answer == true else { return report.next.insert(report.typed("hub apply"), at: 0) }

@@ -71,7 +71,7 @@ struct SourcesCommand: ParsableCommand {
         if let advice = SourcesCommand.advice(sources) { Terminal.say(advice) }
     }
 
-    /// By type and person, and of these in the order in which they count.
+    /// Sorts by type and person, then by rank.
     static func ordered(_ sources: [SourceTally]) -> [SourceTally] {
         sources.sorted {
             ($0.type, $0.person ?? "", $0.rank ?? .max, $0.source.plugin) < (
@@ -80,7 +80,7 @@ struct SourcesCommand: ParsableCommand {
         }
     }
 
-    /// A table; sources that have a place among others of the type and person say which.
+    /// A table; sources that have a rank among others of the type and person show it.
     static func lines(_ sources: [SourceTally], _ standing: SourceStanding, _ units: ReadingUnits) -> [String] {
         let hasZones = Set(sources.map { units[$0.person].zone }).count > 1
         var table = Table([
@@ -101,7 +101,7 @@ struct SourcesCommand: ParsableCommand {
         return table.takeLines()
     }
 
-    /// How to change the order, where there is one of what is added up.
+    /// How to change the order of sources, if the order matters for a type that is added up.
     static func advice(_ sources: [SourceTally]) -> String? {
         for (tally, next) in zip(sources, sources.dropFirst())
         where tally.rank != nil && tally.type == next.type && tally.personId == next.personId
@@ -114,7 +114,7 @@ struct SourcesCommand: ParsableCommand {
         return nil
     }
 
-    /// - Parameter hasZones: whether the dates of the table are by several zones.
+    /// - Parameter hasZones: whether the table has dates in several zones.
     private static func date(_ text: String, _ reader: Reader, _ hasZones: Bool) -> String {
         guard let time = (try? Timestamp(parsing: text)).map(reader.local) else { return text }
         let offset = time.offsetMinutes == nil ? "Z" : time.text.suffix(6)

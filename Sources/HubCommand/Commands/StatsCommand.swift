@@ -96,7 +96,7 @@ struct StatsCommand: ParsableCommand {
             self = Self.allCases[place]
         }
 
-        /// The first midnight of such a day in 2001, in a zone; `nil` where the machine does not know the zone.
+        /// The first midnight of that weekday in 2001, in a zone; `nil` if the machine does not know the zone.
         func anchor(zone: String) -> Timestamp? {
             guard let days = Intervals(.day, zone: zone), let place = Self.allCases.firstIndex(of: self) else {
                 return nil
@@ -156,7 +156,7 @@ struct StatsCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// By whose clocks days are: of `--zone`, else of the person.
+    /// The clock that defines days: that of `--zone`, else the person's.
     private func clock(_ welcome: Welcome) throws(Failure) -> PersonClock {
         guard let zone else { return try welcome.clock(of: person.map { [$0] } ?? []) }
         return try Failure.ofHand { () throws(HandFault) in
@@ -164,7 +164,7 @@ struct StatsCommand: ParsableCommand {
         }
     }
 
-    /// The question; days by those clocks.
+    /// The question, with days by that clock.
     func query(_ type: String, by clock: PersonClock) throws(Failure) -> QueryRequest {
         var filter = QueryRequest.Filter()
         filter.types = [type]
@@ -182,7 +182,7 @@ struct StatsCommand: ParsableCommand {
         return query
     }
 
-    /// Where weeks begin for a reader; `nil`, which the hub takes for a Monday, where this machine does not know the zone.
+    /// The start of weeks for a reader; `nil` for Monday, which is the hub's default.
     func anchor(_ reader: Reader, zone: String) throws(Failure) -> Timestamp? {
         let day = weekFrom ?? Weekday(reader.firstWeekday) ?? .monday
         guard day != .monday else { return nil }

@@ -25,7 +25,7 @@ struct StopCommand: ParsableCommand {
     /// Plugins have five seconds, and a slow disk may need longer for the last commit.
     private static let patience = Duration.seconds(60)
 
-    /// Whether a process still runs; one that has ended and that its parent has not noticed does not.
+    /// Whether a process still runs; a zombie does not count.
     private static func runs(_ process: pid_t) -> Bool {
         guard let words = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let state = words.suffix(from: words.lastIndex(of: ")") ?? words.startIndex).dropFirst(2).first
@@ -39,7 +39,7 @@ struct StopCommand: ParsableCommand {
         let door = try DoorClient(endpoint: endpoint, command: "stop")
         _ = try door.command("stop", arguments: .emptyObject, isDryRun: false)
         let deadline = ContinuousClock.now + StopCommand.patience
-        // The socket goes first and the process last: only then is everything stored, and the folder free for another hub.
+        // The socket goes first and the process last: only then is everything stored and the folder free for another hub.
         while UnixSocket.presence(endpoint) == .listening || process.map(StopCommand.runs) ?? false {
             guard ContinuousClock.now < deadline else {
                 let name = process.map { " (process \($0))" } ?? ""

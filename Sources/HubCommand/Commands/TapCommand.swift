@@ -96,18 +96,19 @@ struct TapCommand: ParsableCommand {
     }
 }
 
-/// A beginning of topics as people type it.
+/// A topic prefix as people type it.
 enum TopicArgument {
-    /// The first segments that topics have.
+    /// The first segments of all topics.
     static let roots = ["sample", "day", "retraction", "live", "device", "hub"]
-    /// What is shown without a topic: everything but the pulse, which comes all the time.
+    /// The prefixes shown by default: everything except the pulse, which comes all the time.
     static let all = [
         "sample/", "day/", "retraction/", "live/", "device/", "hub/inbox/", "hub/person/", "hub/plugin/",
         "hub/notice/",
     ]
 
-    /// The prefix to subscribe to: ends in `/`, with the type's one name.
-    /// - Throws: ``HubExit/usage`` for what no topic begins with.
+    /// The prefix to subscribe to: it ends in `/` and has the type's id.
+    ///
+    /// - Throws: ``HubExit/usage`` for a text with which no topic begins.
     static func prefix(_ text: String, warn: (String) -> Void = { _ in }) throws(Failure) -> String {
         let prefix = text.hasSuffix("/") ? text : text + "/"
         var parts = prefix.dropLast().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
@@ -128,9 +129,9 @@ enum TopicArgument {
     }
 }
 
-/// A type as people type it.
+/// A type name as people type it.
 enum TypeArgument {
-    /// The id that `text` stands for; `nil` when it is not a type that the registry knows or a plugin could declare.
+    /// The id for `text`; `nil` if it is neither a type of the registry nor one that a plugin could declare.
     static func resolved(_ text: String) -> String? {
         if let type = EverydayNames.type(text) { return type.id.rawValue }
         guard let id = try? TypeID(text) else { return nil }
@@ -139,9 +140,9 @@ enum TypeArgument {
             ? id.rawValue : nil
     }
 
-    /// The ids that `texts` stand for.
+    /// The ids for `texts`.
     ///
-    /// For when a command runs: what `validate` throws prints the usage, and here one word is all that is wrong.
+    /// Call it from `run`: an error thrown in `validate` prints the usage too, although only one word is wrong.
     static func resolved(_ texts: [String]) throws(Failure) -> [String] {
         try texts.map { text throws(Failure) in
             guard let id = resolved(text) else { throw Failure(.usage, unknown(text)) }
@@ -149,14 +150,14 @@ enum TypeArgument {
         }
     }
 
-    /// Why `text` is not a type, with what was probably meant.
+    /// The error for a `text` that is not a type, with the type that was probably meant.
     static func unknown(_ text: String) -> String {
         if Int64(text) != nil {
             return "there is no type \(Terminal.cut(text)); hub trace \(text) shows the record of this number"
         }
         let registry = TypeRegistry.standard
         let meant = registry.suggestion(for: text).map { [$0.rawValue] } ?? []
-        // `energy` is no misspelling, and yet it is clear what may be meant.
+        // `energy` is no misspelling, but the types that it may mean are clear.
         let word = text.lowercased()
         let part = word.hasSuffix("s") && word.utf8.count > 3 ? String(word.dropLast()) : word
         let parts = registry.all.map(\.id.rawValue).filter { $0.lowercased().contains(part) }
@@ -169,12 +170,12 @@ enum TypeArgument {
     }
 }
 
-/// Writes messages of the feed.
+/// Prints messages of the feed.
 struct TapPrinter: ~Copyable {
-    /// What a line holds.
+    /// The contents of a line.
     enum Form { case body, frames, text(ReadingUnits) }
 
-    /// What is written.
+    /// One line of output.
     enum Line {
         case text(String)
         case json(ArraySlice<UInt8>)
@@ -212,7 +213,7 @@ struct TapPrinter: ~Copyable {
         return [topic.text, live?.text(units) ?? "", rest].filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
-    /// What LIVE shows of a quantity.
+    /// The parts of a LIVE quantity that are shown.
     private struct LiveValue: Decodable {
         var type, unit: String
         var value: Double

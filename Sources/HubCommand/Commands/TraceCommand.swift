@@ -58,7 +58,7 @@ struct TraceCommand: ParsableCommand {
         } while all && next != nil
     }
 
-    /// Why a record counts or not: by the other records of its event, or in sums by the other sources of its time.
+    /// The reason why a record counts or not: other records of its event or, in sums, other sources of its time.
     private static func standing(of stored: StoredRecord, _ door: DoorClient) throws -> String? {
         guard case .sample(let sample) = stored.record, let person = stored.assignment.person?.name else { return nil }
         let mirrors = try mirrors(of: stored.number, door)
@@ -68,7 +68,7 @@ struct TraceCommand: ParsableCommand {
         let welcome = try door.open()
         var (query, tallies) = (QueryRequest(id: 0, want: .sources), [SourceTally]())
         (query.filter.types, query.filter.persons) = ([sample.type.rawValue], [person])
-        // What has no length is looked for in the microsecond in which it is.
+        // For a record without a duration, search the microsecond of its start.
         query.filter.from = sample.start
         query.filter.to = sample.end.microseconds > sample.start.microseconds ? sample.end : sample.start.next
         repeat {
@@ -83,7 +83,7 @@ struct TraceCommand: ParsableCommand {
             : standing.line(of: stored, mirrors: mirrors, among: tallies)
     }
 
-    /// The records that are the same event by other sources.
+    /// The records of other sources about the same event.
     private static func mirrors(of number: Int64, _ door: DoorClient) throws -> [StoredRecord] {
         let numbers = try door.records([number]).first?.mirrors ?? []
         return numbers.isEmpty ? [] : try door.records(numbers)
@@ -98,7 +98,7 @@ struct TraceCommand: ParsableCommand {
         return Failure(.notWell, "there is no record \(number)\(why)")
     }
 
-    /// Versions of a page, where only the newest are shown.
+    /// Maximum number of versions on a page, if only the newest are shown.
     private static let shownVersions: Int64 = 50
 
     private func story(_ door: DoorClient, _ next: String?) throws -> RawJSON {
@@ -106,7 +106,7 @@ struct TraceCommand: ParsableCommand {
             let limit = all || json ? nil : TraceCommand.shownVersions
             return try door.ask(.trace, number: number, limit: limit, next: next)
         } catch let failure as Failure where failure.exit == .usage {
-            throw try unknown(door)  // The number is all that was asked: nothing else can be wrong with the question.
+            throw try unknown(door)  // The question had only the number, so the number must be wrong.
         }
     }
 }

@@ -28,9 +28,9 @@ struct TypesCommand: ParsableCommand {
 
     private struct Entry: Encodable {
         let type, name, kind: String
-        /// In which it is stored.
+        /// The unit in which it is stored.
         let unit: String?
-        /// In which people read it.
+        /// The units in which people read it; its other names; its values.
         let units, alsoCalled, values: [String]
 
         init(_ type: HealthType) {
@@ -77,6 +77,6 @@ struct TypesCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// Up to how many types are all shown with their values.
+    /// Maximum number of types that are shown with their values.
     private static let detailed = 5
 }

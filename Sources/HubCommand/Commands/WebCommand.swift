@@ -33,7 +33,7 @@ struct WebCommand: ParsableCommand {
         defaultSubcommand: WebLinkCommand.self)
 }
 
-/// Which of several plugins of this kind.
+/// The choice between several plugins of this kind.
 struct WebOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The plugin, as hub.conf names it.", valueName: "name"))
     var plugin = "web"
@@ -41,10 +41,10 @@ struct WebOptions: ParsableArguments {
     @Flag(help: "One JSON document.")
     var json = false
 
-    /// The zone in which a person's moments are shown.
+    /// The zone for a person's moments.
     func zone(of person: String?) -> TimeZone { options.readingUnits()[person].zone ?? .current }
 
-    /// Asks the plugin, and gives its answer.
+    /// Asks the plugin and returns its answer.
     func ask(_ command: String, _ words: [String] = []) async throws -> RawJSON {
         try await options.ask(plugin, command, words, of: "web")
     }
@@ -62,7 +62,7 @@ struct WebLinkCommand: AsyncParsableCommand {
 
     private struct Link: Decodable {
         var url: String
-        /// For browsers that do not find the name of `url`, such as Safari.
+        /// An address for browsers that cannot resolve the name in `url`, such as Safari.
         var plain: String?
         var until: String
     }

@@ -26,7 +26,7 @@ struct WebTokenCommand: ParsableCommand {
         subcommands: [WebTokenNewCommand.self, WebTokenListCommand.self, WebTokenRevokeCommand.self])
 }
 
-/// A token as the plugin tells of it.
+/// A token in the plugin's answer.
 private struct WebToken: Decodable {
     var name, scope: String
     var person: String?
