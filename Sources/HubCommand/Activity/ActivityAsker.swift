@@ -2,15 +2,15 @@ import HubClient
 import HubWire
 import Samples
 
-/// Asks a hub for the days of a person that have a summary, or samples of which one would be made.
+/// Asks a hub for the days of a person that have a summary, or samples from which one can be computed.
 struct ActivityAsker {
     let person: String
     let range: ClosedRange<LocalDate>
-    /// The person's, IANA.
+    /// The person's IANA zone.
     let zone: String
     let door: DoorClient
 
-    /// In the order of time, and what to say of days whose samples are gone.
+    /// The days in the order of time, and advice about days whose samples are gone.
     func days() throws -> (days: [ActivityDay], advice: [String]) {
         let summaries = try summaries()
         let ranks = summaries.values.contains { $0.count > 1 } ? try ranks() : [:]
@@ -26,7 +26,7 @@ struct ActivityAsker {
         return (days.values.sorted { $0.date < $1.date }, advice)
     }
 
-    /// What sources say, all of them, by day.
+    /// The summaries of all sources, by day.
     private func summaries() throws -> [LocalDate: [ActivityDay]] {
         var days: [LocalDate: [ActivityDay]] = [:]
         try samples(of: .activitySummary) { stored, sample in
@@ -38,7 +38,7 @@ struct ActivityAsker {
         return days
     }
 
-    /// Which source comes first, as for statistics.
+    /// The rank of each source, as for statistics.
     private func ranks() throws -> [Source: Int64] {
         var query = QueryRequest(id: 0, want: .sources, filter: filter(of: .activitySummary))
         var found = SourcesPage(sources: [], next: nil)
@@ -58,7 +58,7 @@ struct ActivityAsker {
             }, uniquingKeysWith: min)
     }
 
-    /// What samples add up to, by day.
+    /// The summaries computed from samples, by day.
     private func computed() throws -> (days: [LocalDate: ActivitySummary], advice: [String]) {
         var days: [LocalDate: ActivitySummary] = [:]
         var advice: [String] = []
@@ -94,7 +94,7 @@ struct ActivityAsker {
         return try StatsAnswer(query, door).statistics()
     }
 
-    /// How many hours of each day have a sample that says `stood`; several sources of one hour are one.
+    /// The number of hours of each day with a sample `stood`; several sources of the same hour count once.
     private func standHours() throws -> [LocalDate: Int] {
         var hours: [LocalDate: Set<Int64>] = [:]
         try samples(of: .appleStandHour) { stored, sample in
@@ -107,9 +107,9 @@ struct ActivityAsker {
         return hours.mapValues(\.count)
     }
 
-    // MARK: - Questions
+    // MARK: - Queries
 
-    /// A day more on both sides: where a source was, the day may have begun earlier or later than in the person's zone.
+    /// The filter for a type, with one more day on both sides: at the source's place, the day may begin earlier or later than in the person's zone.
     private func filter(of type: TypeID) -> QueryRequest.Filter {
         var filter = QueryRequest.Filter()
         filter.types = [type.rawValue]

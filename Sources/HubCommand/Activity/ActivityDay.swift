@@ -4,14 +4,14 @@ import HubWire
 import JSON
 import Samples
 
-/// One day's rings: as a source says, or as its samples add up.
+/// The rings of one day: from a source, or computed from samples.
 struct ActivityDay {
     let date: LocalDate
     var summary: ActivitySummary
-    /// Which record says so; `nil` where it is computed.
+    /// The record of the source; `nil` if it is computed.
     var record: (source: Source, number: Int64)?
 
-    /// With every digit, in the units of the source.
+    /// The day as JSON, with all digits, in the units of the source.
     func json(person: String) -> String {
         var members: [JSONTree.Member] = [.init("date", .text(date.text)), .init("person", .text(person))]
         if let record {
@@ -26,7 +26,7 @@ struct ActivityDay {
         return JSONTree.object(members + (summary.json.members ?? [])).json
     }
 
-    /// A header and a line for each day.
+    /// A header and one line for each day.
     static func csv(_ days: [ActivityDay], person: String) -> [String] {
         let header =
             ["date", "person", "source", "computed"]

@@ -2,13 +2,13 @@ import HealthText
 import HubClient
 import Samples
 
-/// Days of activity as a person reads them.
+/// Days of activity, formatted for people.
 struct ActivityText {
     let units: ReadingUnits
-    /// `nil` where it is not known whose they are.
+    /// `nil` if the person is not known.
     let person: String?
 
-    /// A line for each day: each figure with its goal and how much of it is reached, and who says so.
+    /// One line for each day: each figure with its goal and the reached share, and the source.
     func lines(_ days: [ActivityDay], colours: Bool) -> [String] {
         let shown = ActivityFigures.all.filter { figure in days.contains { figure.figure($0.summary) != nil } }
         let hasGoal = shown.map { figure in days.contains { figure.figure($0.summary)?.goal != nil } }

@@ -2,12 +2,12 @@ import Foundation
 import HubClient
 import HubStore
 
-/// Backups encrypted by the program `age`: for recipients, whose public keys are all that this machine needs, or with a passphrase.
+/// Backups encrypted by the program `age`: with a passphrase, or for recipients, for which this machine needs only public keys.
 struct Age: Sendable {
-    /// Whom a backup is encrypted for.
+    /// The recipients of an encrypted backup.
     enum Recipients: Sendable {
         case keys(_ keys: [String], files: [String])
-        /// age asks for it at the terminal.
+        /// A passphrase, for which age asks at the terminal.
         case passphrase
 
         var arguments: [String] {
@@ -18,7 +18,7 @@ struct Age: Sendable {
             }
         }
 
-        /// All of them, whatever their order.
+        /// All recipients as one text, independent of their order.
         func words() throws(Failure) -> String {
             switch self {
             case .passphrase: return "passphrase"
@@ -39,7 +39,7 @@ struct Age: Sendable {
 
     static let suffix = ".age"
 
-    /// How backups are written for `recipients`, and without any.
+    /// The seal for backups to `recipients`; without recipients, none.
     static func seal(_ recipients: Recipients?) throws(Failure) -> BackupSeal {
         guard let recipients else { return .none }
         return BackupSeal(suffix: suffix, recipients: try recipients.words()) { (file) throws(StoreError) in
@@ -47,7 +47,7 @@ struct Age: Sendable {
         }
     }
 
-    /// Reads a file of a backup: by age where it is encrypted, else as it is.
+    /// Opens a file of a backup: decrypts it with age if it is encrypted.
     static func open(_ path: String, _ identities: [String]) throws(StoreError) -> any ByteSource {
         let first = try PlainSource(path).read(upTo: 64 << 10)
         let text = String(decoding: first, as: UTF8.self)
@@ -61,13 +61,13 @@ struct Age: Sendable {
         for file in identities where access(file, R_OK) != 0 {
             throw StoreError(.missing, "--identity \(file): \(String(cString: strerror(errno)))")
         }
-        // A passphrase is asked for by age, which takes no identity then.
+        // age itself asks for a passphrase; it accepts no identity then.
         let keys = text.contains("\n-> scrypt ") ? [] : identities.flatMap { ["--identity", $0] }
         return AgeSource(try PipedProgram("age", ["--decrypt"] + keys + [path], .output), path)
     }
 }
 
-/// Bytes that age encrypts into a file.
+/// Encrypts bytes with age into a file.
 private final class AgeSink: ByteSink {
     private let program: PipedProgram
 
@@ -77,7 +77,7 @@ private final class AgeSink: ByteSink {
     func finish() throws(StoreError) { try program.end() }
 }
 
-/// What age decrypts of a file: up to where it is whole, and then age's word for what is wrong.
+/// Decrypts a file with age: gives the intact part, then throws age's error if the file is damaged.
 private final class AgeSource: ByteSource {
     private let program: PipedProgram
     private let path: String

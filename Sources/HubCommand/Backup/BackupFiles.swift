@@ -1,16 +1,16 @@
 import Foundation
 import HubClient
 
-/// Where backups go and how they are called.
+/// The location and names of backups.
 struct BackupFiles {
     /// Absolute.
     let target: String
-    /// The folder whose backups are rotated; `nil` where a file was named.
+    /// The folder whose backups are rotated; `nil` if the path is a file.
     let folder: String?
 
     /// - Parameters:
     ///   - path: a folder, or a file `….sqlite` that does not exist; the current folder if not given.
-    ///   - data: the hub's data folder, in which no backup may lie.
+    ///   - data: the hub's data folder, which must not contain backups.
     init(_ path: String?, data: String, now: Date) throws(Failure) {
         guard path?.isEmpty != true else {
             throw Failure(.usage, "the path is empty; name a folder, or a file that does not exist")
@@ -27,7 +27,7 @@ struct BackupFiles {
                 .usage,
                 "\(trimmed): there is such a file already; nothing is overwritten. Name a folder, or another file")
         } else {
-            // A folder that is not there, as of a stick that is not mounted, must not become a file of its name.
+            // A missing folder, such as that of an unmounted stick, must not become a file with its name.
             guard trimmed.hasSuffix(BackupFiles.suffix), path?.hasSuffix("/") == false else {
                 throw Failure(
                     .usage,
@@ -63,9 +63,9 @@ struct BackupFiles {
             + "T\(text(parts.hour))\(text(parts.minute))\(text(parts.second))Z.sqlite"
     }
 
-    /// Of a full backup that is not encrypted.
+    /// The suffix of a full backup that is not encrypted.
     private static let suffix = ".sqlite"
 
-    /// What every name begins with that is made now: of a full copy, and of one of a chain.
+    /// The beginning of the new names, both of a full copy and of a backup in a chain.
     var stem: String { String(URL(filePath: target).lastPathComponent.prefix { $0 != "." }) }
 }

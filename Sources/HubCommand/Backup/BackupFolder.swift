@@ -3,20 +3,20 @@ import HealthText
 import HubClient
 import HubStore
 
-/// One backup in a folder, as far as it can be known without opening it.
+/// One backup in a folder, described without opening it.
 struct Backup: Encodable {
     enum Kind: String, Encodable { case full, increment }
 
     let name: String
     let kind: Kind
     let encrypted: Bool
-    /// Of the file, in bytes.
+    /// Size of the file in bytes.
     let size: Int64
-    /// `nil` of one that is encrypted and in no catalogue.
+    /// `nil` for an encrypted backup that is in no catalogue.
     let store: StoreSummary?
-    /// The files that restoring it needs, itself the last; `nil` of an increment in no catalogue, and of what is not a store.
+    /// The files needed to restore it, ending with the backup itself; `nil` for an increment in no catalogue and for a file that is no store.
     let needs: [String]?
-    /// Those of them that are not there, or not as long as they were.
+    /// Those of the needed files that are missing or have another size.
     let missing: [String]
 
     private enum CodingKeys: String, CodingKey { case name, kind, encrypted, size, store, needs, missing }
@@ -32,10 +32,10 @@ struct Backup: Encodable {
     }
 }
 
-/// The backups of a folder, and which of them may go.
+/// The backups of a folder, with their rotation.
 struct BackupFolder {
     let path: String
-    /// By name.
+    /// Sorted by name.
     let backups: [Backup]
     private let catalogues: [BackupCatalogue]
 
@@ -71,7 +71,7 @@ struct BackupFolder {
             needs: isFull && (isEncrypted || store != nil) ? [name] : nil, missing: [])
     }
 
-    /// The newest that can be restored: of the newest epoch, the one that reached furthest.
+    /// The newest backup that can be restored: in the newest epoch, the one with the highest head.
     func newest(of hub: String?, epoch: String?) -> Backup? {
         sorted(
             backups.filter { $0.missing.isEmpty && $0.needs != nil && (hub == nil || $0.store?.hub == hub) },
@@ -80,7 +80,7 @@ struct BackupFolder {
         .first
     }
 
-    /// Those of an epoch by their heads, then those of earlier ones, which no restore brings back, by their names.
+    /// Backups of the epoch sorted by head, then those of earlier epochs, which no restore brings back, by name.
     private func sorted(_ backups: [Backup], epoch: String?) -> [Backup] {
         func key(_ backup: Backup) -> (Int64, String) {
             (backup.store.map { $0.epoch == epoch ? $0.head : -1 } ?? -1, backup.name)
@@ -88,13 +88,15 @@ struct BackupFolder {
         return backups.sorted { key($0) > key($1) }
     }
 
-    /// Removes all but the newest `count` backups of this hub, and those that these need.
+    /// Removes all backups of this hub except the newest `count` and the files that these need.
     ///
-    /// Which are the newest is told by what they hold, for a name is only what a clock has said. A file counts only if it is called as this
-    /// program calls them and is known to hold a store of the same hub.
-    /// - Parameter made: what is in `file`, the backup that was just made; it is never removed.
-    /// - Parameter store: in whose list of backups the removed are no more.
-    /// - Returns: the names that were removed.
+    /// The contents decide which backups are the newest, because a name only reflects a clock. A file counts only if it has a name of this
+    /// program's form and is known to hold a store of the same hub.
+    ///
+    /// - Parameters:
+    ///   - made: the summary of `file`, the backup that was just made; it is never removed.
+    ///   - store: the store in whose list of backups the removed ones are deleted.
+    /// - Returns: the names of the removed files.
     func rotate(
         keeping count: Int, after made: StoreSummary, _ file: String, of store: String
     ) throws(Failure) -> [String] {
@@ -103,7 +105,7 @@ struct BackupFolder {
         let older = sorted(ours.filter { $0.name != latest }, epoch: made.epoch)
         let kept = ours.filter { $0.name == latest } + older.prefix(count - 1)
         let needed = Set(kept.flatMap { $0.needs ?? [$0.name] }).union([latest])
-        // Those of a chain from its end, so that none is ever there without what it needs.
+        // Remove chains from their end, so that no increment ever lacks a file that it needs.
         let old = older.filter { !needed.contains($0.name) }
             .sorted {
                 ($0.needs?.count ?? 1, $0.store?.head ?? 0, $0.name) > (
@@ -121,7 +123,7 @@ struct BackupFolder {
                 .system,
                 "\(path): the backup is made, but old ones could not be removed: \(error.localizedDescription)")
         }
-        // One that stays in the list is looked for, and not found, by the next erasure.
+        // If an entry stays in the list, the next erasure looks for the file and does not find it.
         try? KnownBackup.forget(old.map { "\(path)/\($0)" }, of: store)
         return old
     }

@@ -1,9 +1,9 @@
 import Foundation
 import HubStore
 
-/// A program that changes bytes on their way: one of its ends is a pipe to here.
+/// A program that transforms a stream of bytes; a pipe connects one of its ends to this process.
 ///
-/// In this process's group, so that it may ask at the terminal; what it says on stderr is kept for the error.
+/// It runs in this process's group, so that it can ask at the terminal. Its stderr is kept for the error.
 final class PipedProgram {
     private let name: String
     private let process: pid_t
@@ -11,17 +11,17 @@ final class PipedProgram {
     private var pipe: CInt
     private var isOver = false
 
-    /// Which end is ours.
+    /// The end that this process uses.
     enum End {
-        /// We write, and it writes into this file.
+        /// This process writes to the program, which writes into this file.
         case input(output: CInt)
-        /// It reads this file, and we read.
+        /// The program reads its file, and this process reads its output.
         case output
     }
 
     init(_ name: String, _ arguments: [String], _ end: End) throws(StoreError) {
         self.name = name
-        // A program that ends early is told by its exit code, and not by our own end.
+        // If the program ends early, report its exit code instead of dying from SIGPIPE.
         signal(SIGPIPE, SIG_IGN)
         let (near, far) = try PipedProgram.ends(name)
         let (errors, said) = try PipedProgram.ends(name)
@@ -68,7 +68,7 @@ final class PipedProgram {
     }
 
     deinit {
-        // What is not wanted to its end: it meets a closed pipe.
+        // The output was not read to the end: the program gets a closed pipe.
         closePipe()
         if !isOver {
             kill(process, SIGTERM)
@@ -79,7 +79,7 @@ final class PipedProgram {
 
     func write(_ bytes: [UInt8]) throws(StoreError) {
         do throws(StoreError) { try writeAll(bytes, to: pipe, "write to \(name)") } catch {
-            // It says better why it has ended.
+            // The program's own error explains better why it ended.
             try end()
             throw error
         }
@@ -91,7 +91,7 @@ final class PipedProgram {
         return bytes
     }
 
-    /// Closes the pipe and waits for the program; throws what it has said where it did not do its work.
+    /// Closes the pipe and waits for the program; throws the program's stderr if it failed.
     func end() throws(StoreError) {
         closePipe()
         guard !isOver else { return }

@@ -2,7 +2,7 @@ import HealthText
 import HubClient
 import HubStore
 
-/// Stores and their failures in words.
+/// Describes stores and their failures in words.
 enum StoreText {
     /// One line: `1,042 records, newest k7qz2m5a-1042, last stored 2026-03-15 07:30:05 +01:00, 1.2 MB`.
     static func summary(_ store: StoreSummary) -> String {
@@ -21,7 +21,7 @@ enum StoreText {
             case .internalFault: .fault
             default: .system
             }
-        // A backup has its name when it is whole; the name of the draft says nothing to people.
+        // A backup gets its name when it is complete; the name of the draft means nothing to people.
         return Failure(
             exit,
             error.message.replacing(/\.(sqlite|increment)(\.age)?\.part\b/) { $0.output.0.dropLast(".part".count) })

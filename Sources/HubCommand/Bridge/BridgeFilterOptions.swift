@@ -3,7 +3,7 @@ import HubClient
 import HubWire
 import Samples
 
-/// Which records a bridge passes on.
+/// The records that a bridge passes on.
 struct BridgeFilterOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Types, or other names of them; all if not given.", valueName: "type"))
     var types: [String] = []

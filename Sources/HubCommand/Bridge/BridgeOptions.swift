@@ -7,7 +7,7 @@ import Logging
 import PluginKit
 import ZeroMQ
 
-/// Where the hub of a bridge is, and under which name the bridge comes.
+/// The hub of a bridge, and the name under which the bridge connects.
 struct BridgeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,7 +23,7 @@ struct BridgeOptions: ParsableArguments {
 
     var hasKey: Bool { keyFile != nil }
 
-    /// - Parameter name: as it was given or is usual; a key has its own.
+    /// - Parameter name: the given or usual name; a key file has a name of its own.
     func place(as name: String?, usually usual: String) throws -> BridgePlace {
         if let path = keyFile {
             let key: HubKey
@@ -44,7 +44,7 @@ struct BridgeOptions: ParsableArguments {
     }
 }
 
-/// A session of a bridge that no hub has started: it waits for the next hub where one ends.
+/// A session of a bridge that no hub has started: when a hub ends, it waits for the next one.
 struct BridgePlace {
     let address: HubAddress
     let name: String
@@ -62,19 +62,19 @@ struct BridgePlace {
     }
 }
 
-/// How a bridge ends: not by returning, for a thread may still wait for a line.
+/// Ends a bridge with `_exit`, because a thread may still be waiting for a line.
 enum BridgeEnd {
     /// - Parameters:
-    ///   - failure: what a person should know; nil: all is well.
+    ///   - failure: a failure to report to the person; nil if all is well.
     static func leave(_ context: Context, _ failure: Failure?) -> Never {
         if let failure { Terminal.complain(failure.message) }
-        // What was said last is on its way.
+        // Let the last messages be sent.
         context.finish(within: .milliseconds(500))
         fflush(nil)
         _exit((failure?.exit ?? .success).rawValue)
     }
 
-    /// Asks to stop at a signal, when the program has ended, and when the lines have no reader any more.
+    /// Asks to stop on a signal, when the program has ended, and when the output has no reader any more.
     static func requests(
         _ signals: StopSignals, _ child: ChildProgram?, readerOf output: LineWriter
     ) -> AsyncStream<StopRequest> {
@@ -92,7 +92,7 @@ enum BridgeEnd {
         return requests
     }
 
-    /// Why the session ended, where it did not end well; what was said of it is on stderr.
+    /// The reason why the session did not end well, or nil; the details are already on stderr.
     static func failure(_ exit: PluginExit, door: String) -> Failure? {
         switch exit {
         case .done: nil

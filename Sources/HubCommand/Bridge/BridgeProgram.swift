@@ -1,8 +1,8 @@
-/// The program after `--`, which ArgumentParser does not know beside a list of types.
+/// The program after `--`: ArgumentParser cannot parse it beside a list of types.
 enum BridgeProgram {
-    /// What stands before it: what is read as arguments of `hub`.
+    /// The words before it, which are parsed as arguments of `hub`.
     static let arguments = divided(CommandLine.arguments.dropFirst()).arguments
-    /// The program and its arguments; empty where there is none.
+    /// The program and its arguments; empty if there is none.
     static let words = divided(CommandLine.arguments.dropFirst()).program
 
     static func divided(_ words: some Collection<String>) -> (arguments: [String], program: [String]) {

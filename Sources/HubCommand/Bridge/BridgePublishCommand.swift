@@ -80,7 +80,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
         runner.report = publisher.report
         let exit = await runner.run(state: spool, requests: signals.requests) { try await publisher.run($0) }
         let code = await child?.end(within: publisher.account.isAtEnd ? .seconds(10) : .zero)
-        // What cannot be forgotten now is told once more.
+        // A rejected record that cannot be removed now is reported again later.
         try? await publisher.forgetRefused()
         let pending = try? await spool?.counters().pending
         let failure = failure(exit, publisher.account, code, pending, place)
@@ -95,7 +95,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
         }
     }
 
-    /// What a person should know of the end.
+    /// The failure to report to the person at the end.
     private func failure(
         _ exit: PluginExit, _ account: Publisher.Account, _ code: Int32?, _ pending: Int64?, _ place: BridgePlace
     ) -> Failure? {

@@ -7,14 +7,14 @@ import HubWords
 import JSON
 import Samples
 
-/// Days as `hub days` shows them, with a trend where one was asked for.
+/// The days that `hub days` shows, with a trend if one was requested.
 struct DayLines {
     struct Line {
         let series: Series
         let date: LocalDate
-        /// `nil` where the trend alone has the day.
+        /// `nil` if only the trend has the day.
         let day: DayValue?
-        /// As the hub printed it.
+        /// The bytes that the hub printed.
         let json: [UInt8]
         var trend: Double?
 
@@ -36,7 +36,7 @@ struct DayLines {
         }
     }
 
-    /// By person, type and series, then by date.
+    /// Sorted by person, type and series, then by date.
     private var lines: [Line]
 
     init(_ lines: [Line]) { self.lines = Self.sorted(lines) }
@@ -47,9 +47,9 @@ struct DayLines {
         lines.sorted { $0.series == $1.series ? $0.date < $1.date : $0.series < $1.series }
     }
 
-    /// Adds the line through each series' measured days.
+    /// Adds the trend line through each series' measured days.
     ///
-    /// - Parameter readings: by number, where the trend is one of first readings.
+    /// - Parameter readings: the readings by number, for a trend of first readings.
     mutating func add(_ trend: Trend, _ readings: [Int64: (time: Int64, value: Double)]) {
         var bare: [Line] = []
         for (series, indices) in Dictionary(grouping: lines.indices, by: { lines[$0].series }) {
@@ -61,7 +61,7 @@ struct DayLines {
             for index in indices {
                 lines[index].trend = points.removeValue(forKey: lines[index].date.daysSinceEpoch)
             }
-            // Where a hole is longer than a value stands for.
+            // Days in a hole that is longer than a value is carried.
             bare += points.map { Line(series, LocalDate(daysSinceEpoch: $0.key), trend: $0.value) }
         }
         lines = Self.sorted(lines + bare)
@@ -78,7 +78,7 @@ struct DayLines {
 
     // MARK: - JSON
 
-    /// An object for each day: as on the feed, with `trend` at its end.
+    /// One object for each day: as on the feed, with `trend` added at the end.
     var json: [[UInt8]] {
         lines.map { line in
             guard let trend = line.trend else { return line.json }
@@ -92,13 +92,13 @@ struct DayLines {
         }
     }
 
-    // MARK: - For people
+    // MARK: - Table
 
     /// - Parameter units: how persons read values and dates.
     func table(units: ReadingUnits, colours: Bool) -> [String] {
         let hasTrend = lines.contains { $0.trend != nil }
         let series = Set(lines.map(\.series))
-        // What is the same in every line is not said in every line.
+        // Omit columns that have the same content in every line.
         let columns = (
             person: Set(series.map(\.person)).count > 1, type: Set(series.map(\.type)).count > 1,
             name: series.count > 1

@@ -2,7 +2,7 @@ import HealthExports
 import HubClient
 import RecordDatabase
 
-/// What takes the records of an export, in their order.
+/// Receives the records of an export, in order.
 protocol ExportOutput {
     mutating func begin() throws
     mutating func write(_ items: [ExportItem]) throws
@@ -10,7 +10,7 @@ protocol ExportOutput {
     var account: ExportAccount { get }
 }
 
-/// A format that is written as a stream.
+/// An output format that is written as a stream.
 struct WrittenOutput<Writer: ExportWriter>: ExportOutput {
     private var writer: Writer
     private let target: ExportTarget
@@ -25,11 +25,11 @@ struct WrittenOutput<Writer: ExportWriter>: ExportOutput {
     mutating func end() throws { try target.write { writer.end(&$0) } }
 }
 
-/// A database, which a library writes into the draft.
+/// A database that a library writes into the draft file.
 struct DatabaseOutput: ExportOutput {
     private let database: RecordDatabase
 
-    /// - Parameter zones: of persons, by name.
+    /// - Parameter zones: the zones of persons, by name.
     init(_ target: ExportTarget, zones: [String: String]) throws {
         guard let draft = target.draft else { throw Failure(.usage, "sqlite needs a path: a database is a file") }
         database = try DatabaseOutput.translated { try RecordDatabase(draft, zones: zones) }

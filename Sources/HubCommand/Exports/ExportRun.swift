@@ -3,7 +3,7 @@ import HubClient
 import HubWire
 import Samples
 
-/// One export: asks the hub, writes, shows how far it has come.
+/// One export: queries the hub, writes, and shows the progress.
 struct ExportRun {
     let format: ExportFormat
     let door: DoorClient
@@ -11,7 +11,7 @@ struct ExportRun {
     let withDays: Bool
     /// For the progress bar.
     let title: String
-    /// The types that are asked for; `nil` for all.
+    /// The requested types; `nil` for all.
     var asked: [String]?
     var keepsNumbers = false
     var columns: [CSVColumn] = CSVColumn.exported
@@ -20,7 +20,7 @@ struct ExportRun {
         (self.format, self.door, self.filter, self.withDays, self.title) = (format, door, filter, withDays, title)
     }
 
-    /// Writes all of it; the target has its name when this returns.
+    /// Writes everything; the file has its final name when this returns.
     ///
     /// - Parameter now: the hub's clock.
     func write(to target: ExportTarget, at now: Timestamp) throws -> ExportAccount {
@@ -86,7 +86,7 @@ struct ExportRun {
         )
     }
 
-    /// What is known of the one person whom the file is of.
+    /// The characteristics of the one person in the file.
     private func characteristics() throws -> [TypeID: String] {
         struct Known: Decodable { var value: String? }
         struct Entry: Decodable {

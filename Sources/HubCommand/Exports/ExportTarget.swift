@@ -2,7 +2,7 @@ import Files
 import Foundation
 import HubClient
 
-/// Where an export goes: a file that has its name once it is whole, or stdout.
+/// The target of an export: stdout, or a file that gets its name once it is complete.
 final class ExportTarget {
     private let file: OutputFile?
     private let replacing: Bool
@@ -24,10 +24,10 @@ final class ExportTarget {
         Failure(.usage, "\(path): there is such a file already; take another name, or say --replace")
     }
 
-    /// Where a library writes by itself; `nil` of stdout.
+    /// The path of the draft, for a library that writes to it directly; `nil` for stdout.
     var draft: String? { file?.draft }
 
-    /// Adds to what is to be written.
+    /// Appends to the output buffer.
     func write(_ body: (inout [UInt8]) throws -> Void) throws {
         try body(&waiting)
         if waiting.count >= ExportTarget.piece { try flush() }
@@ -42,7 +42,7 @@ final class ExportTarget {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    /// All is written: the file gets its name.
+    /// Completes the output: the file gets its name.
     func finish() throws {
         try flush()
         guard let file else { return }

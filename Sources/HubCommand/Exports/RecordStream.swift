@@ -3,16 +3,16 @@ import HubClient
 import HubWire
 import Samples
 
-/// The records of a question in an order that depends on nothing but the records (``ExportRuns``).
+/// The records of a query in an order that depends only on the records (``ExportRuns``).
 struct RecordStream {
     let door: DoorClient
     let filter: QueryRequest.Filter
-    /// Whether days are asked for, after the samples.
+    /// Whether to read days too, after the samples.
     let withDays: Bool
 
-    /// Hands on what the hub has, in runs of one start or date.
+    /// Passes on the hub's records in runs with the same start or date.
     ///
-    /// - Parameter page: called after each page, with how many records it had.
+    /// - Parameter page: called after each page with its number of records.
     func read(_ run: ([ExportItem]) throws -> Void, page: (Int) throws -> Void) throws {
         var filter = filter
         filter.kinds = RecordKind.allCases.filter(RecordKind.samples.contains)
@@ -41,7 +41,7 @@ struct RecordStream {
         if !last.isEmpty { try run(last) }
     }
 
-    /// How many records it will have, at the moment.
+    /// The current number of records.
     func count() throws -> Int64 {
         var query = QueryRequest(id: 0, want: .sources, filter: filter)
         query.filter.kinds = RecordKind.allCases.filter {
