@@ -8,7 +8,7 @@ import HubSettings
 @main
 enum Program {
     static func main() async {
-        // A reader that has had enough (`| head -1`) shows as an error of write(2), which ends the command in order.
+        // A reader that stops early (`| head -1`) causes an error of write(2), which ends the command normally.
         signal(SIGPIPE) { _ in }
         do {
             try RootCommand.checkName(CommandLine.arguments.dropFirst())
@@ -36,7 +36,7 @@ enum Program {
     }
 }
 
-/// `hub`, with a subcommand per thing to do.
+/// `hub`, with a subcommand for each task.
 struct RootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub",
@@ -106,7 +106,7 @@ struct RootCommand: ParsableCommand {
 }
 
 extension RootCommand {
-    /// Names of other programs' commands, and the command here that does the same.
+    /// Command names of other programs, with the equivalent command here.
     private static let redirects = [
         "list": "hub samples lists what was measured, hub plugins the plugins, hub status all of it in short",
         "version": "hub --version prints the version", "start": "hub run starts the hub",
@@ -125,13 +125,13 @@ extension RootCommand {
         "weight": "hub log weight 72.3 enters a weight, hub samples weight shows them",
     ]
 
-    /// The fault in the arguments, in the style of all errors of the program, and the usage of the command.
+    /// The fault in the arguments in the style of all errors of the program, followed by the usage of the command.
     static func usageMessage(for error: any Error) -> String {
         let message = fullMessage(for: error)
         let prefix = "Error: "
         guard message.hasPrefix(prefix) else { return message }
         var words = String(message.dropFirst(prefix.count))
-        // Suggestions are by letters; these mean one option.
+        // ArgumentParser suggests by similar letters; these options all mean --at.
         let option = ["--date", "--day", "--when", "--time"].first { words.hasPrefix("Unknown option '\($0)'") }
         if let option, ["log", "edit"].contains(CommandLine.arguments.dropFirst().first) {
             words = "Unknown option '\(option)'. Did you mean '--at'?" + words.drop { $0 != "\n" }
@@ -139,7 +139,7 @@ extension RootCommand {
         return "hub: " + NameWords.lowered(words)
     }
 
-    /// Refuses a subcommand that does not exist, with the one that was probably meant, instead of the whole usage.
+    /// Refuses an unknown subcommand with a suggestion instead of the whole usage.
     static func checkName(_ arguments: some Collection<String>) throws(Failure) {
         guard let name = arguments.first, !name.hasPrefix("-") else { return }
         let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
@@ -147,7 +147,7 @@ extension RootCommand {
         if let redirect = redirects[name.lowercased()] {
             throw Failure(.usage, "there is no command \(name); \(redirect)")
         }
-        // A letter typed twice, before another command that is as near.
+        // First try the name without a repeated last letter, before other names with the same distance.
         let meant =
             names.first { $0 == name.dropLast() } ?? nearestName(to: name, among: names)
             ?? names.first { name.count > 1 && $0.hasPrefix(name) }

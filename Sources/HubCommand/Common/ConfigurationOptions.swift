@@ -4,7 +4,7 @@ import HealthText
 import HubClient
 import HubSettings
 
-/// Which `hub.conf`, and what a client needs of it.
+/// The choice of a `hub.conf`, and the parts of it that a client needs.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,13 +12,14 @@ struct ConfigurationOptions: ParsableArguments {
             valueName: "file"))
     var config: String?
 
-    /// The path of the file that counts.
-    /// - Throws: ``HubExit/noConfiguration``, with all places that were looked at.
+    /// The path of the file in use.
+    ///
+    /// - Throws: ``HubExit/noConfiguration`` with all places that were searched.
     func path(environment: [String: String] = ProcessInfo.processInfo.environment) throws(Failure) -> String {
         try ConfigurationFile.path(named: config, environment: environment)
     }
 
-    /// What the file says, plugins' own settings unchecked unless `declarations` has their instance.
+    /// The content of the file; plugins' own settings are checked only if `declarations` has their instance.
     func configuration(
         declarations: [String: [SettingDeclaration]] = [:]
     ) throws(Failure) -> HubConfiguration {
@@ -27,7 +28,7 @@ struct ConfigurationOptions: ParsableArguments {
         return configuration
     }
 
-    /// How persons read values; a file with errors says nothing of it.
+    /// How persons read values; if the file has errors, by the machine's defaults.
     func readingUnits() -> ReadingUnits {
         ReadingUnits(
             (try? configuration())?.persons ?? [],
@@ -44,19 +45,19 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private static func failure(_ loaded: LoadedConfiguration, _ path: String) -> Failure {
-        // Without a hub no program was asked to describe itself; the file is not at fault.
+        // Without a hub, no program was asked for its manifest, so the file is not at fault for errors about executables.
         let errors = loaded.problems.filter { $0.severity == .error }
         let problem = errors.first { $0.key != "executable" } ?? errors.first
         return Failure(
             .badConfiguration, "\(problem?.description ?? "\(path): it has errors"); hub check lists everything")
     }
 
-    /// Where the hub of this file listens.
+    /// The endpoints of the hub of this file.
     ///
-    /// Of a file with errors it is enough that `[hub]` has none: a person who is about to correct it wants to look at the hub too.
+    /// Errors outside `[hub]` do not matter: before correcting the file, a person wants to look at the hub too.
     func endpoints() throws(Failure) -> OwnerEndpoints { OwnerEndpoints(try hub()) }
 
-    /// What `[hub]` of the file says.
+    /// The content of `[hub]` in the file.
     func hub() throws(Failure) -> HubSection {
         let loaded = try loaded()
         guard let hub = loaded.hub else { throw ConfigurationOptions.failure(loaded, try path()) }
@@ -65,7 +66,7 @@ struct ConfigurationOptions: ParsableArguments {
 }
 
 extension HubSection {
-    /// Makes its zone the one of this process: whatever has no person is then by the clocks of the household.
+    /// Makes its zone that of this process, so that moments without a person are shown in the household's zone.
     func liveInZone() {
         guard let zone, zone != ProcessInfo.processInfo.environment["TZ"] else { return }
         setenv("TZ", zone, 1)

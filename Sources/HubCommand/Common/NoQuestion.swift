@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `--yes` of a command that never asks: a script may give it to every command that changes something.
+/// The flag `--yes` for a command that never asks: scripts may pass it to every command that changes something.
 struct NoQuestion: ParsableArguments {
     @Flag(
         help: ArgumentHelp(

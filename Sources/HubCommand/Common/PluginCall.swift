@@ -7,15 +7,16 @@ import HubWire
 struct PluginCall: Sendable {
     var instance: String
     var command: String
-    /// `key=value`, as they were written.
+    /// `key=value`, as they were typed.
     var words: [String] = []
     var isDryRun = false
     /// Milliseconds.
     var deadline: Int64?
-    /// What the codes of its own failures mean for a script.
+    /// The exit codes for the codes of its own failures.
     var exits: [String: HubExit] = [:]
 
-    /// Leads it to its end, with a bar, and Ctrl-C to give it up.
+    /// Runs the command to its end, with a progress bar; Ctrl-C cancels it.
+    ///
     /// - Returns: its result, if it has one.
     func run(
         _ door: DoorClient, _ interruption: Interruption,
@@ -45,7 +46,7 @@ struct PluginCall: Sendable {
         }
     }
 
-    /// The arguments as JSON, each as its declaration wants it; the hub judges them.
+    /// The arguments as JSON, each of its declared type; the hub checks the values.
     static func arguments(
         _ words: [String], _ declarations: [SettingDeclaration],
         directory: String = FileManager.default.currentDirectoryPath
@@ -60,7 +61,7 @@ struct PluginCall: Sendable {
             let value = SettingAnswer.value(
                 text, type ?? .string(), unit: HubConfiguration.unit(ofPersonal: name), directory: directory)
             if let further = value.list {
-                // One key a value, or all of them with commas between.
+                // A list may repeat its key for each value, or separate values by commas.
                 values[name] = .list((values[name]?.list ?? []) + further)
             } else if values.updateValue(value, forKey: name) != nil {
                 throw Failure(.usage, "\(name): it is given twice")
@@ -75,9 +76,9 @@ struct PluginCall: Sendable {
 }
 
 extension ConfigurationOptions {
-    /// Has a plugin do what one of its commands says, asks the person what it asks, and gives its answer.
+    /// Runs a command of a plugin, asks the person its questions, and returns its answer.
     ///
-    /// - Parameter name: of the `hub` command that is for this plugin.
+    /// - Parameter name: the name of the `hub` command that belongs to this plugin.
     func ask(
         _ plugin: String, _ command: String, _ words: [String], of name: String, isDryRun: Bool = false
     ) async throws -> RawJSON {

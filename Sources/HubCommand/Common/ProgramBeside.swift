@@ -1,11 +1,11 @@
 import Foundation
 import HubClient
 
-/// A subcommand that is a program of its own, beside this one: who does not need it need not build it.
+/// A subcommand that is a separate program beside this one, so that it need not be built.
 enum ProgramBeside: String, CaseIterable {
     case demo, plugin
 
-    /// What `make` builds it.
+    /// The target of `make` that builds it.
     private var target: String {
         switch self {
         case .demo: "demo"
@@ -13,9 +13,9 @@ enum ProgramBeside: String, CaseIterable {
         }
     }
 
-    /// Makes this process that program, where `words` begin with its name; the program's start calls it, before options are read.
+    /// Replaces this process by that program if `words` begin with its name; called at the start, before options are parsed.
     ///
-    /// - Parameter words: as they were written, `--help` included.
+    /// - Parameter words: the arguments as typed, including `--help`.
     static func become(_ words: ArraySlice<String>) throws(Failure) {
         guard let program = words.first.flatMap(ProgramBeside.init) else { return }
         try program.become(words.dropFirst())
@@ -23,7 +23,7 @@ enum ProgramBeside: String, CaseIterable {
 
     private func become(_ words: ArraySlice<String>) throws(Failure) -> Never {
         let path = HubProgram.beside("hub-\(rawValue)")
-        // By the name that was typed, from which it tells people what to type.
+        // Pass the name that was typed, because the program's advice uses it.
         let typed = CommandLine.arguments[0]
         let name = typed.lastIndex(of: "/").map { typed[...$0] + "hub-\(rawValue)" } ?? "hub-\(rawValue)"
         var pointers = ([name] + words).map { strdup($0) } + [nil]

@@ -28,7 +28,7 @@ struct ReadableLog: LogHandler {
                 time: Date(), level: event.level, label: label, message: event.message.description, metadata: all))
     }
 
-    /// One line, whatever the message holds: a line break in it would be a forged entry.
+    /// One line, whatever the message contains: a line break in it could forge another entry.
     static func line(
         time: Date, level: Logger.Level, label: String, message: String, metadata: Logger.Metadata,
         zone: TimeZone = .current

@@ -5,7 +5,7 @@ import HubSettings
 import HubWire
 import Samples
 
-/// Types, as plain arguments or each after `--type`, which is the only form of commands that remove records.
+/// Types as plain arguments or each after `--type`; commands that remove records accept only the second form.
 struct TypeNames: ParsableArguments {
     @Argument(help: ArgumentHelp("Types, or other names of them.", valueName: "types"))
     var words: [String] = []
@@ -15,7 +15,7 @@ struct TypeNames: ParsableArguments {
     var all: [String] { words + named }
 }
 
-/// Which records a command is about, besides their types.
+/// The records that a command is about, in addition to their types.
 struct RecordFilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
     var person: [String] = []
@@ -30,14 +30,15 @@ struct RecordFilterOptions: ParsableArguments {
 
     var isEmpty: Bool { person.isEmpty && from == nil && to == nil && source.isEmpty }
 
-    /// The span that is meant, from its first instant to the first after it.
-    /// - Parameter clock: by whose clocks days are cut.
+    /// The time span, from its first instant to the first after it.
+    ///
+    /// - Parameter clock: the clock that defines days.
     func span(by clock: PersonClock) throws(Failure) -> (from: Timestamp?, to: Timestamp?) {
         try DateArgument.span(from: from, to: to, by: clock)
     }
 }
 
-/// Which records a command takes away.
+/// The records that a command removes.
 struct RecordSelectionOptions: ParsableArguments {
     @Option(
         name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
@@ -46,7 +47,7 @@ struct RecordSelectionOptions: ParsableArguments {
 
     var isEmpty: Bool { types.isEmpty && only.isEmpty }
 
-    /// - Throws: ``HubExit/usage`` for what is not a type, and for a span that ends before it begins.
+    /// - Throws: ``HubExit/usage`` for an unknown type, and for a span that ends before it begins.
     func filter(_ welcome: Welcome) throws(Failure) -> QueryRequest.Filter {
         var filter = QueryRequest.Filter()
         func some<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
@@ -58,7 +59,7 @@ struct RecordSelectionOptions: ParsableArguments {
 }
 
 extension Welcome {
-    /// The person of `hub.conf` whom a typed name means.
+    /// The person of `hub.conf` with the typed name.
     func person(_ typed: String) throws(Failure) -> PersonEntry {
         if let person = persons.named(typed) { return person }
         throw Failure(
@@ -67,7 +68,7 @@ extension Welcome {
         )
     }
 
-    /// The only person there is, for a command that names none.
+    /// The only person, for a command that names none.
     func onlyPerson() throws(Failure) -> PersonEntry {
         if persons.count == 1 { return persons[0] }
         throw Failure(
@@ -77,9 +78,9 @@ extension Welcome {
                 : "whose is it? Name one with --person: \(persons.map(\.bothNames).joined(separator: ", "))")
     }
 
-    /// By whose clocks the days and moments of a command are meant: the person's whom it is about, else those of `[hub]`.
+    /// The clock for the days and moments of a command: that of the only person it is about, else that of `[hub]`.
     ///
-    /// - Parameter names: the persons whom the command names; none stands for all of them.
+    /// - Parameter names: the persons that the command names; empty for all.
     func clock(of names: [String]) throws(Failure) -> PersonClock {
         let meant = names.isEmpty ? persons : names.compactMap { persons.named($0) }
         let zone = meant.count == 1 && names.count < 2 ? meant[0].zone : nil
@@ -88,7 +89,7 @@ extension Welcome {
 }
 
 extension DateArgument {
-    /// From the first instant that is meant to the first after it.
+    /// From the first instant of `from` to the first instant after `to`.
     static func span(
         from: DateArgument?, to: DateArgument?, by clock: PersonClock
     ) throws(Failure) -> (from: Timestamp?, to: Timestamp?) {
@@ -107,7 +108,7 @@ extension DateArgument {
         return (start, end)
     }
 
-    /// As ArgumentParser takes it, with what may stand there in the error.
+    /// Parses a value for ArgumentParser; the error lists the allowed forms.
     static func parsed(_ text: String) throws -> DateArgument {
         guard let date = DateArgument(text) else {
             throw ValidationError("'\(text)' is none of: \(forms)" + (meant(text).map { "; \($0)" } ?? ""))
@@ -115,7 +116,7 @@ extension DateArgument {
         return date
     }
 
-    /// What is wrong with a text that is nearly a date.
+    /// The fault of a text that is nearly a date.
     private static func meant(_ text: String) -> String? {
         if text.wholeMatch(of: /\d{4}-\d\d?-\d\d?/) != nil {
             return "the calendar has no such day, or digits are missing"

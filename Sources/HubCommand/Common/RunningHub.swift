@@ -9,7 +9,7 @@ struct RunningHub {
     let hub: Hub
     private let group: ServiceGroup
 
-    /// - Throws: ``HubExit/tryAgain`` when a hub answers at the same addresses.
+    /// - Throws: ``HubExit/tryAgain`` if another hub answers at the same addresses.
     init(
         _ checked: CheckedConfiguration, _ configuration: HubConfiguration, reload: ConfigurationReload? = nil,
         level: Logger.Level? = nil
@@ -32,11 +32,11 @@ struct RunningHub {
         group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
     }
 
-    /// Runs the hub until `end` returns, or until it ends by itself, which releases `interruption`.
+    /// Runs the hub until `end` returns, or until the hub ends on its own, which releases `interruption`.
     ///
     /// - Parameters:
-    ///   - ready: called once the door is open.
-    ///   - end: returns when the hub shall stop; must return soon after `interruption`.
+    ///   - ready: called when the door is open.
+    ///   - end: returns when the hub should stop; it must return soon after `interruption`.
     func run(
         _ interruption: Interruption, ready: @escaping @Sendable () async -> Void,
         end: @escaping @Sendable () async -> Void

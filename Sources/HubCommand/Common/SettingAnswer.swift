@@ -4,13 +4,13 @@ import HealthText
 import HubSettings
 import Samples
 
-/// What a person types for a setting or an argument, and how its value is shown to one.
+/// Converts typed texts to values of settings and arguments, and values to texts.
 enum SettingAnswer {
-    /// The value that a text means; what it cannot be stays a text, and the rules of the setting judge it.
+    /// The value of a typed text; a text that does not fit the type stays a text, and the rules of the setting judge it.
     ///
     /// - Parameters:
-    ///   - unit: of a number, which may be typed with another one: `82 kg`, `180lb`.
-    ///   - directory: where relative paths start: a person means the folder they are in; hub.conf means its own.
+    ///   - unit: the unit of a number; another unit may be typed: `82 kg`, `180lb`.
+    ///   - directory: the folder for relative paths: a person means the current folder; hub.conf means its own.
     static func value(
         _ text: String, _ type: SettingType, unit: String? = nil,
         directory: String = FileManager.default.currentDirectoryPath
@@ -29,7 +29,7 @@ enum SettingAnswer {
         }
     }
 
-    /// What `82 kg` or `6ft 1in` is in the unit of a setting.
+    /// The value of `82 kg` or `6ft 1in` in the unit of a setting.
     private static func quantity(_ text: String, in unit: String?) -> Double? {
         guard let unit = unit.flatMap({ try? HealthUnit($0) }),
             case .quantity(let value, let typed)? = try? ValueArgument([text], of: nil)
@@ -37,7 +37,7 @@ enum SettingAnswer {
         return try? HealthUnit(typed).convert(value, to: unit)
     }
 
-    /// The link that a plain Bluetooth address means, if the setting takes such links.
+    /// The link for a plain Bluetooth address, if the setting takes such links.
     private static func link(_ text: String, _ rule: TextRule) -> String? {
         guard text.wholeMatch(of: /[0-9A-Fa-f]{2}([:\-][0-9A-Fa-f]{2}){5}/) != nil,
             case let link = "rfcomm://\(text.uppercased().replacing("-", with: ":"))",
@@ -47,10 +47,10 @@ enum SettingAnswer {
         return link
     }
 
-    /// Whether a path starts at some folder: `~` and `${…}` stand for what is whole already.
+    /// Whether a path is relative; paths that begin with `~` or `${…}` are not.
     static func isRelative(_ path: String) -> Bool { !["/", "~", "${"].contains { path.hasPrefix($0) } }
 
-    /// What stands between commas.
+    /// The parts between commas.
     static func parts(_ text: String) -> [String] {
         text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }

@@ -5,7 +5,7 @@ import HubSettings
 import HubWire
 import Samples
 
-/// `--where`: what a record must meet, as people type it: `value > 80kg and not userEntered`.
+/// `--where`: a condition on records, as people type it: `value > 80kg and not userEntered`.
 struct WhereArgument {
     private typealias Condition = QueryRequest.Condition
 
@@ -30,16 +30,16 @@ struct WhereArgument {
     private var tokens: [Token] = []
     private var position = 0
     private var depth = 0
-    /// Whose units and values are meant, where one type is asked for, or a contained one.
+    /// The type whose units and values apply: the only type of the question, or a contained one.
     private var type: HealthType?
 
-    /// What may begin a condition, for errors and help.
+    /// The words that can begin a condition, for errors and help.
     static let words = [
         "value", "duration", "total", "category", "activity", "userEntered", "metadata", "partOf", "contains", "type",
         "number", "key", "source.", "device.", "revision.",
     ]
 
-    /// - Parameter types: those that are asked for.
+    /// - Parameter types: the types of the question.
     static func condition(_ text: String, of types: [String]) throws(Failure) -> QueryRequest.Condition {
         let type = types.count == 1 ? TypeRegistry.standard.resolve(types[0]) : nil
         var reader = WhereArgument(tokens: try tokens(of: text), type: type)
@@ -172,7 +172,7 @@ struct WhereArgument {
         }
     }
 
-    /// `contains bloodPressureSystolic (value > 130mmHg)`; without parentheses any record of the type.
+    /// Parses `contains bloodPressureSystolic (value > 130mmHg)`; without parentheses, any record of the type matches.
     private mutating func contained() throws(Failure) -> QueryRequest.Condition {
         let name = try text("a type, such as bloodPressureSystolic")
         guard next == .open else { return .contains(name, .types([name])) }
@@ -224,7 +224,7 @@ struct WhereArgument {
         guard case .word(let first) = tokens[begin], first.first?.isNumber == true || first.first == "-",
             value == .text(first) || isUnit(next)
         else { return .metadata(name, .compared([Comparison(relation, value)])) }
-        // A number with a unit.
+        // Otherwise it is a number with a unit.
         position = begin
         let (number, unit) = try amount(of: nil)
         return .metadata(name, .measured([Comparison(relation, number)], unit: unit))
@@ -276,7 +276,7 @@ struct WhereArgument {
         return (Comparison(relation, number), unit)
     }
 
-    /// A number with its unit, as `hub log` reads it.
+    /// Parses a number with its unit, as `hub log` does.
     private mutating func amount(of type: HealthType?) throws(Failure) -> (Double, unit: String) {
         var words: [String] = []
         while let token = next {

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// Lets one check after the other look, and leaves one alone that has stopped: a disk that does not answer keeps a thread for ever.
+/// Runs one check after the other and abandons a check that hangs: a disk that does not answer blocks a thread for ever.
 ///
-/// A check may take as long as it works: what counts is that it uses the processor or is given something by a disk.
+/// A check may take any time as long as it works: it must use the processor or get data from a disk.
 struct CheckWatch: Sendable {
-    /// How long a check may stand still.
+    /// The time that a check may stand still.
     var patience = Duration.seconds(5)
 
-    /// - Returns: `nil` when `look` stood still; its thread stays behind.
+    /// - Returns: `nil` if `look` stood still; its thread stays behind.
     func result<Value: Sendable>(_ look: @escaping @Sendable () -> Value) -> Value? {
         let (box, isOver) = (Box<Value>(), DispatchSemaphore(value: 0))
         Thread {
@@ -32,8 +32,7 @@ struct CheckWatch: Sendable {
         let value = Mutex<Value?>(nil)
     }
 
-    /// What the other threads of this process have done so far: microseconds of processor time, and bytes that disks gave them, where the
-    /// system tells.
+    /// The work of the other threads of this process so far: microseconds of processor time, and bytes read from disks, if the system tells.
     private static func work() -> (processor: Int64, read: Int64) {
         let lines = (try? String(contentsOfFile: "/proc/self/io", encoding: .utf8))?.split(separator: "\n") ?? []
         let read = lines.first { $0.hasPrefix("read_bytes: ") }?.dropFirst("read_bytes: ".count)

@@ -4,7 +4,7 @@ import HubClient
 import HubCore
 import HubWords
 
-/// Room, and the kind of file system.
+/// Checks of disk space and file systems.
 extension Doctor {
     func disk() -> [Finding] {
         var found = room("data", files.data, low: 500_000_000, least: 50_000_000)
@@ -28,7 +28,7 @@ extension Doctor {
         return found
     }
 
-    /// The path itself, or the nearest folder above it that exists.
+    /// The path itself, or the nearest existing folder above it.
     private static func existing(_ path: String) -> String {
         var path = path
         while access(path, F_OK) != 0, path.count > 1 { path = URL(filePath: path).deletingLastPathComponent().path }
@@ -94,9 +94,9 @@ extension Doctor {
         }
     }
 
-    /// The kind of file system that a folder is on: of the mounts above it the deepest, of those at one place the last.
+    /// The type of a folder's file system: that of the deepest mount above it, and of several at one place the last.
     ///
-    /// - Parameter mounts: the text of `/proc/self/mountinfo` (proc(5)).
+    /// - Parameter mounts: the content of `/proc/self/mountinfo` (proc(5)).
     static func fileSystem(of folder: String, mounts: String) -> String? {
         let folder = URL(filePath: folder).resolvingSymlinksInPath().path
         var best: (length: Int, type: String)?

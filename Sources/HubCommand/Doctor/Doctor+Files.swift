@@ -5,7 +5,7 @@ import HubCore
 import HubSettings
 import HubWords
 
-/// Sockets, locks and modes.
+/// Checks of sockets, locks and file modes.
 extension Doctor {
     func endpoints() -> [Finding] {
         let isHeld = FileLock.isHeld(files.run + "/lock")
@@ -63,7 +63,7 @@ extension Doctor {
             ? [Finding(.good, "endpoints", isHeld ? "the hub listens in \(files.run)" : "\(files.run) is free")] : found
     }
 
-    /// What only its owner may read, and whose it is.
+    /// Checks modes and owners of private files and folders.
     func modes() -> [Finding] {
         let data = files.data
         let paths = [

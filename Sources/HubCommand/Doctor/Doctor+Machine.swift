@@ -6,7 +6,7 @@ import HubWire
 import HubWords
 import ZeroMQ
 
-/// What the machine gives the hub: libraries, limits, the service manager, Bluetooth.
+/// Checks of the machine: libraries, limits, the service manager, Bluetooth.
 extension Doctor {
     func machine() -> [Finding] {
         var found: [Finding] = []
@@ -35,7 +35,7 @@ extension Doctor {
         return found
     }
 
-    /// The least of what the machine has and what the control group allows.
+    /// The smaller of the machine's memory and the control group's limit.
     private static func memory() -> (bytes: Int64, of: String)? {
         let machine = Int64(ProcessInfo.processInfo.physicalMemory)
         guard let text = try? String(contentsOfFile: "/sys/fs/cgroup/memory.max", encoding: .utf8),
@@ -44,7 +44,7 @@ extension Doctor {
         return (group, "this container")
     }
 
-    /// How far plugins are kept to what they need.
+    /// Checks how well plugins are confined.
     func isolation() -> [Finding] {
         guard let isolation = checked.isolation else { return [] }
         let loose = (configuration?.plugins ?? []).filter { $0.startsHere && !$0.confinement.isOn }.map { plugin in
@@ -65,7 +65,7 @@ extension Doctor {
         return (gaps.isEmpty ? [held] : gaps) + loose + ownersRights()
     }
 
-    /// Who may ask what is the owner's.
+    /// Lists the plugins that have owner's rights.
     private func ownersRights() -> [Finding] {
         (configuration?.plugins ?? []).filter(\.startsHere).compactMap { plugin in
             let words = OwnerRight.granted(
@@ -98,7 +98,7 @@ extension Doctor {
         return [Finding(.good, "service", path)]
     }
 
-    /// Only where a plugin has a Bluetooth address among its settings.
+    /// Checks Bluetooth, if a plugin has a Bluetooth address among its settings.
     func bluetooth() -> [Finding] {
         let users =
             configuration?.plugins.filter { plugin in
@@ -106,7 +106,7 @@ extension Doctor {
             } ?? []
         guard !users.isEmpty else { return [] }
         let names = users.map(\.name).joined(separator: ", ")
-        // AF_BLUETOOTH and BTPROTO_RFCOMM, which the C library has no names for.
+        // AF_BLUETOOTH and BTPROTO_RFCOMM, for which the C library has no names.
         let file = socket(31, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 3)
         guard file >= 0 else {
             return [

@@ -8,7 +8,7 @@ import HubStore
 import HubWords
 import Samples
 
-/// The clock and the records.
+/// Checks of the clock and the records.
 extension Doctor {
     func clock() -> [Finding] {
         var found: [Finding] = []
@@ -69,7 +69,7 @@ extension Doctor {
             }
             return try found + gaps(file)
         } catch {
-            // Its log, where there is one, is the better news: StoreFile has said so.
+            // If its log exists, that is the better message, as StoreFile has reported.
             if error.code != .corrupt, let loss = files.lostStore {
                 return [Finding(.error, "store", loss, repair: "hub restore BACKUP")]
             }
@@ -80,7 +80,7 @@ extension Doctor {
         }
     }
 
-    /// How much of a large store was looked at.
+    /// The share of a large store that was checked.
     private static func extent(of glance: StoreFile.Glance) -> String {
         guard let looked = glance.looked else { return "" }
         let whole =
@@ -88,7 +88,7 @@ extension Doctor {
         return "; looked at \(NumberText.bytes(looked)) of it (\(whole); hub doctor --deep reads all now)"
     }
 
-    /// Why the hub confirms nothing, and what a person can decide.
+    /// The damage because of which the hub confirms nothing, and the person's options.
     private func knownDamage(_ file: StoreFile, isWhole: Bool) throws(StoreError) -> Finding? {
         guard let damage = try file.knownDamage() else { return nil }
         var finding = Finding(
@@ -102,7 +102,7 @@ extension Doctor {
         return finding
     }
 
-    /// Whether what is kept for statistics is what the samples say.
+    /// Checks whether the kept statistics agree with the samples.
     private func rollups(_ file: StoreFile) throws(StoreError) -> [Finding] {
         try file.rollupFaults().map { fault in
             var finding = Finding(
@@ -113,16 +113,16 @@ extension Doctor {
         }
     }
 
-    /// The time that it is, as far as a record can name it: the clock may be wrong by any number of years.
+    /// The current time, limited to the range of records: the clock may be wrong by any number of years.
     private var microseconds: Int64 {
         let (first, last) = (Timestamp.range.lowerBound / 1_000_000, Timestamp.range.upperBound / 1_000_000)
         return Int64(min(max(now.timeIntervalSince1970, Double(first)), Double(last))) * 1_000_000
     }
 
-    /// What the store was found to lack when it was opened.
+    /// The gaps that were found in the store when it was opened.
     private func gaps(_ file: StoreFile) throws(StoreError) -> [Finding] {
         let time = microseconds
-        // A salvage leaves a gap for each run of lost records, all found at once.
+        // A salvage leaves one gap for each run of lost records, all with the same time.
         var times: Set<Int64> = []
         return try file.gaps().filter { time - $0.at < SequenceGap.newsLifetime && times.insert($0.at).inserted }.map {
             gap in
@@ -132,7 +132,7 @@ extension Doctor {
         }
     }
 
-    /// A backup is the answer to damage alone.
+    /// The repair for an error; restoring a backup is the repair only for damage.
     private static func repair(of code: StoreError.Code) -> String {
         switch code {
         case .newerSchema: "update hub"
@@ -147,7 +147,7 @@ extension Doctor {
         }
     }
 
-    /// A day of patience: zones and slow clocks of devices are not faults of the machine.
+    /// A tolerance of one day: zones and slow clocks of devices are not faults of the machine.
     private static let patience: Int64 = 86_400_000_000
 
     private func times(_ file: StoreFile, _ summary: StoreSummary) throws(StoreError) -> [Finding] {

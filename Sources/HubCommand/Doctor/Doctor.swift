@@ -4,20 +4,20 @@ import HubCore
 import HubSettings
 import HubWords
 
-/// Looks at everything a hub needs, whether it runs or not, and changes nothing.
+/// Checks everything that a hub needs, running or not, and changes nothing.
 struct Doctor: Sendable {
     let configurationPath: String
     let checked: CheckedConfiguration
-    /// `nil` when `hub.conf` cannot be used.
+    /// `nil` if `hub.conf` cannot be used.
     let configuration: HubConfiguration?
     let files: HubFiles
-    /// What the running hub says of itself, as it came; `nil` when none answers.
+    /// The running hub's status as received; `nil` if no hub answers.
     let status: [UInt8]?
     let isDeep: Bool
     let now: Date
     var watch = CheckWatch()
 
-    /// All findings, by subject; `progress` hears what is being looked at.
+    /// All findings, by subject; calls `progress` with the name of each check.
     func findings(_ progress: (String) -> Void = { _ in }) -> [Finding] {
         var all: [Finding] = []
         let everywhere = [Doctor.ofConfiguration, Doctor.ofMachine, Doctor.ofIsolation, Doctor.ofService]
@@ -29,7 +29,7 @@ struct Doctor: Sendable {
             Doctor.ofService,
             Check("bluetooth", "Bluetooth") { $0.bluetooth() }, Check("hub", "the running hub") { $0.hub() },
         ]
-        // Where the folders of a hub are is not known without its hub.conf, and nothing is guessed.
+        // Without hub.conf the folders of a hub are not known; do not guess them.
         for check in configuration == nil ? everywhere : ofHub {
             progress(check.name)
             all += watch.result { check.look(self) } ?? [Doctor.stood(check.subject, check.name, watch)]
@@ -37,7 +37,7 @@ struct Doctor: Sendable {
         return all
     }
 
-    /// One thing that is looked at.
+    /// One check.
     private struct Check: Sendable {
         let subject, name: String
         let look: @Sendable (Doctor) -> [Finding]
@@ -52,7 +52,7 @@ struct Doctor: Sendable {
     private static let ofIsolation = Check("isolation", "the isolation of plugins") { $0.isolation() }
     private static let ofService = Check("service", "the service") { $0.service() }
 
-    /// A check that did not return.
+    /// The finding for a check that did not return.
     static func stood(_ subject: String, _ name: String, _ watch: CheckWatch) -> Finding {
         let seconds = watch.patience.formatted(.units(allowed: [.seconds, .milliseconds], width: .wide))
         return Finding(
@@ -88,7 +88,7 @@ struct Doctor: Sendable {
         return found
     }
 
-    /// Those of several persons of whom `hub.conf` says nothing by which a scale could know them.
+    /// The persons that a scale cannot tell apart: `hub.conf` has neither slots nor a weight for them.
     static func indistinct(_ configuration: HubConfiguration) -> [String] {
         guard configuration.persons.count > 1 else { return [] }
         return configuration.persons.filter { $0.slots.isEmpty && $0.expectedWeight == nil }.map(\.name)

@@ -4,12 +4,12 @@ import HubClient
 import HubStore
 import HubWords
 
-/// One thing that `hub doctor` looked at.
+/// The result of one check of `hub doctor`.
 struct Finding: Encodable, Hashable {
     typealias Severity = StatusFinding.Severity
 
     let severity: Severity
-    /// What was looked at: `config`, `store`, `disk`, ….
+    /// The subject of the check: `config`, `store`, `disk`, ….
     let subject: String
     /// One sentence.
     let text: String
@@ -17,11 +17,11 @@ struct Finding: Encodable, Hashable {
     var repair: String?
     /// Whether `--fix` has repaired it, or would.
     var isFixed: Bool?
-    /// What `--fix` does: give a file this mode.
+    /// The repair of `--fix`: set the mode of this file.
     var mode: Mode?
-    /// What `--fix` does: let the hub confirm again what it stores here.
+    /// The repair of `--fix`: let the hub use this store and confirm records again.
     var damaged: StoreFile?
-    /// What `--fix` does: have the figures for statistics computed again.
+    /// The repair of `--fix`: have the statistics computed again.
     var rolledUp: StoreFile?
 
     struct Mode: Hashable {

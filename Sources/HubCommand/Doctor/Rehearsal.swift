@@ -6,21 +6,21 @@ import HubStore
 import HubWire
 import HubWords
 
-/// A restore of a backup into a folder of its own, as it would be on the day when it is needed; nothing of it stays.
+/// A test restore of a backup into a temporary folder, done as a real one would be; nothing of it stays.
 struct Rehearsal: Sendable {
     let files: HubFiles
-    /// The backup, or a folder whose newest is meant; the newest that is known of if not given.
+    /// The backup, or a folder whose newest backup is used; by default the newest known one.
     let backup: String?
     let identities: [String]
 
-    /// What came of it.
+    /// The result.
     struct Report: Encodable {
         let backup: String
         let store: StoreSummary
-        /// What the present store has and the backup lacks; absent where that cannot be told.
+        /// The versions and records that the present store has and the backup lacks; absent if that is not known.
         var lostVersions, lostRecords: Int64?
         let seconds: Double
-        /// The most room that it took, beside the backup.
+        /// The maximum disk space that it took, in addition to the backup.
         let bytes: Int64
     }
 
@@ -45,7 +45,7 @@ struct Rehearsal: Sendable {
         Finding(.error, "backup", text, repair: "hub backup FOLDER, then hub doctor --rehearse")
     }
 
-    /// Which backup would be restored now.
+    /// The backup that would be restored now.
     private func newest() throws(Failure) -> String {
         var isFolder: ObjCBool = false
         if let backup {
@@ -75,7 +75,7 @@ struct Rehearsal: Sendable {
     {
         let began = ContinuousClock.now
         do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
-        // One at a time; what a killed one left is removed.
+        // Allow one rehearsal at a time, and remove files that a killed one left.
         let turn = try StoreFile(store).rehearsal()
         defer { turn.end() }
         let (store, identities) = (self.store, self.identities)
@@ -87,7 +87,7 @@ struct Rehearsal: Sendable {
             }
             return (plan, try plan.carryOut(keepingAs: "replaced", progress: progress))
         }
-        // As the hub does it: brought up to date, its end compared, every account counted.
+        // Check it as the hub does: migrate it, compare its end, count every account.
         let opened = try await blocking { try Store(path: store, now: HubClock.system.now()) }
         let discrepancies = try await opened.verifyAccounts()
         let isWhole = opened.epoch == outcome.epoch && opened.head == plan.backup.head && opened.loss == nil

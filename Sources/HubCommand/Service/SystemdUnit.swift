@@ -4,26 +4,26 @@ import HubCore
 
 /// The unit file that runs a hub under systemd.
 struct SystemdUnit {
-    /// Whose service manager runs it.
+    /// The service manager that runs it.
     enum Manager: String, CaseIterable {
-        /// The log-in session's, under this user.
+        /// That of the log-in session, as this user.
         case user
-        /// The machine's, under a user of its own.
+        /// That of the machine, as a dedicated user.
         case system
     }
 
     let manager: Manager
     /// Absolute.
     let program, configuration: String
-    /// Of that configuration.
+    /// The files of that configuration.
     let files: HubFiles
-    /// Whether this machine gives user namespaces to a user's service manager: a unit that asks for one in vain does not start.
+    /// Whether a user's service manager can have user namespaces on this machine: a unit that needs one fails to start without.
     var hasNamespaces = true
 
     static let name = "hub.service"
-    /// The account of the machine's hub.
+    /// The account of the system-wide hub.
     static let account = "health-hub"
-    /// What tells our file from one that another wrote.
+    /// Distinguishes our file from files that others wrote.
     static let mark = "# Written by hub service; hub service remove takes it away."
 
     var text: String {
@@ -32,7 +32,7 @@ struct SystemdUnit {
 
     private var unit: [String] {
         let after = manager == .system ? ["After=local-fs.target time-sync.target bluetooth.service"] : []
-        // Never given up: what a hub waits for (a disk, a clock, memory) may come back at any hour.
+        // Always restart: a condition that the hub waits for (a disk, a clock, memory) may be met at any hour.
         return ["[Unit]", "Description=Personal health data hub"] + after + ["StartLimitIntervalSec=0"]
     }
 
@@ -78,14 +78,14 @@ struct SystemdUnit {
         ] + folders
     }
 
-    /// Whether something that the hub needs is in a person's home, which must stay visible then.
+    /// Whether the hub needs files in a person's home, which must then stay visible.
     private var isAtHome: Bool {
         [program, configuration, files.data, files.run].contains { path in
             ["/home/", "/root/", "/run/user/"].contains { path.hasPrefix($0) }
         }
     }
 
-    /// The folders the hub may write: made by systemd where they are in its usual places.
+    /// The folders that the hub may write; systemd creates those in the usual places.
     private var folders: [String] {
         var lines: [String] = []
         var others: [String] = []
@@ -106,7 +106,7 @@ struct SystemdUnit {
         ["[Install]", "WantedBy=\(manager == .user ? "default" : "multi-user").target"]
     }
 
-    /// A word of a unit file: `%` and `$` mean themselves, and a space does not end it.
+    /// A word for a unit file: escapes `%` and `$`, and quotes a word with spaces.
     static func word(_ text: String) -> String {
         let escaped = text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
             .replacingOccurrences(of: "%", with: "%%").replacingOccurrences(of: "$", with: "$$")
@@ -115,7 +115,7 @@ struct SystemdUnit {
             ? "\"\(escaped)\"" : escaped
     }
 
-    /// Where the unit belongs.
+    /// The path of the unit file.
     static func path(_ manager: Manager, environment: [String: String]) throws(Failure) -> String {
         guard manager == .user else { return "/etc/systemd/system/\(name)" }
         if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
@@ -127,7 +127,7 @@ struct SystemdUnit {
         return "\(home)/.config/systemd/user/\(name)"
     }
 
-    /// What is to be typed after the file has been written.
+    /// The commands to type after the file has been written.
     var steps: [String] {
         switch manager {
         case .user:
