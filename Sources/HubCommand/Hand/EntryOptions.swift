@@ -1,7 +1,7 @@
 import ArgumentParser
 import HandEntries
 
-/// What else a person says of a food or a workout, and more about any record.
+/// Further details of a food, a workout or any record that a person enters.
 struct EntryOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Of a workout, the energy burned; of a food, that eaten.", valueName: "value"))
     var energy: String?

@@ -2,7 +2,7 @@ import HandEntries
 import HubClient
 
 extension Failure {
-    /// What was typed wrong, as a command says it: by the names of its options.
+    /// The failure for a typing mistake, with the names of the command's options.
     init(_ fault: HandFault) {
         let remedy = fault.remedy.map { "--\($0)" }.joined(separator: ", ")
         self.init(
@@ -10,7 +10,7 @@ extension Failure {
             (fault.field.map { "--\($0): " } ?? "") + fault.message + (remedy.isEmpty ? "" : " (\(remedy))"))
     }
 
-    /// Reads what was typed.
+    /// Reads typed values.
     static func ofHand<Value>(_ read: () throws(HandFault) -> Value) throws(Failure) -> Value {
         do { return try read() } catch { throw Failure(error) }
     }

@@ -5,14 +5,14 @@ import HubSettings
 import Samples
 
 extension HandEntry {
-    /// Joins the words of a type's name: `body fat 24.5` is `body fat` and `24.5`.
+    /// Joins the words of a type's name: `body fat 24.5` gives `body fat` and `24.5`.
     static func typeAndValue(_ words: [String]) -> (type: String, value: [String]) {
         let names = (1...3).reversed().lazy.map { words.prefix($0) }
         let name = names.first { EverydayNames.type($0.joined(separator: " ")) != nil } ?? words.prefix(1)
         return (name.joined(separator: " "), Array(words.dropFirst(name.count)))
     }
 
-    /// The moment at the end of a value: `yesterday 8am` of `82.1 yesterday 8am`.
+    /// The moment at the end of a value: `yesterday 8am` in `82.1 yesterday 8am`.
     static func time(behind value: [String]) -> [String]? {
         value.indices.dropFirst().lazy.map { Array(value[$0...]) }
             .first { MomentArgument($0.joined(separator: " ")) != nil }
@@ -20,10 +20,10 @@ extension HandEntry {
 
     /// - Parameters:
     ///   - word: a type, or an activity.
-    ///   - words: what follows it.
-    ///   - reader: in whose units a plain number is.
+    ///   - words: the words after it.
+    ///   - reader: the person whose units apply to a plain number.
     init(_ word: String, _ words: [String], _ options: EntryOptions, for reader: Reader? = nil) throws(Failure) {
-        // The name of an activity is not taken for a type.
+        // Prefer the name of an activity to the name of a type.
         let known =
             TypeRegistry.standard.resolve(word)
             ?? (WorkoutActivity.meant(by: word) == nil ? EverydayNames.type(word) : nil)
@@ -65,7 +65,7 @@ extension HandEntry {
     }
 
     private init(food words: [String], _ details: EntryDetails) throws(Failure) {
-        // The name goes on to the first word that begins with a number; the first word belongs to it in any case.
+        // The name ends before the first word that begins with a digit; the first word always belongs to it.
         let name = words.prefix(1) + words.dropFirst().prefix { $0.first?.isNumber != true }
         let energy = words.dropFirst(name.count).joined(separator: " ")
         let food = name.joined(separator: " ")

@@ -4,8 +4,9 @@ import HubWire
 import Samples
 
 extension ManualAnswer {
-    /// Throws what keeps the command from doing all that was asked.
-    /// - Parameter isDone: whether the rest has been done: something has changed since it was looked at.
+    /// Throws the reason if the command cannot do all that was asked.
+    ///
+    /// - Parameter isDone: whether the rest has been done; then records have changed since they were looked at.
     func refuseRejections(isDone: Bool = false) throws(Failure) {
         let rejected = entries.filter(\.isRejected)
         guard let first = rejected.first else { return }
@@ -16,14 +17,14 @@ extension ManualAnswer {
 }
 
 extension DoorClient {
-    /// A command of a person's own hand.
+    /// Runs a command for a person's entries and corrections.
     func hand(_ command: String, _ arguments: some Encodable, isDryRun: Bool) throws -> ManualAnswer {
         let arguments = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
         let answer = try self.command(command, arguments: arguments, isDryRun: isDryRun)
         return try Failure.ofHand { () throws(HandFault) in try ManualAnswer(answer) }
     }
 
-    /// Records by number, as they stand, without those that were retracted; each with the numbers of the others of its event.
+    /// The current records with these numbers, without retracted ones; each lists the numbers of its mirrors.
     func records(_ numbers: [Int64]) throws -> [StoredRecord] {
         var query = QueryRequest(id: 0)
         (query.filter.numbers, query.marksMirrors) = (numbers, true)
@@ -37,12 +38,12 @@ extension DoorClient {
     }
 }
 
-/// Asks a person before something is done.
+/// Asks the person for consent.
 enum Consent {
     /// - Parameters:
-    ///   - listing: what it is about.
-    ///   - isGiven: by `--yes`.
-    /// - Throws: ``HubExit/usage`` without a terminal; ``HubExit/notWell`` when the answer is no.
+    ///   - listing: lines that describe the subject.
+    ///   - isGiven: whether `--yes` was given.
+    /// - Throws: ``HubExit/usage`` without a terminal; ``HubExit/notWell`` if the answer is no.
     static func ask(_ question: String, about listing: [String], isGiven: Bool) throws(Failure) {
         if isGiven { return }
         for line in listing { Terminal.say(line) }

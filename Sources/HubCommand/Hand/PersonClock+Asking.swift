@@ -5,9 +5,9 @@ import HubClient
 import Samples
 
 extension PersonClock {
-    /// The one instant that is meant, and the zone's name where it was needed; asks where the hour came twice.
+    /// The instant of a typed moment, and the zone's name if it was needed; asks the person if the hour occurs twice.
     ///
-    /// - Parameter takesDay: whether a day may stand there without a time.
+    /// - Parameter takesDay: whether a day without a time is allowed.
     func moment(
         _ argument: MomentArgument, takesDay: Bool
     ) throws(Failure) -> (time: Timestamp, zone: String?) {

@@ -2,9 +2,9 @@ import HandEntries
 import HubClient
 import Samples
 
-/// A share without its sign that can be read in two ways, which the person is asked about.
+/// A question about a percentage that was typed without its sign and can be read in two ways.
 enum ShareQuestion {
-    /// The words of a value, with the share that is meant; without a terminal they stay, and are refused.
+    /// The words of a value with the meant percentage; without a terminal they stay as they are, and are refused later.
     static func answered(_ words: [String], of type: HealthType?) throws(Failure) -> [String] {
         guard Terminal.canAsk, words.count == 1, let (first, second) = ValueArgument.meanings(of: words[0], type)
         else { return words }

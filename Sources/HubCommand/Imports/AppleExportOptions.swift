@@ -6,7 +6,7 @@ import HubWire
 import Samples
 import HandEntries
 
-/// What of an export of Apple Health is wanted, and whose it is.
+/// The wanted parts of an export of Apple Health, and its person.
 struct AppleExportOptions: ParsableArguments {
     @Option(
         name: .customLong("type"),
@@ -43,7 +43,7 @@ struct AppleExportOptions: ParsableArguments {
         types.isEmpty && source.isEmpty && from == nil && to == nil && person == nil && account == nil && zone == nil
     }
 
-    /// - Parameter clock: by whose clocks days are cut.
+    /// - Parameter clock: the clock that defines days.
     func filter(by clock: PersonClock) throws(Failure) -> ExportFilter {
         let (start, end) = try DateArgument.span(from: from, to: to, by: clock)
         let types = try types.isEmpty ? nil : Set(TypeArgument.resolved(types).compactMap { try? TypeID($0) })

@@ -10,7 +10,7 @@ import Synchronization
 import ZeroMQ
 import HandEntries
 
-/// `hub import` of an export of Apple Health.
+/// `hub import` for an export of Apple Health.
 struct AppleExportRun {
     let file: String
     let options: AppleExportOptions
@@ -56,13 +56,13 @@ struct AppleExportRun {
         BridgeEnd.leave(context, try end(exit, outcome.withLock { $0 }, clock))
     }
 
-    /// Whose export it is.
+    /// The person of the export.
     private func person(_ welcome: Welcome) throws -> Welcome.PersonEntry? {
         if let name = options.person { return try welcome.person(name) }
         return try welcome.persons.isEmpty ? nil : welcome.onlyPerson()
     }
 
-    /// What the records of this person's exports have been called here before, else the person's name.
+    /// The account of earlier records from this person's exports, else the person's name.
     private func account(of person: Welcome.PersonEntry?, _ owner: DoorClient) throws -> String? {
         guard let person else { return nil }
         var filter = QueryRequest.Filter()
@@ -78,7 +78,7 @@ struct AppleExportRun {
                 }
             }
         } catch let failure as Failure where failure.member == "QUERY.persons" {
-            // Of whom the hub has no record yet.
+            // The hub has no record of this person yet.
         }
         return found ?? person.name
     }
@@ -98,7 +98,7 @@ struct AppleExportRun {
         return runner
     }
 
-    // MARK: - The end
+    // MARK: - End
 
     private func end(
         _ exit: PluginExit, _ outcome: Result<ImportReport, any Error>?, _ clock: PersonClock
@@ -152,7 +152,7 @@ struct AppleExportRun {
     }
 }
 
-/// A bar that several tasks may move, one after the other.
+/// A progress bar that several tasks may move, one at a time.
 private struct ProgressBox: ~Copyable {
     let bar: ProgressBar
     init(_ bar: ProgressBar) { self.bar = bar }

@@ -1,45 +1,45 @@
 import JSON
 import Samples
 
-/// A line of JSON Lines as the hub or one of its sinks wrote it, and the record as its source gives it.
+/// A line of JSON Lines that the hub or a sink wrote, and its record in the form of its source.
 struct ExportedLine {
-    /// Why a line is not one of them.
+    /// The reason why a line is not such a line.
     struct Fault: Error { let reason: String }
 
     let kind: String
     let type: String
-    /// The type's one unit, of a quantity.
+    /// The unit of the type, for a quantity.
     let unit: String?
     var isDay: Bool { kind == "day" }
     var isRetraction: Bool { kind == "retraction" }
-    /// Who gives it.
+    /// The plugin that gives it.
     let plugin: String
-    /// `nil` where it has no person.
+    /// `nil` if it has no person.
     let person: String?
-    /// Whether a person had said there that it is a guest's.
+    /// Whether a person had marked it as a guest's in the other hub.
     let isGuest: Bool
     let key: String?
-    /// What a later line of the same record has, too: also the one that takes it back.
+    /// The bytes that identify the record; a later line of the same record has the same, also one that retracts it.
     let identity: [UInt8]
     /// Records of one plugin with the same group belong together.
     let group: String?
-    /// The start of a sample, as it is written.
+    /// The start of a sample, as written.
     let start: String?
-    /// The number that it had in the other hub, where the line has it.
+    /// Its number in the other hub, if the line has it.
     let number: Int64?
-    /// Whether a person had changed it there: its source had said something else.
+    /// Whether a person had edited it there, so that its value differs from its source's.
     let wasEdited: Bool
-    /// How many numbers of records of the other hub were taken out of what it is made from.
+    /// The number of record numbers of the other hub that were removed from its basis.
     let strangeNumbers: Int
-    /// The record, for the hub.
+    /// The record to give to the hub.
     let record: [UInt8]
 
-    /// What a source does not say: the hub says it again of what it is given.
+    /// Members that a source does not send; the hub adds them again.
     private static let hubs: Set<String> = [
         "person", "personId", "unassigned", "original", "edited", "implausible", "mirrors", "by", "number", "seq",
     ]
 
-    /// - Parameter name: gives the name that the receiving hub has for a person of the line.
+    /// - Parameter name: maps a person's name in the line to the name in the receiving hub.
     init(_ bytes: ArraySlice<UInt8>, named name: (String) -> String = { $0 }) throws(Fault) {
         let members = try ExportedLine.members(bytes)
         func raw(_ name: String) -> ArraySlice<UInt8>? { members.first { $0.name == name }?.value }
@@ -49,7 +49,7 @@ struct ExportedLine {
         guard let type = text("type") else {
             throw Fault(reason: "type: missing; a record of a hub has one (Docs/Samples.md)")
         }
-        // A type that the registry has says its kind itself.
+        // For a type of the registry, the kind follows from the type.
         guard let kind = text("kind") ?? TypeRegistry.standard.resolve(type)?.kind.rawValue else {
             throw Fault(
                 reason: "kind: missing; only a type of the registry can do without, and \(type.prefix(64)) is none")
@@ -62,7 +62,7 @@ struct ExportedLine {
         isGuest = whose == nil && text("unassigned").map(Assignment.nobody(reason:)) == .guest
         unit = text("unit")
         (key, group, start) = (text("key"), text("group"), text("start"))
-        // A day is retracted by a source that need not be the one that gave it.
+        // The source that retracts a day need not be the one that gave it.
         let own = key == nil ? ["person", "type", "series", "date"] : ["source", "key"]
         identity = own.flatMap { Array(raw($0) ?? []) + [0] }
         number = raw("number").flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
@@ -79,7 +79,7 @@ struct ExportedLine {
         for member in members {
             switch member.name {
             case "value", "unit":
-                // As the source wrote it, and not as the hub has converted it.
+                // Use the value of the source, not the one converted by the hub.
                 append(member.name, original?[member.name]?.bytes ?? Array(member.value))
             case "person" where kind == "day":
                 append("person", whose.map { JSONTree.text($0).bytes } ?? Array(member.value))
@@ -120,7 +120,7 @@ struct ExportedLine {
         return try found.get()
     }
 
-    /// The keys of what something is made from: numbers are those of another hub, and would be other records here.
+    /// Only the keys of a basis: numbers belong to another hub, and would mean other records here.
     private static func withoutNumbers(_ basis: ArraySlice<UInt8>, _ strange: inout Int) -> [UInt8] {
         guard let all = JSONTree(Array(basis))?.list else { return Array(basis) }
         let keys = all.filter { $0.text != nil }

@@ -2,23 +2,23 @@ import Files
 import Glibc
 import HubClient
 
-/// The lines of a file, one after the other, with how far it has come.
+/// The lines of a file, read one after the other, with the progress.
 struct FileLines {
     struct Line {
         /// From 1.
         let number: Int
-        /// Without its end; empty where it is too long.
+        /// The line without its end; empty if it is too long.
         let bytes: ArraySlice<UInt8>
         let isTooLong: Bool
     }
 
-    /// The bytes of a line at most: a record has 65,536, and what the hub adds is little.
+    /// Maximum length of a line in bytes: a record has at most 65,536, and the hub adds little.
     static let longest = 131_072
     private static let piece = 1 << 18
 
-    /// The bytes of the file when it was opened.
+    /// The size of the file in bytes when it was opened.
     let size: Int64
-    /// The bytes that have been read.
+    /// The number of bytes read so far.
     private(set) var position: Int64 = 0
     private let file: Descriptor
     private var buffer: [UInt8] = []
@@ -55,7 +55,7 @@ struct FileLines {
             }
             guard !isAtEnd else {
                 guard begin < buffer.count || isTooLong else { return nil }
-                // The last line needs no end.
+                // The last line needs no line end.
                 buffer.append(UInt8(ascii: "\n"))
                 continue
             }

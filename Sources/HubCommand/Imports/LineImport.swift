@@ -7,21 +7,21 @@ import HubWire
 import JSON
 import Samples
 
-/// Gives a hub what `hub export`, `hub samples --json` or the sink of line files has written, each record as its own source gave it.
+/// Gives a hub the records that `hub export`, `hub samples --json` or the sink of line files wrote, in the form of their sources.
 final class LineImport {
-    /// What became of all.
+    /// The totals of an import.
     struct Account: Encodable, Equatable {
         var lines: Int64 = 0
         var stored: Int64 = 0
         var duplicates: Int64 = 0
         var rejected: Int64 = 0
-        /// Lines that are no records.
+        /// Lines that are not records.
         var unreadable: Int64 = 0
-        /// Given to the person that the line names, whom the hub did not find by its rules.
+        /// Records assigned to the person in the line, because the hub's rules did not find that person.
         var assigned: Int64 = 0
-        /// What does not come back as it was, by what it is.
+        /// The number of records that do not come back unchanged, by reason.
         var notes: [String: Int64] = [:]
-        /// Why lines were not taken, the first of each reason with its line; of the first thousand reasons.
+        /// The reasons why lines were rejected, each with its first line; only the first thousand reasons.
         var reasons: [String: Reason] = [:]
 
         struct Reason: Encodable, Equatable {
@@ -36,7 +36,7 @@ final class LineImport {
         mutating func note(_ what: String, _ count: Int64 = 1) { notes[what, default: 0] += count }
     }
 
-    /// A record that waits to be given.
+    /// A record waiting to be given.
     private struct Waiting {
         let line: Int
         let start: String?
@@ -50,38 +50,38 @@ final class LineImport {
         let record: [UInt8]
     }
 
-    /// Whose a record is, as a hub says it.
+    /// The owner of a record, as a hub states it.
     private enum Owner: Hashable {
         case person(String)
         case guest
-        /// It waits in the inbox.
+        /// The record waits in the inbox.
         case nobody
 
         init(person: String?, isGuest: Bool) { self = person.map(Owner.person) ?? (isGuest ? .guest : .nobody) }
     }
 
-    /// The instance of all its sessions, which may give records of every source (R4.34).
+    /// The instance of all its sessions, which may give records of any source (R4.34).
     static let instance = "hub-import"
-    /// So many records of one source wait at most, and so many bytes.
+    /// Maximum number of records of one source that wait, and of their bytes.
     private static let (records, bytes) = (1_000, 786_432)
-    /// So many sources have a session at a time.
+    /// Maximum number of sources that have a session at the same time.
     private static let sessions = 16
 
     private let endpoint: String
     private let owner: DoorClient
     private let entries: [Welcome.PersonEntry]
     private var persons: [String] { entries.map(\.name) }
-    /// How quantities of types that the registry does not have are added up, as a person says.
+    /// The person's choice of how quantities of types outside the registry are added up.
     private let aggregations: [String: AggregationStyle]
-    /// Types that the registry does not have, as the file has them.
+    /// The types of the file that the registry does not have.
     private var declares: [TypeDeclaration] = []
-    /// The last line that takes each record back: by a digest, because there may be very many.
+    /// The last line that retracts each record, by digest, because there may be very many.
     private var takenBack: [SIMD2<UInt64>: Int] = [:]
     private var doors: [String: DoorClient] = [:]
     private var waiting: [String: [Waiting]] = [:]
     private(set) var account = Account()
 
-    /// - Parameter aggregations: by type, of those that the registry does not have.
+    /// - Parameter aggregations: by type, for types that the registry does not have.
     init(endpoint: String, aggregations: [String: AggregationStyle] = [:]) throws {
         (self.endpoint, self.aggregations) = (endpoint, aggregations)
         owner = try DoorClient(endpoint: endpoint, command: "import")
@@ -90,27 +90,27 @@ final class LineImport {
 
     // MARK: - First look
 
-    /// What a file has, before anything is given.
+    /// The contents of a file, determined before anything is given.
     struct Survey: Encodable {
         var records: Int64 = 0
         var days: Int64 = 0
         var retractions: Int64 = 0
-        /// Lines that are no records.
+        /// Lines that are not records.
         var unreadable: Int64 = 0
-        /// Why the first of them is none, with its number.
+        /// The reason why the first of them is not a record, with its line number.
         var firstFault: String?
-        /// Records that the hub has already, as far as their keys tell; of a dry run alone.
+        /// Records that the hub already has, judged by their keys; only for a dry run.
         var known: Int64?
         var plugins: [String: Int64] = [:]
         var persons: [String: Int64] = [:]
-        /// The earliest and the latest start, as the file has them.
+        /// The earliest and the latest start, as in the file.
         var first: String?
         var last: String?
     }
 
-    /// Reads all lines, and gives nothing.
+    /// Reads all lines and gives nothing.
     ///
-    /// - Throws: where it is of persons whom `hub.conf` does not have.
+    /// - Throws: a failure if the file has persons that `hub.conf` does not have.
     func survey(_ path: String, looksUp: Bool, progress: (Int64, Int64) throws -> Void) throws -> Survey {
         var survey = Survey(known: looksUp ? 0 : nil)
         var keys: [String: Set<String>] = [:]
@@ -154,12 +154,12 @@ final class LineImport {
         return survey
     }
 
-    /// A line, with its person as this hub names them.
+    /// Parses a line, with this hub's name of the person.
     private func read(_ line: ArraySlice<UInt8>) throws(ExportedLine.Fault) -> ExportedLine {
         try ExportedLine(line) { [entries] name in entries.named(name)?.name ?? name }
     }
 
-    /// What a plugin had declared of the type of a record; `nil` where the registry has it.
+    /// The declaration that a plugin had made for the type of a record; `nil` if the registry has the type.
     private func declaration(of record: ExportedLine) -> TypeDeclaration? {
         guard record.type.hasPrefix("x.") || record.type.hasPrefix("hc."),
             TypeRegistry.standard.resolve(record.type) == nil,
@@ -202,16 +202,16 @@ final class LineImport {
 
     // MARK: - Giving
 
-    /// What became of one line's record.
+    /// The result for the record of one line.
     struct Outcome {
         let line: Int
         let key: String?
-        /// Its number in the other hub, where the line has it.
+        /// Its number in the other hub, if the line has it.
         let was: Int64?
         let result: RecordResult
     }
 
-    /// Gives all lines, after they were looked at (``survey(_:looksUp:progress:)``); what the hub has stays as it is.
+    /// Gives all lines after a survey (``survey(_:looksUp:progress:)``); records that the hub has stay as they are.
     func give(
         _ path: String, tell: (Outcome) throws -> Void = { _ in }, progress: (Int64, Int64) throws -> Void
     ) throws {
@@ -265,8 +265,9 @@ final class LineImport {
 
     private static func size(_ records: [Waiting]) -> Int { records.reduce(0) { $0 + $1.record.count } }
 
-    /// Gives what waits of a source; what begins when the last of it does waits on, unless it is `all`: it may be of one group with what
-    /// comes next.
+    /// Gives the waiting records of a source.
+    ///
+    /// Unless `all` is set, records with the same start as the last one wait on, because they may be in one group with the next ones.
     private func flush(_ plugin: String, all: Bool, _ tell: (Outcome) throws -> Void) throws {
         guard let records = waiting[plugin], !records.isEmpty else { return }
         var count = records.count
@@ -339,8 +340,8 @@ final class LineImport {
 
     /// Records that a person has corrected in this hub too, and the others of their groups, by identity.
     ///
-    /// Given again, the correction of the file would become the word of their source, and could not be taken back; and the
-    /// rest of a blood pressure is no blood pressure.
+    /// If they were given again, the file's correction would become the value of their source and could not be reverted. The others of a group
+    /// are included because part of a blood pressure is no blood pressure.
     private func corrected(
         _ lines: [Waiting], _ plugin: String
     ) throws -> [[UInt8]: (record: [UInt8], result: RecordResult)] {
@@ -379,9 +380,9 @@ final class LineImport {
         return door
     }
 
-    /// Gives records to the persons whose they were, where the rules of this hub have found others or none.
+    /// Assigns records to their former persons if the rules of this hub have found others or none.
     ///
-    /// A record that was there already keeps its person and stays a guest's, because a person may have said so here.
+    /// A record that already existed keeps its person or its guest mark, because a person may have decided that here.
     private func assign(_ numbers: [(number: Int64, owner: Owner, isNew: Bool)]) throws {
         guard persons.count != 1 || numbers.contains(where: { $0.owner != .person(persons[0]) }), !numbers.isEmpty
         else { return }
@@ -400,7 +401,7 @@ final class LineImport {
         }
         for (whose, records) in given {
             let person: String? = if case .person(let name) = whose { name } else { nil }
-            // As they were read: what a person has said meanwhile stays.
+            // Pass the versions that were read: later decisions of a person stay.
             let answer = try owner.hand(
                 "assign",
                 Assignment(

@@ -1,8 +1,8 @@
 import HubClient
 
-/// A hub that cannot store: an import ends with a sentence instead of waiting without a word.
+/// The failure for a hub that cannot store: an import ends with a message instead of waiting silently.
 enum StoreFault {
-    /// - Parameter reason: as the hub gives it.
+    /// - Parameter reason: the hub's reason.
     static func failure(_ reason: String) -> Failure {
         let cause = isFullDisk(reason) ? "the disk of the hub is full" : "the hub cannot store now"
         return Failure(

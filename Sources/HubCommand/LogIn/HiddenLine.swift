@@ -2,19 +2,19 @@ import Foundation
 import HubClient
 import Synchronization
 
-/// A line that is typed or pasted and not shown, of any length: a terminal's own line ends at 4,096 characters.
+/// A typed or pasted line of any length that is not displayed; a terminal's own line input ends at 4,096 characters.
 ///
-/// The terminal is as it was after ``end()``; one at a time.
+/// ``end()`` restores the terminal; only one may exist at a time.
 final class HiddenLine {
     private var bytes: [UInt8] = []
     private let isTerminal: Bool
-    /// Whether Enter alone is an answer.
+    /// Whether Enter alone counts as an answer.
     private let takesEmpty: Bool
 
     /// Longer than any answer that the hub takes.
     static let longest = 65_536
 
-    /// How the terminal was; also for a second Ctrl-C, which ends the program at once.
+    /// The former state of the terminal; also restored by a second Ctrl-C, which ends the program at once.
     private static let former = Mutex<termios?>(nil)
 
     init(takesEmpty: Bool = false) {
@@ -37,8 +37,9 @@ final class HiddenLine {
         }
     }
 
-    /// The line, once it is there; waits for nothing.
-    /// - Throws: ``HubExit/usage`` when the input ends, or the line is too long.
+    /// Returns the line if it is complete; never waits.
+    ///
+    /// - Throws: ``HubExit/usage`` if the input ends or the line is too long.
     func take() throws -> String? {
         while Terminal.hasTyped {
             var buffer = [UInt8](repeating: 0, count: 4_096)

@@ -2,17 +2,17 @@ import Foundation
 import HubClient
 import HubWire
 
-/// Leads a person through what a plugin's log-in asks: a page in the browser, or something to paste.
+/// Guides a person through a plugin's log-in: a page in the browser, or a text to paste.
 final class LogInHandler {
     private let isPasting: Bool
     private var listener: RedirectListener?
 
-    /// - Parameter isPasting: no browser here; what it ends on is pasted.
+    /// - Parameter isPasting: whether there is no browser here, so that the person pastes the final address.
     init(isPasting: Bool) { self.isPasting = isPasting }
 
     deinit { end("it was given up", isWell: false) }
 
-    /// Tells the browser that waits, if one does, how it ended.
+    /// Shows the result to the waiting browser, if there is one.
     func end(_ text: String, isWell: Bool) {
         listener?.end(text, isWell: isWell)
         listener = nil
@@ -38,7 +38,7 @@ final class LogInHandler {
         Terminal.say("  \(url)")
         if Browser.open(listener.start) { Terminal.say("(it should have opened in your browser)") }
         Terminal.say("Waiting for the answer at \(address.text) …")
-        // A person whose browser is on another machine may still paste here what it ended on.
+        // A person with a browser on another machine can still paste its final address here.
         let line = Terminal.canAsk ? HiddenLine() : nil
         return { try (listener.take() ?? line?.take()).map(RawJSON.string) }
     }
@@ -55,13 +55,13 @@ final class LogInHandler {
         return { try line.take().map(RawJSON.string) }
     }
 
-    /// The `state` in a page's address; nil where there is none.
+    /// The `state` in a page's address; nil if there is none.
     private static func mark(of url: String) -> String? {
         let query = url.split(separator: "?", maxSplits: 1).dropFirst().first?.prefix { $0 != "#" }
         return query.flatMap { RedirectRequest.member("state", of: String($0)) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What a plugin sends goes to a terminal and to another program.
+    /// Checks an address from a plugin before it goes to a terminal and to another program.
     private static func check(_ url: String) throws {
         let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         guard isPlain, url.hasPrefix("https://") || url.hasPrefix("http://") else {
@@ -75,7 +75,7 @@ final class LogInHandler {
 enum Browser {
     /// Opens a page, if there is a browser here.
     ///
-    /// `$BROWSER` is a program that takes the address; else the desktop knows. Every user of the machine can see the address.
+    /// `$BROWSER` is a program that takes the address; otherwise the desktop decides. Every user of the machine can see the address.
     static func open(_ url: String) -> Bool {
         guard let (program, arguments) = opener else { return false }
         let process = Process()

@@ -3,18 +3,18 @@ import HubClient
 
 /// A loopback address to which a service sends a person's browser back (RFC 8252 §7.3).
 struct RedirectAddress: Hashable, Sendable {
-    /// As it was written, without query and fragment.
+    /// The address as it was written, without query and fragment.
     let text: String
-    /// What a browser says in `Host`.
+    /// The value of `Host` in a browser's request.
     let authority: String
     let path: String
     let port: UInt16
-    /// The addresses to listen at: both of `localhost`, for a browser may take either.
+    /// The addresses to listen at: both for `localhost`, because a browser may use either.
     let hosts: [Host]
 
     enum Host: String, Sendable { case four = "127.0.0.1", six = "::1" }
 
-    /// `nil` for what this program cannot listen at: another machine, another scheme, no port.
+    /// `nil` for an address at which this program cannot listen: another machine, another scheme, no port.
     init?(_ text: String) {
         guard let parts = URLComponents(string: text), parts.scheme?.lowercased() == "http",
             parts.query == nil, parts.fragment == nil, parts.user == nil,
@@ -34,8 +34,8 @@ struct RedirectAddress: Hashable, Sendable {
 
 /// A socket that listens for this machine only.
 enum LoopbackSocket {
-    /// - Returns: its descriptor, non-blocking; the caller closes it.
-    /// - Throws: ``HubExit/system`` when the port is taken or may not be used.
+    /// - Returns: its non-blocking descriptor; the caller closes it.
+    /// - Throws: ``HubExit/system`` if the port is taken or not allowed.
     static func listen(_ host: RedirectAddress.Host, _ port: UInt16) throws(Failure) -> Int32 {
         let family = host == .four ? AF_INET : AF_INET6
         let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -54,7 +54,7 @@ enum LoopbackSocket {
     }
 
     private static func bind(_ descriptor: Int32, _ host: RedirectAddress.Host, _ port: UInt16) -> Int32 {
-        // So that a second try need not wait for the connections of the first to be forgotten.
+        // A second try must not wait until the kernel forgets the connections of the first.
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         switch host {

@@ -3,48 +3,48 @@ import Foundation
 import HubClient
 import Synchronization
 
-/// Waits at a loopback address for the one answer that a service sends through a person's browser, and sends the browser to the service.
+/// Waits at a loopback address for the answer that a service sends through a person's browser, and sends the browser to the service.
 ///
-/// An answer counts only with the `state` that the service was sent (R11.10); any other changes nothing, and the wait goes on.
+/// An answer counts only with the `state` that was sent to the service (R11.10); others change nothing, and the wait goes on.
 ///
-/// A thread of its own serves at most ``most`` connections, each for at most ``patience``; what is not an answer is refused and changes
-/// nothing. Call ``end(_:isWell:)`` on every path, or the thread stays.
+/// A separate thread serves at most ``most`` connections, each for at most ``patience``. It refuses requests that are not an answer.
+/// Call ``end(_:isWell:)`` on every path, or the thread stays.
 final class RedirectListener: Sendable {
     private enum Stage: Sendable {
         case waiting
-        /// The answer was taken, and the browser waits for what became of it.
+        /// The answer was taken, and the browser waits for the result.
         case answered
         case over(text: String, isWell: Bool)
     }
     private struct State {
         var stage = Stage.waiting
         var answer: String?
-        /// Where the first browser that asks for ``start`` is sent.
+        /// The address to which the first browser that asks for ``start`` is sent.
         var page: String?
     }
 
     private let address: RedirectAddress
     private let mark: String
-    /// What the browser is opened with: the service's page is a step further.
+    /// The address to open in the browser; it redirects to the service's page.
     ///
-    /// Other users of the machine see the words that a program was
-    /// started with, and the page's address holds the log-in's mark.
+    /// Other users of the machine can see the arguments of a program, and the page's address contains the log-in's mark.
     let start: String
     private let startPath: String
     private let state = Mutex(State())
-    /// A byte here has the thread look at the stage.
+    /// A byte written here makes the thread look at the stage.
     private let bell: (end: Int32, start: Int32)
-    /// Signalled when the thread has said its last word.
+    /// Signalled when the thread has sent its last response.
     private let done = DispatchSemaphore(value: 0)
 
     static let most = 16
     static let patience = Duration.seconds(10)
 
-    /// Listens from now on.
+    /// Starts listening.
+    ///
     /// - Parameters:
-    ///   - page: the service's.
-    ///   - mark: the `state` that its address has.
-    /// - Throws: ``HubExit/system`` when the port cannot be had.
+    ///   - page: the service's page.
+    ///   - mark: the `state` in its address.
+    /// - Throws: ``HubExit/system`` if the port is not available.
     init(_ address: RedirectAddress, page: String, mark: String) throws(Failure) {
         (self.address, self.mark) = (address, mark)
         startPath = "/start-\(UUID().uuidString.lowercased())"
@@ -63,7 +63,7 @@ final class RedirectListener: Sendable {
             do throws(Failure) {
                 sockets.append(try LoopbackSocket.listen(host, address.port))
             } catch {
-                // A machine may have only one of the two; a port that another program has is another case.
+                // A machine may have only one of the two address families; a port that another program uses is a different case.
                 if host == .six, !sockets.isEmpty, !error.message.contains("taken") { continue }
                 for socket in sockets { close(socket) }
                 for end in ends { close(end) }
@@ -79,7 +79,7 @@ final class RedirectListener: Sendable {
         }.start()
     }
 
-    /// The answer, once.
+    /// Returns the answer once.
     func take() -> String? {
         state.withLock { state in
             defer { state.answer = nil }
@@ -87,7 +87,7 @@ final class RedirectListener: Sendable {
         }
     }
 
-    /// Tells the browser what became of it, and listens no more; returns when that is said.
+    /// Shows the result in the browser and stops listening; returns when the response is sent.
     func end(_ text: String, isWell: Bool) {
         let isFirst = state.withLock { state in
             if case .over = state.stage { return false }
@@ -105,9 +105,9 @@ extension RedirectListener {
         let descriptor: Int32
         let limit: ContinuousClock.Instant
         var bytes: [UInt8] = []
-        /// It has brought the answer, and waits for the end.
+        /// Whether it has brought the answer and waits for the result.
         var hasAnswered = false
-        /// The page's script asked, not the person's browser by itself.
+        /// Whether the page's script sent the request, not the browser's own navigation.
         var isScript = false
     }
 
@@ -153,7 +153,7 @@ extension RedirectListener {
         let count = Foundation.read(connection.descriptor, &buffer, buffer.count)
         if count < 0 { return errno == EAGAIN || errno == EINTR }
         guard count > 0 else { return false }
-        // What comes after a whole request is not read.
+        // Ignore data after a complete request.
         guard !connection.hasAnswered else { return true }
         connection.bytes += buffer[..<count]
         switch RedirectRequest.read(connection.bytes) {
@@ -168,7 +168,7 @@ extension RedirectListener {
         switch request.meaning(at: address, expecting: mark) {
         case .foreign:
             let isScript = request.method == "POST"
-            // The page has taken a fragment out of its address.
+            // The page's script has removed the fragment from its address.
             let advice =
                 isScript
                 ? "end it there, log in again with --paste, and paste the address that the browser ends on"
@@ -221,15 +221,16 @@ extension RedirectListener {
         send(connection, response(status, "hub login", text, isScript: isScript))
     }
 
-    /// A page for a person; for the page's script the same in one line, which it shows as text.
+    /// A page for a person; for the page's script the same as one line, which the script shows as text.
     private func response(_ status: Int, _ title: String, _ text: String, isScript: Bool) -> [UInt8] {
         isScript
             ? RedirectPage.response(status, "\(title): \(text)", type: "text/plain; charset=utf-8")
             : RedirectPage.response(status, RedirectPage.page(title, text))
     }
 
-    /// A few kilobytes, which the kernel takes whole.
-    /// - Returns: false, for the connection is over.
+    /// Sends a few kilobytes, which the kernel accepts as a whole.
+    ///
+    /// - Returns: false, because the connection is over.
     private func send(_ connection: Connection, _ bytes: [UInt8]) -> Bool {
         _ = Foundation.write(connection.descriptor, bytes, bytes.count)
         shutdown(connection.descriptor, Int32(SHUT_WR))
@@ -238,6 +239,6 @@ extension RedirectListener {
 }
 
 extension RedirectListener.Connection {
-    /// Its time is not over, or it is the one that matters.
+    /// Whether its time is not over, or it is the connection that waits for the result.
     fileprivate var isWaited: Bool { hasAnswered || ContinuousClock.now < limit }
 }

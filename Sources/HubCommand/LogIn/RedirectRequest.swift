@@ -1,23 +1,23 @@
 import Foundation
 
-/// One request of a browser, as far as a log-in needs it (RFC 9112).
+/// One request of a browser, limited to the parts that a log-in needs (RFC 9112).
 struct RedirectRequest {
     var method: String
-    /// Without the query.
+    /// The path without the query.
     var path: String
     var query: String?
     var host: String?
     var origin: String?
     var body: String
 
-    /// Bytes of a request at most; a token is at most a quarter of that.
+    /// Maximum size of a request in bytes; a token has at most a quarter of that.
     static let largest = 65_536
 
     enum Reading {
         case request(RedirectRequest)
-        /// More has to come.
+        /// More data must follow.
         case unfinished
-        /// No request, or a larger one than is needed.
+        /// Not a request, or one that is too large.
         case wrong
     }
 
@@ -51,20 +51,20 @@ struct RedirectRequest {
                 body: String(decoding: body.prefix(length), as: UTF8.self)))
     }
 
-    /// What is to be done with it.
+    /// The meaning of a request.
     enum Meaning: Equatable {
-        /// The service's answer: the address with all that was added to it.
+        /// The service's answer: the address with everything that was added to it.
         case answer(String)
-        /// A browser that may have the answer in the fragment of the address, which it does not send by itself.
+        /// The browser may have the answer in the address's fragment, which browsers do not send.
         case lookAtFragment
-        /// An answer without the mark of this log-in: any page on the web can have the person's browser bring one (RFC 6749 §10.12).
+        /// An answer without the mark of this log-in: any page on the web can make the person's browser send one (RFC 6749 §10.12).
         case foreign
         case refused(Int)
     }
 
-    /// - Parameter state: the mark that the answer must bring back.
+    /// - Parameter state: the mark that the answer must contain.
     func meaning(at address: RedirectAddress, expecting state: String) -> Meaning {
-        // A page of another site whose name leads here must neither read nor answer.
+        // A page of another site whose name resolves to this address must neither read nor answer.
         guard host == address.authority else { return .refused(421) }
         guard path == address.path else { return .refused(404) }
         switch method {
@@ -84,7 +84,7 @@ struct RedirectRequest {
         }
     }
 
-    /// The first member of this name in a query or a fragment, decoded; services also write `&amp;` between two.
+    /// The first member with this name in a query or a fragment, decoded; some services write `&amp;` between members.
     static func member(_ name: String, of text: String) -> String? {
         for member in text.replacing("&amp;", with: "&").split(separator: "&") {
             let sides = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -95,9 +95,9 @@ struct RedirectRequest {
     }
 }
 
-/// What the browser is shown.
+/// The pages shown in the browser.
 enum RedirectPage {
-    /// Hands over the fragment, and takes it out of the address and the history.
+    /// A page that sends the fragment and removes it from the address and the history.
     static let fragment = page(
         "One moment", "The answer is being handed to the hub.",
         script: """
@@ -127,7 +127,7 @@ enum RedirectPage {
         """
     }
 
-    /// - Parameter location: where the browser goes from here.
+    /// - Parameter location: the redirection target.
     static func response(
         _ status: Int, _ body: String, type: String = "text/html; charset=utf-8", location: String? = nil
     ) -> [UInt8] {
