@@ -1,7 +1,7 @@
 import CSampleConf
 import HubSettings
 
-/// The project's `hub.conf`, from which a new one begins and which says what people usually set.
+/// The project's `hub.conf`: the start of every new file, and the source of the usual settings.
 enum HubTemplate {
     static let text = String(
         decoding: UnsafeBufferPointer(start: sample_conf_bytes(), count: sample_conf_size()), as: UTF8.self)
@@ -9,7 +9,7 @@ enum HubTemplate {
     /// The name of its one person.
     static let person = "me"
 
-    /// A text made of it, with another name for the one person.
+    /// A text made from it, with another name for the one person.
     static func text(_ text: String, for name: String) -> String {
         let header = SettingEditor.header(["person", name])
         return text.replacing("[person.\(person)]", with: header)
@@ -35,12 +35,12 @@ enum HubTemplate {
         return shown
     }
 
-    /// What of the owner's it suggests for a plugin.
+    /// The owner's rights that it suggests for a plugin.
     static func owner(_ plugin: String) -> [String] {
         guard let match = (section(plugin) ?? "").firstMatch(of: /grants = \{.*owner = \[([^\]]*)\]/) else { return [] }
         return match.1.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\"" } }
     }
 
-    /// Whether a value only shows how one is written, and is no scale of theirs.
+    /// Whether a value is only an example of the format and not a real device.
     static func isExample(_ value: SettingValue) -> Bool { value.string == "rfcomm://00:4D:32:1A:2B:3C" }
 }

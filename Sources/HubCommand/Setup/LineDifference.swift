@@ -1,8 +1,8 @@
 import HubSettings
 
-/// What of a text changes, by lines; what stays is not shown.
+/// The changes of a text, line by line, without unchanged lines.
 enum LineDifference {
-    /// Each with `+` or `-`, and with the header of the table that it comes into or goes out of.
+    /// Each line with `+` or `-`, and with the header of its table.
     static func changes(from old: [ShownLines.Line], to new: [ShownLines.Line]) -> [SetupReport.Change] {
         var (removed, inserted): (Set<Int>, Set<Int>) = ([], [])
         for change in new.map(\.text).difference(from: old.map(\.text)) {

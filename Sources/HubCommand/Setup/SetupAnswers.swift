@@ -3,12 +3,12 @@ import HubClient
 import HubSettings
 import HubWire
 
-/// Answers in a file, for scripts: lines of `hub.conf`, each of which is to stand in it.
+/// Answers in a file, for scripts: lines of `hub.conf` that the result must contain.
 struct SetupAnswers {
     private let text: String
     private let file: String
 
-    /// - Parameter file: `-` is stdin.
+    /// - Parameter file: a path; `-` is stdin.
     init(_ file: String) throws(Failure) {
         self.file = file == "-" ? "stdin" : file
         if file == "-" {
@@ -21,7 +21,7 @@ struct SetupAnswers {
         }
     }
 
-    /// Writes them into a draft.
+    /// Writes the answers into a draft.
     func write(into draft: inout SetupDraft) async throws(Failure) {
         let top = try tables([])
         if let other = top.first(where: { !["hub", "person", "plugin"].contains($0) }) {
@@ -43,12 +43,12 @@ struct SetupAnswers {
         let plugins = try tables(["plugin"])
         guard !plugins.isEmpty else { return }
         for plugin in plugins { try begin(plugin, in: &draft) }
-        // Only then it is known which programs there are, and what they call a secret.
+        // The programs and the names of their secret settings are known only after that.
         await draft.meetPlugins()
         for plugin in plugins where draft.plugins.contains(plugin) { try write(plugin, into: &draft) }
     }
 
-    /// Writes what the hub itself reads of a section; one that is not there and is to be off needs to be written only with settings.
+    /// Writes the settings of a section that the hub itself reads; a new section that is disabled is written only if it has settings.
     private func begin(_ plugin: String, in draft: inout SetupDraft) throws(Failure) {
         guard HubConfiguration.isName(plugin) else {
             throw Failure(.usage, "\(file): [plugin.\(plugin)]: a name is \(HubConfiguration.nameRule)")
@@ -64,7 +64,7 @@ struct SetupAnswers {
         for (key, value) in settings where key != "enabled" && SettingDeclaration.reservedNames.contains(key) {
             try draft.set(table, key, value)
         }
-        // A new section has the first person of all, as the project's file has its one.
+        // A new section is for the first person only, as the project's file is for its one person.
         let isOfPersons = draft.isNew(plugin) && HubTemplate.shown(draft.kind(plugin)).written.contains("persons")
         guard !isOff, isOfPersons, draft.persons.count > 1, !settings.contains(where: { $0.key == "persons" }) else {
             return
@@ -97,9 +97,9 @@ struct SetupAnswers {
         }
     }
 
-    // MARK: - What is wrong
+    // MARK: - Problems
 
-    /// A problem as it is told: of a table of these answers by their file, for that of the draft may never be there.
+    /// The text of a problem; if its table is in these answers, it names their file, because the draft may never be written.
     func text(of problem: SettingsProblem) -> String {
         let table = (problem.table ?? "").split(separator: ".", maxSplits: 1).map(String.init)
         guard !table.isEmpty, (try? SettingEditor(text, of: table))?.hasTable == true else {

@@ -4,7 +4,7 @@ import HubCore
 import HubSettings
 import HubWire
 
-/// Which plugins, and what each is told.
+/// The choice of plugins, and the settings of each.
 extension SetupDialogue {
     mutating func plugins() async throws {
         Terminal.say("")
@@ -64,7 +64,7 @@ extension SetupDialogue {
         }
     }
 
-    /// The plugin that a word means: its name in any case, with hyphens or without, the end of only one name, or `page`.
+    /// The plugin that a word means: its name in any case, with or without hyphens, the end of only one name, or `page`.
     static func plugin(named word: String, among offered: [String]) -> String? {
         func folded(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0.isNumber } }
         let word = folded(word) == "page" ? "web" : folded(word)
@@ -104,7 +104,7 @@ extension SetupDialogue {
         try await ask(declaration, of: table, "  \(declaration.name)")
     }
 
-    /// Whose records it deals with, where the project's file says that this is for some.
+    /// Asks for the plugin's persons, if the project's file has `persons` for it.
     private mutating func persons(_ plugin: String, _ table: [String]) async throws {
         guard HubTemplate.shown(draft.kind(plugin)).written.contains("persons"), draft.persons.count > 1 else { return }
         let declaration = SettingDeclaration(
@@ -117,7 +117,7 @@ extension SetupDialogue {
         guard !manifest.owner.isEmpty else { return }
         let granted = draft.granted(plugin) ?? []
         let isAll = OwnerRight.granted(of: manifest.owner, by: granted).count == manifest.owner.count
-        // What was decided for a plugin that runs stays so with Enter.
+        // For a plugin that ran before, Enter keeps the former decision.
         let usually = isAll || !draft.ran(plugin) && !HubTemplate.owner(draft.kind(plugin)).isEmpty && granted.isEmpty
         if !granted.isEmpty, !isAll {
             Terminal.say("  Of what you may do here it may: \(granted.joined(separator: ", "))")
@@ -125,23 +125,23 @@ extension SetupDialogue {
         let rights = manifest.owner.joined(separator: ", ")
         let meaning = "With yes it may do for you: \(rights). hub permissions \(plugin) shows and changes it."
         guard try await prompt.isYes("  May it do what you may do here?", usually: usually, meaning: meaning) else {
-            // A part of it is a decision of its own, for hub permissions.
+            // Granting only a part is a separate decision, with hub permissions.
             if isAll { try draft.grant(plugin, []) }
             return
         }
         if !isAll { try draft.grant(plugin, [OwnerRight.all]) }
     }
 
-    /// Has the program itself judge its settings, and asks again for those that it finds wrong.
+    /// Has the program check its settings, and asks again for the wrong ones.
     ///
-    /// - Returns: false where the plugin is left out.
+    /// - Returns: false if the plugin is left out.
     private mutating func correct(_ plugin: String, _ manifest: Manifest, _ table: [String]) async throws -> Bool {
         while true {
             try prompt.checkForEnd()
             let problems = await draft.check().loaded.problems.errors(table)
             guard !problems.isEmpty else { return true }
             for problem in problems { Terminal.say("  \(problem.key.map { "\($0): " } ?? "")\(problem.reason)") }
-            // A reason may name settings as the remedy that were not asked before: `set certificate and key`.
+            // A reason may name settings that were not asked for before as the remedy: `set certificate and key`.
             let words = problems.flatMap { $0.reason.matches(of: /\bset ([a-z_]+)(?: and ([a-z_]+))?/) }
                 .flatMap { [String($0.1), $0.2.map(String.init) ?? ""] }
             let keys = Set(problems.compactMap(\.key))
@@ -157,7 +157,7 @@ extension SetupDialogue {
         }
     }
 
-    /// Has it log in or connect for real, where it reaches anything and the person wants to.
+    /// Has it log in or connect for real, if it reaches any service and the person agrees.
     private mutating func tryOut(_ plugin: String, _ manifest: Manifest, _ table: [String]) async throws {
         guard !manifest.reaches.isEmpty else { return }
         while try await prompt.isYes("  Try it now, for \(SetupTrial.seconds) seconds at most?", usually: false) {

@@ -4,7 +4,7 @@ import HubClient
 import HubCore
 import HubSettings
 
-/// Asks a person what `hub.conf` is to say; every answer is looked at before the next question.
+/// Asks a person for the content of `hub.conf` and checks each answer before the next question.
 struct SetupDialogue {
     var draft: SetupDraft
     let prompt: SetupPrompt
@@ -69,12 +69,12 @@ struct SetupDialogue {
         }
     }
 
-    /// `Anna, Ben and Zoe` are three.
+    /// The names in an answer: `Anna, Ben and Zoe` are three.
     private static func names(_ answer: String) -> [String] {
         SettingAnswer.parts(answer.replacing(#/ (?:&|and|und) /#, with: ","))
     }
 
-    /// What is asked of a person, and what holds where it is not said.
+    /// The settings to ask a person for, and their defaults.
     private static func personal(isAlone: Bool) -> [(key: String, title: String, usual: String)] {
         let machine = Reader.machineLocale(ProcessInfo.processInfo.environment)
             .map { "\($0.identifier), this machine's" }
@@ -94,9 +94,9 @@ struct SetupDialogue {
 
     // MARK: - One setting
 
-    /// Asks for a setting until the answer is right.
+    /// Asks for a setting until the answer is valid.
     ///
-    /// - Parameter usual: what holds where it is not written, in words.
+    /// - Parameter usual: a description of the default.
     mutating func ask(
         _ declaration: SettingDeclaration, of table: [String], _ title: String, usual: String? = nil
     ) async throws {
@@ -129,7 +129,7 @@ struct SetupDialogue {
         }
     }
 
-    /// The written value, if the answer has other words for it: `Europe/Berlin` for `Berlin`.
+    /// The written value if it differs from the answer: `Europe/Berlin` for `Berlin`.
     private func meaning(of answer: String, _ declaration: SettingDeclaration, _ table: [String]) -> String? {
         guard !declaration.isSecret, declaration.type != .boolean, let value = draft.value(table, declaration.name)
         else { return nil }
@@ -137,7 +137,7 @@ struct SetupDialogue {
         return plain(text) == plain(answer) ? nil : text
     }
 
-    /// Takes an answer; why it cannot, and then nothing has changed.
+    /// Sets the answer in the draft; if it is invalid, returns the reason and leaves the draft unchanged.
     private mutating func judged(
         _ answer: String, _ declaration: SettingDeclaration, _ table: [String]
     ) -> String? {

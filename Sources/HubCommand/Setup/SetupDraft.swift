@@ -5,22 +5,22 @@ import HubCore
 import HubSettings
 import HubWire
 
-/// A `hub.conf` as it is to be, in memory: each change is judged as `hub check` judges the file.
+/// A new `hub.conf` in memory; each change is checked as `hub check` checks the file.
 struct SetupDraft: Sendable {
-    /// Absolute, links followed.
+    /// Absolute, with links resolved.
     let path: String
-    /// What stands in the file; nil where there is none.
+    /// The present content of the file; nil if there is none.
     let old: String?
     private(set) var text: String
-    /// What secret files beside it are to hold, by their names.
+    /// The contents of new secret files beside it, by name.
     private(set) var secrets: [String: String] = [:]
-    /// By section: what its program says of itself, or why it says nothing.
+    /// The manifest of each section's program; `faults` has the reason if there is none.
     private(set) var manifests: [String: Manifest] = [:]
     private(set) var faults: [String: String] = [:]
-    /// Whether the one person of the project's file still waits for a name.
+    /// Whether the one person of the project's file still needs a name.
     private var hasPersonOfTemplate: Bool
 
-    /// - Parameter text: what it is to be so far; as it is, or as the project's file, if not given.
+    /// - Parameter text: the text to begin with; by default the present file, or the project's file if there is none.
     init(path: String, old: String?, text: String? = nil) {
         (self.path, self.old) = (path, old)
         self.text = text ?? old ?? HubTemplate.text
@@ -30,7 +30,7 @@ struct SetupDraft: Sendable {
     var isNew: Bool { old == nil }
     var folder: String { Folder.parent(of: path) }
 
-    /// A file that is about to be there is read as if it were.
+    /// The environment in which new secret files can be read before they are written.
     private var environment: SettingsEnvironment {
         var environment = SettingsEnvironment.process()
         let (read, folder) = (environment.readFile, folder)
@@ -39,10 +39,10 @@ struct SetupDraft: Sendable {
         return environment
     }
 
-    // MARK: - What is in it
+    // MARK: - Content
 
     var persons: [String] { names("person") }
-    /// Each with the name that is shown.
+    /// The persons with their display names.
     var people: [PersonSection] {
         persons.map { name in
             var person = PersonSection(name: name)
@@ -56,10 +56,10 @@ struct SetupDraft: Sendable {
         (try? SettingEditor(text ?? self.text, of: [group]))?.names ?? []
     }
 
-    /// Whether this setup writes the section, and not the person before it.
+    /// Whether this setup writes the section, so that it was not there before.
     func isNew(_ plugin: String) -> Bool { old.map { !names("plugin", in: $0).contains(plugin) } ?? true }
 
-    /// Whether its section was there before, for a plugin that runs.
+    /// Whether the section was already there and enabled.
     func ran(_ plugin: String) -> Bool {
         old.flatMap { try? SectionEditor($0, of: plugin) }?.isEnabled == true && !isNew(plugin)
     }
@@ -68,7 +68,7 @@ struct SetupDraft: Sendable {
 
     func isEnabled(_ plugin: String) -> Bool { (try? SectionEditor(text, of: plugin))?.isEnabled == true }
 
-    /// What kind of plugin a section is of.
+    /// The plugin kind of a section.
     func kind(_ plugin: String) -> String { value(["plugin", plugin], "kind")?.string ?? plugin }
 
     func isRemote(_ plugin: String) -> Bool { value(["plugin", plugin], "remote")?.boolean == true }
@@ -81,7 +81,7 @@ struct SetupDraft: Sendable {
         }
     }
 
-    /// Writes a setting, also into a table that is not there yet, or takes it out.
+    /// Writes a setting, and its table if that is missing, or removes the setting.
     mutating func set(_ table: [String], _ key: String, _ value: SettingValue?) throws(Failure) {
         do throws(SettingEditor.Refusal) {
             var editor = try SettingEditor(text, of: table)
@@ -98,13 +98,13 @@ struct SetupDraft: Sendable {
         }
     }
 
-    /// Puts a secret into a file of its own, which no other has, and its name into the setting.
+    /// Puts a secret into a new file, which no other setting uses, and a reference to the file into the setting.
     mutating func set(_ table: [String], _ key: String, secret: String) throws(Failure) {
         if let former = value(table, key)?.string?.wholeMatch(of: /\$\{file:([^}]+)\}/).map({ String($0.1) }) {
             if secrets[former] != nil { return secrets[former] = secret }
             let place = former.hasPrefix("/") ? former : "\(folder)/\(former)"
             let bytes = try? environment.readFile(place)
-            // The same again, as a script says it, makes no second file.
+            // If a script sets the same secret again, do not make a second file.
             if [secret, "\(secret)\n"].contains(where: { bytes == Data($0.utf8) }) { return }
         }
         let stem = "\(table.last ?? "hub")-\(key)"
@@ -116,7 +116,7 @@ struct SetupDraft: Sendable {
         secrets[name] = secret
     }
 
-    /// Adds a person; the first of a new file takes the place of the one that the project's file has.
+    /// Adds a person; the first of a new file replaces the person of the project's file.
     mutating func addPerson(_ name: String) throws(Failure) {
         defer { hasPersonOfTemplate = false }
         guard !persons.contains(name) else { return }
@@ -129,13 +129,13 @@ struct SetupDraft: Sendable {
         }
     }
 
-    /// Adds a person under a name for `hub.conf`, and writes the display name if it is another.
+    /// Adds a person under a name for `hub.conf`, with the display name if it differs.
     mutating func add(_ person: PersonSection) throws(Failure) {
         try addPerson(person.name)
         if let shown = person.displayName { try set(["person", person.name], "display_name", .string(shown)) }
     }
 
-    /// Enables a section, which is written where it is missing: as the project's file has it, or empty.
+    /// Enables a section; a missing one is written as in the project's file, or empty.
     mutating func enable(_ plugin: String) throws(Failure) {
         if !plugins.contains(plugin) {
             let header = SettingEditor.header(["plugin", plugin])
@@ -163,7 +163,7 @@ struct SetupDraft: Sendable {
         }
     }
 
-    /// Grants what is the owner's.
+    /// Grants the owner's rights.
     mutating func grant(_ plugin: String, _ words: [String]) throws(Failure) {
         do throws(GrantsEditor.Refusal) {
             var editor = try GrantsEditor(text, of: plugin)
@@ -178,16 +178,16 @@ struct SetupDraft: Sendable {
         (try? GrantsEditor(text, of: plugin)).flatMap { $0.list("owner") }
     }
 
-    // MARK: - What is wrong with it
+    // MARK: - Problems
 
-    /// What is wrong by what is known already; no program is asked.
+    /// The problems according to the known manifests; runs no program.
     func problems() -> [SettingsProblem] {
         HubConfiguration.load(
             text: text, file: path, environment: environment, faults: faults, rights: manifests.mapValues(\.owner)
         ) { instance, _ in manifests[instance]?.settings }.problems
     }
 
-    /// Whether a value is not to be seen: that of a secret, and of each setting of which no program says that it is none.
+    /// Whether a value must be hidden: a secret's value, and that of any setting that no program declares as not secret.
     func isHidden(_ names: [String]) -> Bool {
         guard names.first == "plugin" else { return false }
         guard names.count > 2 else { return true }
@@ -195,19 +195,19 @@ struct SetupDraft: Sendable {
         return declaration?.isSecret ?? !SettingDeclaration.reservedNames.contains(names[2])
     }
 
-    /// Asks every program, and gives all that `hub check` would say.
+    /// Asks every program and returns all results of `hub check`.
     mutating func check() async -> CheckedConfiguration {
         let checked = await loader.load(text)
         manifests.merge(checked.manifests) { $1 }
         faults.merge(checked.faults) { $1 }
-        // What goes is shown too.
+        // Removed sections are shown too, so learn their manifests.
         if let old, names("plugin", in: old).contains(where: { manifests[$0] == nil }) {
             manifests.merge(await loader.load(old, asksPlugins: false).manifests) { known, _ in known }
         }
         return checked
     }
 
-    /// Learns what each plugin's program says of itself, also of those that have no section yet.
+    /// Reads the manifest of each plugin's program, including plugins that have no section yet.
     mutating func meetPlugins() async {
         var all = self
         for plugin in HubTemplate.plugins where !plugins.contains(plugin) {
@@ -224,6 +224,6 @@ struct SetupDraft: Sendable {
 }
 
 extension SettingsProblem {
-    /// What is wrong, without the place, which a person who is asked knows.
+    /// The problem without its place, which the person knows from the question.
     var reason: String { message + (suggestion.map { "; did you mean \($0)?" } ?? "") }
 }

@@ -4,18 +4,18 @@ import Foundation
 import HubClient
 import HubSettings
 
-/// The `hub.conf` that is set up: found, or where it will be; one setup at a time.
+/// The `hub.conf` that is set up: an existing one or the future path; only one setup at a time.
 struct SetupFile {
-    /// Absolute, links followed.
+    /// Absolute, with links resolved.
     let path: String
-    /// What is in it; nil where there is none.
+    /// The content; nil if there is no file.
     let text: String?
-    /// Of its folder, or of the nearest above that is there: it ends with the process, and leaves no file.
+    /// Locks its folder, or the nearest existing one above; the lock ends with the process and leaves no file.
     private let lock: Descriptor
 
     var former: String { path + ".before" }
 
-    /// - Parameter named: what `--config` says.
+    /// - Parameter named: the value of `--config`.
     init(named: String?, _ environment: [String: String] = ProcessInfo.processInfo.environment) throws(Failure) {
         let path = try Self.place(named, environment)
         self.path = path
@@ -42,12 +42,12 @@ struct SetupFile {
         }
     }
 
-    /// The file that every command of hub finds, or the one that will be found.
+    /// The file that every command of hub finds, or its future path.
     private static func place(_ named: String?, _ environment: [String: String]) throws(Failure) -> String {
         let places = ConfigurationFile.places(environment)
         let variable = environment["HUB_CONF"].flatMap { $0.isEmpty ? nil : $0 }
         let found = places.first { access($0, F_OK) == 0 }
-        // Not in the folder that a person happens to be in.
+        // Do not create it in the folder where the person happens to be.
         let chosen = named ?? variable ?? found ?? places[min(1, places.count - 1)]
         let path = URL(filePath: chosen).standardizedFileURL.resolvingSymlinksInPath().path
         var status = stat()
@@ -59,11 +59,11 @@ struct SetupFile {
 
     // MARK: - Writing
 
-    /// Writes the draft: secrets first, the former text beside the file, then the file; each whole or not at all.
+    /// Writes the secrets, then the former text beside the file, then the file; each completely or not at all.
     ///
-    /// The former text has its name only once the file is replaced: until then the one before it can be put back.
+    /// The former text gets its name only when the file is replaced: until then the older one can be restored.
     ///
-    /// - Returns: where the former text is; nil for a new file.
+    /// - Returns: the path of the former text; nil for a new file.
     func write(_ draft: SetupDraft) throws(Failure) -> String? {
         let (folder, kept) = (Folder.parent(of: path), "\(path).kept")
         var made: [String] = []
@@ -103,9 +103,9 @@ struct SetupFile {
         return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o600
     }
 
-    // MARK: - Going back
+    // MARK: - Undo
 
-    /// What stood in the file before the last setup.
+    /// The content of the file before the last setup.
     func formerText() throws(Failure) -> String {
         guard text != nil, access(former, F_OK) == 0 else {
             throw Failure(
@@ -116,9 +116,9 @@ struct SetupFile {
         return try ConfigurationFile.text(former)
     }
 
-    /// Puts that back, and keeps what it replaces in its place: another undo undoes this one.
+    /// Swaps the file and its former text, so that a second undo reverts the first.
     func swap() throws(Failure) {
-        // In one step: no moment has one of the two texts in no file.
+        // Exchange atomically: at no moment is one of the texts in no file.
         guard exchange_files(path, former) == 0 else {
             throw Failure(
                 .system, "\(former) cannot take the place of \(path): \(String(cString: strerror(errno)))")

@@ -6,26 +6,26 @@ import Synchronization
 /// Asks a person at a terminal, line by line.
 final class SetupPrompt: Sendable {
     private let interruption: Interruption
-    /// What was typed ahead.
+    /// Input that was typed ahead.
     private let typed = Mutex<[UInt8]>([])
 
     init() { interruption = Interruption(last: { HiddenLine.end() }) }
 
-    /// Ctrl-C, at whatever time.
+    /// The failure after Ctrl-C, at any time.
     static let ended = Failure(.interrupted, "ended by Ctrl-C; nothing was written")
 
     func checkForEnd() throws { if interruption.isOver { throw Self.ended } }
 
-    /// Asks, and gives what was typed, without spaces around it; an empty text for Enter alone.
+    /// Asks and returns the typed text without surrounding spaces; empty for Enter alone.
     func ask(_ question: String) async throws -> String {
         try show(question + " ")
         return try await blocking { try self.line() }.trimmingCharacters(in: .whitespaces)
     }
 
-    /// The same, and nothing of it is displayed.
+    /// Asks and reads the answer without displaying it.
     func askHidden(_ question: String) async throws -> String {
         try await blocking {
-            // Before the question: who answers fast is not to see it.
+            // Start before the question, so that a fast answer is not displayed either.
             let line = HiddenLine(takesEmpty: true)
             try self.show(question + " ")
             while true {
@@ -36,7 +36,7 @@ final class SetupPrompt: Sendable {
         }
     }
 
-    /// - Parameter meaning: what follows from yes, for those who answer `?`.
+    /// - Parameter meaning: an explanation of yes, shown for the answer `?`.
     func isYes(_ question: String, usually: Bool, meaning: String? = nil) async throws -> Bool {
         while true {
             let answer = try await ask("\(question) [\(usually ? "Y/n" : "y/N")]")
@@ -47,7 +47,7 @@ final class SetupPrompt: Sendable {
         }
     }
 
-    /// Works until it is done or Enter is typed, which gives nil.
+    /// Runs until the body is done or Enter is typed, which gives nil.
     func skippable<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async throws -> Value? {
         let isDone = Watched(false)
         return try await withThrowingTaskGroup(of: Value?.self) { group in
@@ -73,7 +73,7 @@ final class SetupPrompt: Sendable {
         try Terminal.write(Array(PlainText.line(text).utf8)[...], to: STDERR_FILENO)
     }
 
-    /// Until something is typed, or a moment: Ctrl-C is looked for in between.
+    /// Waits for input for a moment; the caller checks for Ctrl-C in between.
     private static func wait() {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         _ = poll(&input, 1, 50)

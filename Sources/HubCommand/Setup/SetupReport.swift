@@ -4,27 +4,27 @@ import HubClient
 import HubSettings
 import HubWire
 
-/// What `hub setup` has done, or would do.
+/// The result of `hub setup`, actual or planned.
 struct SetupReport: Encodable {
     struct Change: Encodable {
-        /// The header that stands above; absent above all of them.
+        /// The header line of the table; absent above all tables.
         let table: String?
-        /// `+` and the new line, or `-` and the one that goes.
+        /// `+` and the new line, or `-` and the removed one.
         let line: String
     }
 
     let file: String
-    /// Whether there was none.
+    /// Whether the file is new.
     let created: Bool
     var written = false
     let changes: [Change]
-    /// Files with a secret each, beside the file.
+    /// New files beside it, with one secret each.
     let secrets: [String]
-    /// Where the former text is; absent for a new file.
+    /// The path of the former text; absent for a new file.
     var before: String?
-    /// Whether the running hub follows; absent where none runs or was asked to.
+    /// Whether the running hub has applied it; absent if no hub runs or none was asked.
     var applied: Bool?
-    /// What to type next.
+    /// The next commands.
     var next: [String] = []
 
     init(_ draft: SetupDraft) {
@@ -35,7 +35,7 @@ struct SetupReport: Encodable {
             to: ShownLines(draft.text, isHidden: draft.isHidden).lines)
     }
 
-    /// For people: what a new file has beside the project's own, or what changes.
+    /// The report for people: the differences of a new file from the project's own, or the changes.
     var lines: [String] {
         let isNew = "\(file) is new: the project's hub.conf\(changes.isEmpty ? ", unchanged" : " with these changes")"
         var lines = [created ? isNew : file]
@@ -59,7 +59,7 @@ struct SetupReport: Encodable {
         for line in next { Terminal.say("  \(line)") }
     }
 
-    /// What is left to do, as it is typed.
+    /// The remaining steps, as commands to type.
     func next(_ configuration: HubConfiguration, isRunning: Bool) -> [String] {
         let kinds = configuration.plugins.filter(\.startsHere).map { ($0.name, $0.kind) }
         var next = isRunning ? [] : [typed("hub run")]
@@ -68,7 +68,7 @@ struct SetupReport: Encodable {
             case "web": next.append(typed("hub web"))
             case "exist", "sami": next.append(typed("hub login \(name)"))
             case "http-ingest":
-                // In a household a token whose name begins with no person's would be no one's.
+                // In a household, a token whose name begins with no person's name would have no owner.
                 let owner = configuration.persons.count > 1 ? configuration.persons[0].name : "my"
                 next.append(typed("hub ingest new \(owner)-phone"))
             default: break
@@ -77,7 +77,7 @@ struct SetupReport: Encodable {
         return next + [typed(isRunning ? "hub status" : "hub service install")]
     }
 
-    /// A command about this file, with its name where it is not the one that every command finds.
+    /// A command about this file; names the file unless every command finds it.
     func typed(_ command: String) -> String {
         let found = try? ConfigurationFile.path(named: nil)
         let isFound = found.map { URL(filePath: $0).standardizedFileURL.resolvingSymlinksInPath().path } == file

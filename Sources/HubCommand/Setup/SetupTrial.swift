@@ -4,11 +4,11 @@ import HubCore
 import HubClient
 import HubWire
 
-/// A plugin that logs in or connects for real, with settings that no file has yet.
+/// A test in which a plugin logs in or connects for real, with settings that are not written to a file yet.
 enum SetupTrial {
     static let seconds = 30
 
-    /// - Returns: what its program found.
+    /// - Returns: the program's finding.
     static func run(_ plugin: String, _ draft: SetupDraft) async -> Result<String, Failure> {
         var draft = draft
         let checked = await draft.check()
@@ -16,7 +16,7 @@ enum SetupTrial {
         do throws(HubError) { trial = try PluginTrial(checked, plugin) } catch {
             return .failure(Failure(.notWell, error.message))
         }
-        // In memory where the machine has such a place, for there are secrets among the settings.
+        // Use a folder in memory if the machine has one, because the settings contain secrets.
         let base = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"].flatMap { access($0, W_OK) == 0 ? $0 : nil }
         let folder = "\(base ?? "/tmp")/hub-setup-\(UInt64.random(in: 0 ... .max))"
         do throws(FileError) { try Folder.make(folder, withParents: false) } catch {
@@ -30,7 +30,7 @@ enum SetupTrial {
         }
     }
 
-    /// What the program said itself, where it did.
+    /// The program's own words, if the reason contains them.
     private static func words(_ reason: String) -> String {
         guard let match = reason.firstMatch(of: /, saying "(?:hub-[a-z0-9\-]+: )?(.*)"$/) else { return reason }
         return String(match.1)

@@ -4,9 +4,9 @@ import HealthText
 import HubClient
 import Samples
 
-/// What came of an export, for people.
+/// The result of an import from an export, for people.
 struct AppleImportText {
-    /// By whose clocks its days are.
+    /// The zone of its days.
     let zone: TimeZone
 
     func lines(_ report: ImportReport) -> [String] {
@@ -66,7 +66,7 @@ struct AppleImportText {
             + (names.count > 20 ? " and \(names.count - 20) more" : "")
     }
 
-    /// The day in which a moment of the report lies.
+    /// The day of a moment in the report.
     private func day(_ text: String?) -> String {
         text.map { (try? Timestamp(parsing: $0))?.local(in: zone).localDate.text ?? String($0.prefix(10)) } ?? ""
     }

@@ -4,7 +4,7 @@ import Samples
 
 /// A moment as people type it: `2026-03-01`, `yesterday`, `7d`, `2026-03-01T07:30:00+01:00`.
 struct DateArgument: Hashable {
-    /// What stands on the command line.
+    /// The text on the command line.
     let text: String
     private let meaning: Meaning
 
@@ -15,7 +15,7 @@ struct DateArgument: Hashable {
         case secondsAgo(Int64)
         /// A day and a time of it, or a time of today.
         case moment(MomentArgument)
-        /// The same date and time so many years before.
+        /// The same date and time this many years before.
         case yearsAgo(Int)
     }
 
@@ -53,29 +53,30 @@ struct DateArgument: Hashable {
         }
     }
 
-    /// The first instant that is meant; beyond all that a record can have, the nearest that one can.
+    /// The first instant of the moment, limited to the range of records.
     ///
-    /// Of a day it is written as midnight: the hub reads from that which dates are meant.
-    /// - Parameter clock: by whose clocks days are cut.
+    /// A day gives its midnight: the hub derives the dates from that.
+    ///
+    /// - Parameter clock: the clock that defines days.
     func start(by clock: PersonClock) -> Timestamp { DateArgument.within(instant(clock, dayOffset: 0)) }
 
-    /// The first instant after what is meant: a day is meant whole.
+    /// The first instant after the moment; a day counts as a whole.
     func end(by clock: PersonClock) -> Timestamp { DateArgument.within(instant(clock, dayOffset: 1)) }
 
-    /// Whether a whole day is meant, and no instant of it is one that a record can have.
+    /// Whether it is a whole day without any instant that a record can have.
     func isBeyondRecords(by clock: PersonClock) -> Bool {
         guard case .day = meaning else { return false }
         let (start, end) = (instant(clock, dayOffset: 0), instant(clock, dayOffset: 1))
         return start.microseconds > Timestamp.range.upperBound || end.microseconds <= Timestamp.range.lowerBound
     }
 
-    /// The day that is meant, or in which the moment lies.
+    /// The day itself, or the day of the moment.
     func day(by clock: PersonClock) -> LocalDate {
         if case .day(let day) = meaning { return day.date(today: clock.today) }
         return start(by: clock).local(in: clock.zone).localDate
     }
 
-    /// The last day that is meant: of a moment, that in which the time before it lies.
+    /// The last day before the end: for a moment, the day of the time just before it.
     func lastDay(by clock: PersonClock) -> LocalDate {
         if case .day = meaning { return day(by: clock) }
         return clock.local(end(by: clock).microseconds - 1).localDate

@@ -5,7 +5,7 @@ import HubSettings
 import HubWire
 import Samples
 
-/// One entry of the hub's answer about its plugins, and how it prints.
+/// One entry of the hub's answer about its plugins, and its text.
 struct PluginText: Codable {
     var name: String
     var kind: String
@@ -14,37 +14,37 @@ struct PluginText: Codable {
     var summary: String?
     var version: String?
     var remote: Bool?
-    /// What its manifest asks for.
+    /// The types that its manifest asks for.
     var reads: [String]?
     var writes: [String]?
-    /// What it may, after `hub.conf` has narrowed that.
+    /// Its grants, as narrowed by `hub.conf`.
     var grants: Grants?
-    /// What is decided about each type that it asks for.
+    /// The decision about each type that it asks for.
     var permissions: [Permission]?
-    /// How far back it may read.
+    /// The limit on how far back it may read.
     var history: String?
     var persons: [String]?
-    /// Whether it is told what `hub.conf` says of their bodies.
+    /// Whether it gets the profiles of its persons from `hub.conf`.
     var profiles: Bool?
-    /// Values as `hub.conf` and the defaults make them; secrets as `<secret>`.
+    /// Values from `hub.conf` and the defaults; secrets as `<secret>`.
     var settings: [String: SettingValue]
     var declarations: [SettingDeclaration]?
-    /// What it can be asked to do.
+    /// Its commands.
     var commands: [CommandDeclaration]?
-    /// What its program reaches beyond its own files.
+    /// The services that its program reaches beyond its own files.
     var reaches: [String]?
-    /// What of the owner's its manifest asks for.
+    /// The owner's rights that its manifest asks for.
     var owner: [String]?
-    /// How its program is kept to what it needs; nil: it is not.
+    /// The confinement of its program; nil if it is not confined.
     var isolation: Isolation?
-    /// How reliable its program was found.
+    /// The reliability that was found for its program.
     var tier: PluginTier?
-    /// Why its program cannot be asked or started.
+    /// The reason why its program cannot be asked or started.
     var fault: String?
 
     struct Grants: Codable {
         var read, write: Scope
-        /// What of the owner's it may ask and do.
+        /// The owner's rights that it has.
         var owner: [String]?
 
         struct Scope: Codable {
@@ -54,7 +54,7 @@ struct PluginText: Codable {
         }
     }
 
-    /// - Parameter tokens: how its log-ins are; `nil` when that is not known.
+    /// - Parameter tokens: the state of its log-ins; `nil` if not known.
     func lines(tokens: [TokenStatus]?) -> [String] {
         var facts: [(String, String?)] = [
             ("what", summary), ("program", executable.map { version == nil ? $0 : "\($0), version \(version ?? "")" }),
@@ -93,7 +93,7 @@ struct PluginText: Codable {
         return isolation.text + reached
     }
 
-    /// What of the owner's it may, and what it asks for and is not granted.
+    /// The owner's rights that it has, and those that it asks for and does not have.
     private var ownersRights: String? {
         guard let owner, !owner.isEmpty else { return nil }
         let granted = grants?.owner ?? []
@@ -105,15 +105,16 @@ struct PluginText: Codable {
 
     private var told: String { profiles == true ? "; it is told their height, sex, birth date, unit and slot" : "" }
 
-    /// What the hub says of an instance.
-    /// - Throws: ``HubExit/usage`` when there is none of that name.
+    /// The hub's entry for an instance.
+    ///
+    /// - Throws: ``HubExit/usage`` if there is none of that name.
     static func named(_ name: String, _ door: DoorClient) throws -> PluginText {
         let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
         if let plugin = plugins.first(where: { $0.name == name }) { return plugin }
         throw Failure(.usage, try absence(of: name, among: plugins.map(\.name), door))
     }
 
-    /// What is wrong with the section of a plugin that the hub's answer about its plugins does not have; `nil` where there is none.
+    /// The fault of the section of a plugin that is missing in the hub's answer; `nil` if there is no such section.
     static func refusal(of name: String, _ door: DoorClient) throws -> String? {
         let status = try JSON.answer(HubStatus.self, try door.ask(.status))
         return status.plugins.first { $0.name == name }.map {
@@ -121,7 +122,7 @@ struct PluginText: Codable {
         }
     }
 
-    /// Why the hub's answer about its plugins has none of that name.
+    /// The reason why the hub's answer has no plugin of that name.
     static func absence(of name: String, among names: [String], _ door: DoorClient) throws -> String {
         if let refusal = try refusal(of: name, door) { return refusal }
         if let person = try door.open().persons.named(name) {
@@ -132,14 +133,14 @@ struct PluginText: Codable {
         return "there is no plugin \(name)\(nearest ?? "; hub plugins lists those of hub.conf, hub setup adds one")"
     }
 
-    /// Prints what it can be asked to do.
+    /// Prints its commands.
     func listCommands(json: Bool) throws {
         if json { return try Output.json(try JSON.line(commands ?? [])) }
         if commandLines.isEmpty { Terminal.say("\(name) has no commands") }
         for line in commandLines { try Output.print(line) }
     }
 
-    /// A line for each command, and one for each of its arguments.
+    /// One line for each command, and one for each of its arguments.
     var commandLines: [String] {
         var table = Table([("  COMMAND", .left), ("ARGUMENT", .left), ("DEFAULT", .left), ("MEANING", .left)])
         for command in commands ?? [] {
@@ -158,7 +159,7 @@ struct PluginText: Codable {
         return who + (token.expires.map { ", until \(LocalTime.text($0) ?? $0)" } ?? "")
     }
 
-    /// What it may, and what it asked for where that is more.
+    /// The granted types, and the others that it asks for.
     private static func types(asked: [String]?, _ scope: Grants.Scope?) -> String? {
         guard let scope else { return asked.flatMap(types) }
         let granted = scope.types

@@ -4,17 +4,17 @@ import HubClient
 import HubCore
 import Samples
 
-/// What is known of a person themselves on a day.
+/// The characteristics of a person on a day.
 struct Profile: Encodable {
     let person, uid: String
     /// The day of ``age``.
     let on: String
-    /// In years; absent where no date of birth is known, or the day is before it.
+    /// In years; absent if no date of birth is known, or the day is before it.
     let age: Int?
     let characteristics: [String: HubStatus.Characteristic]
 
     /// - Parameters:
-    ///   - on: `nil` for today, by the zone of the person.
+    ///   - on: the day; `nil` for today in the person's zone.
     ///   - now: the hub's clock.
     init(_ status: HubStatus.PersonStatus, on: LocalDate?, now: Timestamp) throws(Failure) {
         let zone = status.zone ?? TimeZone.current.identifier
@@ -29,7 +29,7 @@ struct Profile: Encodable {
 
 /// `hub profile` for people.
 enum ProfileText {
-    /// In this order; what else the registry has, where it is known.
+    /// The order of characteristics; others of the registry follow if they are known.
     private static let usual: [TypeID] = [
         .dateOfBirth, .biologicalSex, .bloodType, .fitzpatrickSkinType, .wheelchairUse, .activityMoveMode,
     ]
@@ -70,7 +70,7 @@ enum ProfileText {
 
 /// The values of characteristics in the words of people.
 enum ProfileWords {
-    /// What a record says where no value is to be known.
+    /// The value of a record that states no value.
     static let notSet = "notSet"
 
     private static func word(_ value: String, of type: TypeID) -> String {
@@ -87,18 +87,18 @@ enum ProfileWords {
         TypeRegistry.standard.type(type)?.displayName ?? type.rawValue
     }
 
-    /// - Parameter value: as it is stored; `nil` where it is not set.
+    /// - Parameter value: the stored value; `nil` if it is not set.
     static func text(_ value: String?, of type: TypeID, _ reader: Reader) -> String {
         guard let value, value != notSet else { return "not set" }
         if type == .dateOfBirth { return LocalDate(value).map(reader.date) ?? value }
         return word(value, of: type)
     }
 
-    /// What a person means by `text`, as it is stored.
+    /// The stored form of the value that a person means by `text`.
     ///
-    /// - Throws: ``HubExit/usage``, with the values there are.
+    /// - Throws: ``HubExit/usage`` with the possible values.
     static func value(_ text: String, of type: TypeID) throws(Failure) -> String {
-        // Some write the blood group O with a zero.
+        // Some people write the blood group O with a zero.
         let typed = plain(type == .bloodType && text.hasPrefix("0") ? "O" + text.dropFirst() : text)
         let values = TypeRegistry.standard.type(type)?.values.map(\.name) ?? []
         if typed == plain(notSet), type == .dateOfBirth || values.contains(notSet) { return notSet }
@@ -118,7 +118,7 @@ enum ProfileWords {
         return value
     }
 
-    /// Without case and spaces; a minus at the end stays, which tells A- from A+.
+    /// The text without case and spaces; a minus at the end stays, because it distinguishes A- from A+.
     private static func plain(_ text: String) -> String {
         let sign = text.hasSuffix("-") || text.hasSuffix("−") || text.hasSuffix("–") ? "-" : ""
         return text.lowercased().filter { $0.isLetter || $0.isNumber || $0 == "+" } + sign

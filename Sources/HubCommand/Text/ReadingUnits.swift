@@ -5,18 +5,18 @@ import HubSettings
 import HubWire
 import Samples
 
-/// How each person reads values and moments, as `hub.conf` says, and if it does not, by this machine's locale and zone.
+/// How each person reads values and moments: by `hub.conf`, else by this machine's locale and zone.
 struct ReadingUnits {
     private let readers: [String: Reader]
     private let persons: [PersonSection]
-    /// Of what has no person: what all persons have in common.
+    /// The choices that all persons have in common, for records without a person.
     private let shared: Reader
     private let machine: Locale?
-    /// How units are written.
+    /// The width of written units.
     var width = TextWidth.medium
     private let household: TimeZone?
 
-    /// - Parameter household: by whose clocks moments are that have no person, or one without a zone; `nil`: as they were measured.
+    /// - Parameter household: the zone for moments that have no person or whose person has no zone; `nil`: as they were measured.
     init(_ persons: [PersonSection], machine: Locale? = nil, household: TimeZone? = nil) {
         (self.machine, self.household, self.persons) = (machine, household, persons)
         let all = persons.map { person in
@@ -35,7 +35,7 @@ struct ReadingUnits {
         self.shared = shared
     }
 
-    /// - Parameter person: a name, as `hub.conf` has it or as it was typed; `nil` where there is none.
+    /// - Parameter person: a name, from `hub.conf` or as typed; `nil` if there is none.
     subscript(person: String?) -> Reader {
         var reader = person.map { self.reader(of: $0) ?? Reader(locale: machine, zone: household) } ?? shared
         reader.unitWidth = width
@@ -46,10 +46,10 @@ struct ReadingUnits {
         readers[person] ?? persons.named(person).flatMap { readers[$0.name] }
     }
 
-    /// The shown name of a person.
+    /// The display name of a person.
     func name(of person: String) -> String { self.reader(of: person)?.displayName ?? person }
 
-    /// Values of a type that come in `unit`, as that person reads them.
+    /// The format for values of a type given in `unit`, as that person reads them.
     func format(_ unit: String, of type: TypeID?, for person: String?) -> ValueFormat {
         self[person].format(unit, of: type)
     }
@@ -58,17 +58,17 @@ struct ReadingUnits {
 extension ValueText {
     /// A sample's value, in the unit of its person.
     ///
-    /// - Parameter finer: so many more decimals than people read.
+    /// - Parameter finer: the number of decimals beyond the usual ones.
     static func text(_ stored: StoredRecord, _ units: ReadingUnits, finer: Int = 0) -> String {
         text(stored, for: units[stored.assignment.person?.name], finer: finer)
     }
 
-    /// The same, marked if it is implausible.
+    /// The value of a sample, marked if it is implausible.
     static func marked(_ stored: StoredRecord, _ units: ReadingUnits, finer: Int = 0) -> String {
         marked(stored, for: units[stored.assignment.person?.name], finer: finer)
     }
 
-    /// Two values of a sample with as many decimals as tell them apart.
+    /// Two values of a sample, with enough decimals to tell them apart.
     static func change(from old: StoredRecord, to new: StoredRecord, _ units: ReadingUnits) -> (String, String) {
         func texts(_ finer: Int) -> (String, String) {
             (marked(old, units, finer: finer), marked(new, units, finer: finer))

@@ -4,13 +4,12 @@ import HubWire
 import HubWords
 import Samples
 
-/// Records in lines.
+/// Records as lines of a table.
 extension RecordText {
     /// - Parameter units: how persons read values and dates.
     init(_ stored: StoredRecord, _ units: ReadingUnits) { self.init(stored) { units[$0] } }
 
-    /// A record with everything that the hub knows beside it: figures of a workout, values of a blood pressure, and the record
-    /// before its retraction.
+    /// A record together with related data of the hub: figures of a workout, values of a blood pressure, and the record before its retraction.
     init(_ stored: StoredRecord, _ units: ReadingUnits, _ door: DoorClient) throws {
         self.init(
             stored, workout: try door.workoutFigures(of: stored), members: try door.members(of: stored),
@@ -26,14 +25,14 @@ extension RecordText {
         ])
     }
 
-    /// A table of records; no line without records.
+    /// A table of records; empty if there are none.
     static func lines(of records: [StoredRecord], _ units: ReadingUnits, _ door: DoorClient) throws -> [String] {
         var table = table()
         for record in records { table.add(try RecordText(record, units, door).cells) }
         return records.isEmpty ? [] : table.takeLines()
     }
 
-    /// Names the other records of the events that these records are of: a command by number leaves them.
+    /// Names the mirrors of these records: a command by number does not change them.
     static func copies(of records: [StoredRecord]) -> [String] {
         let others = Set(records.flatMap(\.mirrors)).subtracting(records.map(\.number)).sorted()
         guard !others.isEmpty else { return [] }
@@ -43,7 +42,7 @@ extension RecordText {
         return ["the same by another source \(be) \(names)\(more), and \(stay)"]
     }
 
-    /// Maximum number of copies that are named.
+    /// Maximum number of mirrors that are named.
     private static let mostCopies = 20
 
     /// The cells of ``table()``.
@@ -57,11 +56,11 @@ extension DoorClient {
         do {
             return try RecordStory(try ask(.trace, number: stored.number, limit: 1, next: nil)).retracted
         } catch let failure as Failure where failure.exit == .usage {
-            return nil  // Of what was erased there is no story.
+            return nil  // An erased record has no history.
         }
     }
 
-    /// The members of a correlation that has the same ones each time, such as a blood pressure; none of other records.
+    /// The members of a correlation with fixed members, such as a blood pressure; empty for other records.
     fileprivate func members(of stored: StoredRecord) throws -> [StoredRecord] {
         guard case .sample(let sample) = stored.record, let group = sample.group,
             let needed = TypeRegistry.standard.type(stored.type)?.requiredMembers, !needed.isEmpty
@@ -74,7 +73,7 @@ extension DoorClient {
         guard case .sample(let sample) = stored.record else { return nil }
         guard let group = sample.group, WorkoutFigures.needsMembers(sample) else { return WorkoutFigures(sample) }
         let members = try records(of: group, sample.source.plugin, WorkoutFigures.memberTypes)
-        // A part of them would be a wrong sum.
+        // The sum of only a part of them would be wrong.
         return WorkoutFigures(sample, members: members.count > Int(Self.mostMembers) ? [] : members)
     }
 
@@ -88,6 +87,6 @@ extension DoorClient {
         return members
     }
 
-    /// Records of a group that are added up for one line.
+    /// Maximum number of records of a group that are added up for one line.
     private static let mostMembers: Int64 = 2_000
 }

@@ -5,41 +5,41 @@ import HubWire
 import JSON
 import Samples
 
-/// JSON that a plugin answers or publishes, for people: a list of things is a table, an object a line for each member.
+/// JSON that a plugin answers or publishes, formatted for people: a list of objects as a table, an object with one line for each member.
 struct ResultText {
-    /// By whose clocks times are shown.
+    /// The zone in which times are shown.
     var zone = TimeZone.current
 
-    /// Fits behind a name without running away from it.
+    /// Maximum length of a text that is shown on the line of its name.
     private static let short = 72
-    /// What lies deeper stays as it was written.
+    /// Maximum depth; deeper values stay as written.
     private static let depth = 8
 
-    /// The result of a command.
+    /// The lines for a command's result.
     func lines(_ result: RawJSON) -> [String] {
         guard let tree = JSONTree(result.bytes) else { return [result.text] }
         return tree == .object([]) ? ["done"] : block(tree, Self.depth)
     }
 
-    /// All of it in a line; `names` of an object are left out.
+    /// The whole value in one line, without the members `names` of an object.
     func inOneLine(_ value: RawJSON, without names: [String] = []) -> String {
         guard let tree = JSONTree(value.bytes) else { return value.text }
         guard let members = tree.members else { return inline(tree, Self.depth) }
         return inline(members.filter { !names.contains($0.name) }, Self.depth)
     }
 
-    // MARK: - In lines
+    // MARK: - Several lines
 
     private func block(_ value: JSONTree, _ depth: Int) -> [String] {
         if let elements = value.list, !elements.isEmpty, depth > 0 {
             let rows = elements.map { $0.members ?? [] }
             if rows.contains(where: \.isEmpty) { return elements.map { inline($0, depth - 1) } }
-            // No column is wide enough for lists of things.
+            // Nested lists and objects do not fit a column.
             guard rows.contains(where: { $0.contains { hasThings($0.value) } }) else { return table(rows, depth - 1) }
             return Array(elements.map { block($0, depth - 1) }.joined(separator: [""]))
         }
         guard let members = value.members, let first = members.first, depth > 0 else { return [inline(value, depth)] }
-        // A name says nothing where all there is has it.
+        // The name of a single member adds nothing.
         if members.count == 1, first.value.list?.isEmpty == false { return block(first.value, depth - 1) }
         let width = members.map { Self.words($0.name).count }.max() ?? 0
         var (lines, blocks): ([String], [String]) = ([], [])
@@ -56,7 +56,7 @@ struct ResultText {
 
     private func hasThings(_ value: JSONTree) -> Bool { value.list?.contains { $0.members != nil } ?? false }
 
-    /// `nil` for what needs lines of its own.
+    /// The text after a name; `nil` for a value that needs separate lines.
     private func behindName(_ value: JSONTree, _ depth: Int) -> String? {
         if let members = value.members, !members.isEmpty { return nil }
         guard let elements = value.list else { return inline(value, depth) }
@@ -68,7 +68,7 @@ struct ResultText {
     private func table(_ rows: [[JSONTree.Member]], _ depth: Int) -> [String] {
         var names: [String] = []
         for row in rows { for member in row where !names.contains(member.name) { names.append(member.name) } }
-        // What has a place is known by it.
+        // People recognize things by their position or slot.
         let places = ["position", "slot"].filter(names.contains)
         names = places + names.filter { !places.contains($0) }
         var table = Table(names.map { (title: Self.words($0).uppercased(), alignment: .left) })
@@ -78,7 +78,7 @@ struct ResultText {
         return table.takeLines()
     }
 
-    // MARK: - In a line
+    // MARK: - One line
 
     private func inline(_ value: JSONTree, _ depth: Int) -> String {
         switch value {
@@ -97,16 +97,16 @@ struct ResultText {
         members.map { "\(Self.words($0.name)) \(inline($0.value, depth))" }.joined(separator: ", ")
     }
 
-    /// A time as other commands show one.
+    /// A time in the form of other commands.
     private func time(_ text: String) -> String? {
-        // Every time begins so; most texts do not.
+        // Every time has this form; most texts do not.
         guard text.utf8.count > 19, text.first?.isNumber == true else { return nil }
         return (try? Timestamp(parsing: text)).map { time in
             time.offsetMinutes == nil ? LocalTime.text(time.microseconds, zone: zone) : MomentText.moment(time)
         }
     }
 
-    /// `leftOut` is `left out`; any other text stays as it is.
+    /// `leftOut` becomes `left out`; other texts stay as they are.
     private static func words(_ name: String) -> String {
         guard name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else { return PlainText.escaped(name) }
         return name.reduce(into: "") { words, letter in

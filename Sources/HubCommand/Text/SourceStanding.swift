@@ -1,11 +1,11 @@
 import HubWire
 import Samples
 
-/// Why a source counts before another in what is added up.
+/// The reason why a source counts before another in sums.
 struct SourceStanding {
     private let orders: [String: [Welcome.SourceOrder]]
 
-    /// - Parameter persons: as WELCOME tells them.
+    /// - Parameter persons: the persons of WELCOME.
     init(_ persons: [Welcome.PersonEntry]) {
         orders = Dictionary(persons.map { ($0.name, $0.priority) }) { first, _ in first }
     }
@@ -14,7 +14,7 @@ struct SourceStanding {
         [tally.source.plugin, tally.source.device, tally.source.account].compactMap(\.self).joined(separator: "/")
     }
 
-    /// By what it has its place.
+    /// The reason for its rank.
     func reason(_ tally: SourceTally) -> String {
         let order = tally.person.flatMap { orders[$0] }?.first { $0.types?.contains(tally.type) ?? true }?.sources ?? []
         let source = Source(
@@ -25,11 +25,11 @@ struct SourceStanding {
         return source.plugin == Source.byHand ? "by hand" : "first record"
     }
 
-    /// What `hub trace` shows of a record that is one event with others: which of them counts, and why.
+    /// The line of `hub trace` for a record with mirrors: the one that counts, and the reason.
     ///
     /// - Parameters:
-    ///   - mirrors: the others.
-    ///   - sources: of its person and type that have something at its start, with theirs.
+    ///   - mirrors: the other records.
+    ///   - sources: the sources of its person and type that have a record at its start, including those of the mirrors.
     func line(of stored: StoredRecord, mirrors: [StoredRecord], among sources: [SourceTally]) -> String? {
         func tally(_ record: StoredRecord) -> SourceTally? {
             let source = record.record.source
@@ -53,9 +53,9 @@ struct SourceStanding {
             "counts     yes: \(others) \(mirrors.count == 1 ? "is" : "are") the same event, but \(source) comes first (\(reason(best.tally)))"
     }
 
-    /// What `hub trace` says of a record that is added up: whether others count instead of it.
+    /// The line of `hub trace` for a record that is added up: whether other sources count instead of it.
     ///
-    /// - Parameter sources: of its person and type that have something in its span, itself among them.
+    /// - Parameter sources: the sources of its person and type that have a record in its span, including its own.
     func line(of source: Source, among sources: [SourceTally]) -> String? {
         let others = sources.filter { $0.rank != nil }.sorted { ($0.rank ?? 0) < ($1.rank ?? 0) }
         guard

@@ -4,9 +4,9 @@ import HubClient
 import HubWire
 import Samples
 
-/// Statistics as the hub answers them, all pages together.
+/// The hub's answer about statistics, all pages together.
 struct StatsAnswer {
-    /// Members of the first page that are the same in each, and the intervals of all, byte for byte.
+    /// The first page, for the members that are the same in each; the intervals of all pages, byte for byte.
     private var first: RawJSON?
     private var intervals: [ArraySlice<UInt8>] = []
 
@@ -14,7 +14,7 @@ struct StatsAnswer {
 
     init() {}
 
-    /// Asks for all pages.
+    /// Queries all pages.
     init(_ query: QueryRequest, _ door: DoorClient) throws {
         var query = query
         repeat {
@@ -26,8 +26,9 @@ struct StatsAnswer {
         } while query.next != nil
     }
 
-    /// Takes a page in.
-    /// - Returns: the mark of the next.
+    /// Adds a page.
+    ///
+    /// - Returns: the mark of the next page.
     mutating func add(_ page: RawJSON) throws(Failure) -> String? {
         let members = RawMembers.members(of: page.bytes[...])
         guard let list = members["intervals"] else {
@@ -38,7 +39,7 @@ struct StatsAnswer {
         return members["next"].flatMap { RawJSON(trusted: Array($0)).textValue }
     }
 
-    /// One document, as a single page would be.
+    /// All pages as one document, as a single page would be.
     var json: [UInt8] {
         let members = RawMembers.members(of: (first?.bytes ?? [])[...])
         var bytes: [UInt8] = [UInt8(ascii: "{")]
@@ -55,7 +56,7 @@ struct StatsAnswer {
 }
 
 extension StatisticsPage {
-    /// What to say where samples of the span are gone, so that what is empty is not taken for days without any.
+    /// Advice if samples of the span are gone, so that empty intervals are not taken for days without samples.
     var thinnedAdvice: String? {
         thinned.map { thinned in
             let series = thinned.series.map { " --series \($0)" }.joined()
@@ -67,10 +68,10 @@ extension StatisticsPage {
         }
     }
 
-    /// The figures that were asked for.
+    /// The requested figures.
     var figures: [StatisticsFigure] { intervals.first?.figures.asked ?? [] }
 
-    /// A header and a line for each interval, and each source where that was asked for (RFC 4180).
+    /// A header and one line for each interval, and for each source if they were requested (RFC 4180).
     func csv() -> [String] {
         let figures = figures
         let hasSources = intervals.contains { $0.sources != nil }

@@ -4,18 +4,18 @@ import HubClient
 import HubWire
 import Samples
 
-/// Statistics as a table, with a bar for each interval.
+/// Statistics as a table with a bar for each interval.
 struct StatsText {
     private let statistics: StatisticsPage
     private let unit: StatsCommand.Unit?
     private let values: ValueFormat
     private let reader: Reader
-    /// Whether the clocks were changed within the table, so that its times say by which offset they are.
+    /// Whether the clocks change within the table, so that its times show their offset.
     private let hasOffsets: Bool
 
     /// - Parameters:
-    ///   - unit: what the intervals are; `nil` for one of all there is.
-    ///   - zone: by whose clocks the times are.
+    ///   - unit: the unit of the intervals; `nil` for a single one over everything.
+    ///   - zone: the zone of the times.
     init(_ statistics: StatisticsPage, by unit: StatsCommand.Unit?, units: ReadingUnits, zone: TimeZone) {
         (self.statistics, self.unit) = (statistics, unit)
         let person = statistics.person
@@ -59,7 +59,7 @@ struct StatsText {
         return table.takeLines()
     }
 
-    /// When the interval begins, as far as its unit needs; of all there is, from when to when.
+    /// The start of the interval, as precise as its unit needs; for a single interval, its start and end.
     private func label(_ interval: StatisticsPage.Interval) -> [String] {
         func day(_ text: String) -> String {
             LocalDate(text.prefix(10)).map { reader.date($0) } ?? String(text.prefix(10))
@@ -85,7 +85,7 @@ struct StatsText {
         } + [NumberText.grouped(row.count)]
     }
 
-    /// Of the first figure: sums from zero, averages from a little below the least.
+    /// Bars for the first figure: sums from zero, averages from a little below the least.
     private func bars() -> [String]? {
         guard let figure = statistics.figures.first(where: { $0 != .mostRecent }) else { return nil }
         let shown = statistics.intervals.map { $0.figures[figure] }

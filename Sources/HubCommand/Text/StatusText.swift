@@ -7,20 +7,22 @@ import HubSettings
 struct StatusText {
     private let status: HubStatus
     private let colours: Bool
-    /// Whether disabled plugins, addresses, ids and the accounts of plugins and sinks are shown too.
+    /// Whether to show disabled plugins, addresses, ids and the accounts of plugins and sinks too.
     private let showsAll: Bool
 
     init(_ status: HubStatus, all: Bool = false, colours: Bool) {
         (self.status, showsAll, self.colours) = (status, all, colours)
     }
 
-    /// Whether nothing needs a person's attention: the store works, and every enabled plugin is alive, or done, delivers, is logged in
-    /// if it wants to be, and reports no error that is not over.
+    /// Whether nothing needs a person's attention.
     ///
-    /// A scale that was not used since yesterday is not fresh, and yet well; so is one that warns.
+    /// That is so if the store works, and every enabled plugin is alive or done, delivers, is logged in if it needs to be, and has no unresolved
+    /// error.
+    ///
+    /// A scale that was not used since yesterday is not fresh, but well; so is one that warns.
     static func isWell(_ status: HubStatus) -> Bool { problems(status).isEmpty }
 
-    /// One sentence for each thing that needs a person's attention, the store first.
+    /// One sentence for each problem that needs a person's attention, the store first.
     static func problems(_ status: HubStatus) -> [String] {
         var problems: [String] = []
         let store = status.store
@@ -33,7 +35,7 @@ struct StatusText {
         return problems + status.plugins.compactMap { problem(of: $0, status) }
     }
 
-    /// What is wrong with a plugin, and what to do; `nil` if it is well.
+    /// The problem of a plugin and its repair; `nil` if it is well.
     private static func problem(of plugin: PluginStatus, _ status: HubStatus) -> String? {
         guard plugin.enabled else { return nil }
         let isUp = plugin.alive || plugin.state == .finished || plugin.state == .resting
@@ -60,7 +62,7 @@ struct StatusText {
         return lines.map { LocalTime.inSentence($0) }
     }
 
-    /// Whether all is well, or the gravest problem and how many there are.
+    /// Whether all is well, or the gravest problem and the number of problems.
     private var summary: String {
         let problems = StatusText.problems(status)
         let waiting = (status.inbox ?? 0) + (status.implausible ?? 0)
@@ -133,7 +135,7 @@ struct StatusText {
         return lines
     }
 
-    /// The newest backup; `nil` where none is known.
+    /// The newest backup; `nil` if none is known.
     private var backup: String? {
         guard let backup = status.backup else { return nil }
         let time = backup.time.flatMap { LocalTime.text($0) }.map { "\($0), " } ?? ""
@@ -142,7 +144,7 @@ struct StatusText {
         return "backup   \(time)\(backup.path)\(behind)"
     }
 
-    /// What fills the memory, when it is more than half of what there may be.
+    /// The use of memory, if it is more than half of the limit.
     private var memory: String? {
         guard let memory = status.memory, let limit = memory.limit, status.residentBytes > limit / 2 else { return nil }
         func size(_ bytes: Int64) -> String { "\(NumberText.grouped(bytes / (1 << 20))) MiB" }
@@ -169,7 +171,7 @@ struct StatusText {
                 NumberText.grouped(plugin.restarts), last ?? "-",
             ])
         }
-        // What the store counts holds over all starts; when a record came is known since this one.
+        // The counts of the store cover all starts; the time of the last record is known only since this one.
         let isEarlier = shown.contains { $0.lastRecord == nil && stored(by: $0.name) > 0 }
         let rest = hidden > 0 ? ["\(NumberText.count(hidden, "plugin")) not enabled (hub status --all)"] : []
         return (shown.isEmpty ? ["no plugin is enabled; hub setup enables some"] : table.takeLines()) + rest
@@ -178,7 +180,7 @@ struct StatusText {
                 : [])
     }
 
-    /// Records of an instance that were stored, over all starts of the hub.
+    /// The number of records of an instance that were stored, over all starts of the hub.
     private func stored(by instance: String) -> Int64 {
         status.accounts.first { $0.instance == instance }?.stored ?? 0
     }
@@ -195,11 +197,11 @@ struct StatusText {
         }
     }
 
-    /// A line for each plugin that needs one: what is wrong, and what to do.
+    /// One line for each plugin that needs attention: its problem and the repair.
     private var advice: [String] {
         var lines = status.plugins.compactMap { plugin -> String? in
             if let advice = plugin.advice { return "\(plugin.name): \(advice)" }
-            // What a plugin tells of its device is its own to mend, and still worth knowing; below, it stands beside the device.
+            // An error of a device is the plugin's to resolve, but worth showing; if it is shown beside the device below, omit it here.
             guard !status.devices.contains(where: { $0.instance == plugin.name && $0.lastError == plugin.lastError })
             else { return nil }
             return plugin.lastError.map { "\(plugin.name) says: \($0)" }
@@ -217,7 +219,7 @@ struct StatusText {
         return lines.isEmpty ? [] : [""] + lines
     }
 
-    /// Who is logged in at which service, and until when.
+    /// The log-ins at services with their accounts and expiry.
     private var logIns: [String] {
         var table = Table([
             ("LOG-IN", .left), ("ACCOUNT", .left), ("AS", .left), ("STATE", .left), ("UNTIL", .left),
@@ -262,7 +264,7 @@ struct StatusText {
             }
     }
 
-    /// Each sink's account if it is asked for, and a sentence for each sink with a note.
+    /// Each sink's account if requested, and one sentence for each sink with a note.
     private var sinks: [String] {
         var table = Table([
             ("SINK", .left), ("WANTED", .right), ("DELIVERED", .right), ("PENDING", .right), ("RETRYING", .right),

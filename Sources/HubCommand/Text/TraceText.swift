@@ -8,13 +8,13 @@ import Samples
 struct TraceText {
     let lines: [String]
 
-    /// - Throws: ``HubExit/dialogue`` when the answer is none that this program knows.
+    /// - Throws: ``HubExit/dialogue`` if this program does not know the form of the answer.
     ///
     /// - Parameters:
-    ///   - isFirst: whether it is the first page of the story, which says what the record is.
-    ///   - showsRest: whether what this page has not is shown after it.
-    ///   - standing: a line about what counts in sums; `nil` where there is none.
-    ///   - workout: duration, energy and distance of a workout.
+    ///   - isFirst: whether it is the first page of the history, which has the facts about the record.
+    ///   - showsRest: whether to add a line about the parts that this page lacks.
+    ///   - standing: returns a line on whether the record counts in sums; `nil` if there is none.
+    ///   - workout: returns duration, energy and distance of a workout.
     init(
         _ answer: RawJSON, _ units: ReadingUnits, isFirst: Bool = true, showsRest: Bool = false,
         standing: (StoredRecord) throws -> String? = { _ in nil },
@@ -66,7 +66,7 @@ struct TraceText {
         return table.takeLines()
     }
 
-    /// A line for each sink that the record concerns.
+    /// One line for each sink that the record concerns.
     private static func deliveries(_ deliveries: [RecordStory.Delivery], _ reader: Reader) -> [String] {
         guard !deliveries.isEmpty else { return [] }
         var table = Table([
@@ -81,7 +81,7 @@ struct TraceText {
         return [""] + table.takeLines()
     }
 
-    /// A line for each day that is made of the record, and for each sink of it.
+    /// One line for each day that is computed from the record, and for each of its sinks.
     private static func days(_ days: [RecordStory.Day], _ units: ReadingUnits) -> [String] {
         guard !days.isEmpty else { return [] }
         var table = Table([

@@ -3,7 +3,7 @@ import HubSettings
 
 /// A time zone as people type it.
 enum ZoneArgument {
-    /// The name in the database: `Europe/Berlin` for `berlin`, too.
+    /// The zone's name in the database, such as `Europe/Berlin` for `berlin`.
     static func zone(_ text: String) throws -> String {
         let names = ZoneName.meant(by: text)
         guard names.count == 1 else {
