@@ -37,7 +37,7 @@ public struct HubSection: Sendable, Hashable {
     public var logLevel: LogLevel
     /// Whether raw payloads are kept, if an instance does not set it.
     public var keepRaw: Bool
-    /// IANA zone of persons who have none of their own; nil: the machine's.
+    /// IANA zone of persons without a zone; nil: the machine's.
     public var zone: String?
     /// Maximum number of LIVE and EVENT messages of an instance that reach the feed each second; the hub drops the rest.
     public var livePerSecond: Int

@@ -11,7 +11,7 @@ public protocol NamedPerson {
 extension NamedPerson {
     /// The name to show.
     public var shownName: String { displayName ?? name }
-    /// The name to show to people who may type either: `Jürgen (juergen)`.
+    /// The name to show to people when they can type either name: `Jürgen (juergen)`.
     public var bothNames: String { displayName.map { $0 == name ? name : "\($0) (\(name))" } ?? name }
 
     /// Whether a text is one of the person's names, ignoring case.

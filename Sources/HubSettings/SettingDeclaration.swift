@@ -8,10 +8,10 @@
 /// | `string` | `pattern` (matches the whole text), `expected` (the rule in words), `example` |
 /// | `integer`, `number` | `minimum`, `maximum` |
 /// | `duration`, `size` | `minimum`, `maximum`, as texts: `"30s"`, `"256MiB"` |
-/// | `choice` | `choices` (needed) |
 /// | `choice` | `choices` (required) |
-/// | `list` | `items` (needed): an object with `type` and its members |
+/// | `url` | `schemes` |
 /// | `list` | `items` (required): an object with `type` and its members |
+/// | `boolean`, `path`, `timeZone`, `date`, `timeOfDay` | none |
 ///
 /// `access` (``SettingAccess``) is the program's access to the place that a `path` or a text names.
 public struct SettingDeclaration: Sendable, Hashable {

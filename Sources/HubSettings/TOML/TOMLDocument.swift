@@ -44,7 +44,7 @@ struct Field {
     var entry: Entry
 }
 
-/// A place where the text is not TOML.
+/// A fault in the grammar of the text.
 struct SyntaxFault {
     var position: SourcePosition
     var message: String
