@@ -28,7 +28,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
     package static let mostBytes = 8 << 20
     private static let most = 10_000
 
-    /// - Throws: a refusal that says what is wrong with it.
+    /// - Throws: a refusal with the reason.
     package init(_ bytes: [UInt8]) throws(PackRefusal) {
         do throws(PrintedAnswer.Fault) { self = try PrintedAnswer(bytes).read(Catalogue.self) } catch {
             throw PackRefusal("it is not a catalogue: \(error)")

@@ -9,7 +9,7 @@ import Synchronization
 
 /// Watches a plugin and its hub and shows the plugin's log, its state, and the results of its records and deliveries.
 ///
-/// Everything except ``DevView`` runs on one thread of its own.
+/// Everything except ``DevView`` runs on a separate thread.
 final class DevObserver: Sendable {
     /// The point up to which everything has been shown; kept with the store.
     struct Shown: Codable {

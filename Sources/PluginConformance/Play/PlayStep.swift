@@ -84,7 +84,7 @@ package enum PlayStep: Hashable, Sendable {
     /// Parses a line.
     ///
     /// - Parameter records: the value of the word `records` in place of a number.
-    /// - Throws: ``Subject/Refusal`` that says what is wrong with the line.
+    /// - Throws: ``Subject/Refusal`` with the fault of the line.
     package init(_ line: String, records: Int) throws(Subject.Refusal) {
         let words = line.split(separator: " ").map(String.init)
         func refusal(_ reason: String) -> Subject.Refusal { Subject.Refusal(description: "\"\(line)\": \(reason)") }
