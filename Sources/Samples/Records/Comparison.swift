@@ -1,19 +1,19 @@
-/// How a value that a record has is compared with one that is asked for.
+/// The relation between a record's value and the requested value.
 public enum Relation: String, Hashable, Sendable, CaseIterable {
-    /// Greater than what is asked for.
+    /// Greater than the requested value.
     case over = ">"
-    /// Greater or equal.
+    /// Greater than or equal to the requested value.
     case atLeast = ">="
-    /// The same.
+    /// Equal to the requested value.
     case equal = "="
-    /// Another one, of the same kind: a record without such a value does not meet it.
+    /// Different from the requested value but of the same kind. A record without such a value does not match.
     case unequal = "!="
-    /// Less or equal.
+    /// Less than or equal to the requested value.
     case atMost = "<="
-    /// Less than what is asked for.
+    /// Less than the requested value.
     case under = "<"
 
-    /// Whether it holds between two values of which the first is less (negative), equal (0) or greater (positive).
+    /// Whether the relation holds, given the order of the two values: negative if the first is less, 0 if equal, positive if greater.
     fileprivate func holds(_ order: Int) -> Bool {
         switch self {
         case .over: order > 0
@@ -26,30 +26,30 @@ public enum Relation: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// One side of a comparison: the relation, and what is asked for.
+/// A relation and the value on its right side.
 public struct Comparison<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// How the record's value must lie to ``value``.
+    /// How the record's value must relate to ``value``.
     public var relation: Relation
-    /// What is asked for: the right side, the record's own value being the left one.
+    /// The right side of the comparison; the record's value is the left side.
     public var value: Value
 
-    /// A comparison with `value`.
+    /// Creates a comparison with `value`.
     public init(_ relation: Relation, _ value: Value) { (self.relation, self.value) = (relation, value) }
 
-    /// The same relation to another value.
+    /// The same relation with a converted value.
     public func map<Other>(_ change: (Value) throws -> Other) rethrows -> Comparison<Other> {
         Comparison<Other>(relation, try change(value))
     }
 }
 
 extension Comparison<Double> {
-    /// Whether a record's value is as asked.
+    /// Whether a record's value satisfies the comparison.
     public func holds(for found: Double) -> Bool {
         relation.holds(found < value ? -1 : found > value ? 1 : 0)
     }
 }
 
-/// A value of metadata that can be compared: a text, a number or a truth.
+/// A metadata value that can be compared: a text, a number or a Boolean.
 public enum MetadataValue: Hashable, Sendable {
     /// A JSON string, compared byte for byte.
     case text(String)
@@ -58,7 +58,7 @@ public enum MetadataValue: Hashable, Sendable {
     /// `true` or `false`.
     case truth(Bool)
 
-    /// Numbers by size, texts by their bytes, truths as false before true; `nil` where the two are of different kinds.
+    /// Orders numbers by size, texts by their bytes, and false before true; `nil` if the two values are of different kinds.
     fileprivate func order(to other: MetadataValue) -> Int? {
         switch (self, other) {
         case (.text(let left), .text(let right)):
@@ -73,36 +73,36 @@ public enum MetadataValue: Hashable, Sendable {
         }
     }
 
-    /// Whether both are of one kind and the same.
+    /// Whether both values are of the same kind and equal.
     public func isSame(as other: MetadataValue) -> Bool { order(to: other) == 0 }
 }
 
 extension Comparison<MetadataValue> {
-    /// Whether a record's value is as asked; never where the two are of different kinds.
+    /// Whether a record's value satisfies the comparison; false if the two values are of different kinds.
     public func holds(for found: MetadataValue) -> Bool { found.order(to: value).map(relation.holds) ?? false }
 }
 
-/// What is asked of a member of a record's metadata.
+/// A condition on one member of a record's metadata.
 public enum MetadataTest: Hashable, Sendable {
-    /// It is there, whatever it is.
+    /// The member exists, with any value.
     case present
-    /// It is one of these.
+    /// The member equals one of these values.
     case oneOf([MetadataValue])
-    /// All of these hold.
+    /// All of these comparisons hold.
     case compared([Comparison<MetadataValue>])
-    /// It is a quantity, and all of these hold for it in this unit.
+    /// The member is a quantity, and all of these comparisons hold for it in this unit.
     case measured([Comparison<Double>], unit: String)
 }
 
-/// An end of the time that a record took, which a question about a span may demand to lie within it.
+/// The start or the end of a record's interval; a query can require it to lie within a span.
 public enum SpanEnd: String, Hashable, Sendable, CaseIterable {
     /// The instant at which the record begins.
     case start
-    /// The instant at which it ends; of an instant the same.
+    /// The instant at which it ends. For a record without a duration it equals the start.
     case end
 }
 
-/// By what records are sorted.
+/// The sort order of records.
 public enum SortKey: String, Hashable, Sendable, CaseIterable {
     /// By start.
     case time
@@ -113,19 +113,19 @@ public enum SortKey: String, Hashable, Sendable, CaseIterable {
     /// By end, the latest first.
     case latestEnd = "-end"
 
-    /// The end of a record's time that is looked at.
+    /// The end of the interval that records are sorted by.
     public var end: SpanEnd { self == .time || self == .newestFirst ? .start : .end }
-    /// Whether the latest comes first.
+    /// Whether the latest record comes first.
     public var isDown: Bool { self == .newestFirst || self == .latestEnd }
 }
 
-/// One property of a source, of its revision or of a device: a text, or `nil` where there is to be none.
+/// A condition on one property of a source, its revision or a device.
 public struct PropertyMatch: Hashable, Sendable {
-    /// Which property, as the protocol names it.
+    /// The property, as the protocol names it.
     public var name: String
-    /// What it must be, byte for byte; `nil`: the record must have no such property.
+    /// The required value, byte for byte; `nil` if the record must not have the property.
     public var value: String?
 
-    /// A condition on the property `name`.
+    /// Creates a condition on the property `name`.
     public init(_ name: String, _ value: String?) { (self.name, self.value) = (name, value) }
 }

@@ -1,35 +1,37 @@
-/// The one value of a person, type and series on a calendar day, made by a derived source such as the gap-filler.
+/// The single value of a person, type and series on a calendar day, made by a derived source such as the gap-filler.
 public struct DayValue: Hashable, Sendable {
-    /// The derived source that made it.
+    /// The derived source that made the value.
     public var source: Source
-    /// Name or uid of the person: a day is made *from* records whose person is known, so here the source names them.
+    /// Name or uid of the person.
+    ///
+    /// A day is made *from* records whose person is known, so its source names the person.
     public var person: String
-    /// What it measures; a quantity.
+    /// The measured type; always a quantity.
     public var type: TypeID
-    /// The policy that made it, such as `mean30`; each policy is a series of its own.
+    /// The policy that made the value, such as `mean30`; each policy is a separate series.
     public var series: String
-    /// The day.
+    /// The calendar day.
     public var date: LocalDate
     /// A finite number in `unit`.
     public var value: Double
     /// The unit as the source wrote it.
     public var unit: String
-    /// How this day's value came about, such as `mean` or `carried`.
+    /// How this day's value was obtained, such as `mean` or `carried`.
     public var method: String
-    /// The day the value was observed on; another than `date` when it was carried.
+    /// The day the value was observed on; differs from `date` if the value was carried over.
     public var observedOn: LocalDate?
     /// Days between `observedOn` and `date`.
     public var age: Int?
-    /// The records it was made from.
+    /// The records that the value was made from.
     public var basis: [Provenance.Basis]
-    /// IANA name of the zone the day was cut in.
+    /// IANA name of the zone that defines the start and end of the day.
     public var zone: String?
     /// Everything else the source knows, as in ``Sample/metadata``.
     public var metadata: JSONObject?
     /// Members this version of the protocol does not know, as in ``Sample/extra``.
     public var extra: JSONObject?
 
-    /// A day value; nothing is checked.
+    /// Creates a day value without checking it.
     public init(
         source: Source, person: String, type: TypeID, series: String, date: LocalDate, value: Double, unit: String,
         method: String, observedOn: LocalDate? = nil, age: Int? = nil, basis: [Provenance.Basis] = [],
@@ -53,16 +55,17 @@ public struct DayValue: Hashable, Sendable {
 }
 
 extension DayValue {
-    /// The plugin kind whose days a series is of: a name with a colon is of the kind before the first one, `kept.…` of the hub, and every
-    /// other of the gap-filler.
+    /// The kind of plugin that owns a series.
+    ///
+    /// In a name with a colon it is the part before the first colon. `kept.…` belongs to the hub, every other name to the gap-filler.
     public static func maker(ofSeries series: String) -> String {
         if let colon = series.firstIndex(of: ":") { return String(series[..<colon]) }
         return series.hasPrefix("kept.") ? "hub" : "gap-filler"
     }
 
-    /// Why its source cannot have a day of this series, and of which it can; `nil` where it can.
+    /// Why the source must not write this series, with the series that it may write; `nil` if it may.
     ///
-    /// It does not depend on what is stored: else one plugin could keep another from its days, or learn which there are.
+    /// The answer does not depend on stored data. Otherwise one plugin could block another plugin's days, or find out which days exist.
     public var seriesFault: String? {
         let (maker, plugin) = (DayValue.maker(ofSeries: series), source.plugin)
         if maker == plugin { return nil }

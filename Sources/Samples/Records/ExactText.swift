@@ -1,10 +1,11 @@
 import Glibc
 
 extension String {
-    /// Whether both are the same bytes of UTF-8.
+    /// Whether both strings have the same UTF-8 bytes.
     ///
-    /// `==` also calls `é` and `e` with a combining accent the same, which are different facts of a source, and would hand back the wrong one.
-    /// Compared by the C library: byte after byte through an iterator takes ten times as long, which is a tenth of an import's time.
+    /// `==` also equates `é` with `e` plus a combining accent. A source may use them for different facts, and a look-up would return the
+    /// wrong one.
+    /// This calls the C library, because iterating over the bytes takes ten times as long, which is a tenth of an import's time.
     package func hasSameBytes(as other: String) -> Bool {
         let answer = utf8.withContiguousStorageIfAvailable { left in
             other.utf8.withContiguousStorageIfAvailable { right in
@@ -14,9 +15,9 @@ extension String {
         return (answer ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// Whether it has nothing but the characters from space to `~`.
+    /// Whether the string contains only the characters from space to `~`.
     ///
-    /// Each byte is looked at, without a branch for each, so that several are at a time.
+    /// It checks each byte without a branch, so that the compiler can check several at a time.
     package var isPrintableASCII: Bool {
         func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
             var isPlain = true
@@ -28,7 +29,7 @@ extension String {
 }
 
 extension String? {
-    /// Whether both are absent, or the same bytes.
+    /// Whether both are absent or have the same bytes.
     package func hasSameBytes(as other: String?) -> Bool {
         switch (self, other) {
         case (let left?, let right?): left.hasSameBytes(as: right)
@@ -39,7 +40,7 @@ extension String? {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether both have the same bytes.
+    /// Whether both buffers have the same bytes.
     package func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         guard let baseAddress, let start = other.baseAddress else { return true }

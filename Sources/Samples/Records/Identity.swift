@@ -1,21 +1,23 @@
-/// Where a record comes from: the plugin that sent it, and the device and account it read them from.
+/// The origin of a record: the plugin that sent it, and the device and account that the plugin read it from.
 public struct Source: Hashable, Sendable {
-    /// The kind of plugin, such as `ihealth-hs3`: stable when an instance is renamed, and the source segment of every topic.
+    /// The kind of plugin, such as `ihealth-hs3`.
+    ///
+    /// It does not change if an instance is renamed, and it is the source segment of every topic.
     public var plugin: String
-    /// The device within the plugin's world, such as its Bluetooth address; `nil` when there is none.
+    /// The device within the plugin's world, such as its Bluetooth address; `nil` if there is none.
     public var device: String?
-    /// The account the plugin reads from; `nil` when there is none.
+    /// The account the plugin reads from; `nil` if there is none.
     public var account: String?
 
-    /// The `plugin` of what people enter themselves.
+    /// The `plugin` of records that people enter by hand.
     public static let byHand = "hand"
 
-    /// Whether its samples are statistics of their spans, each with all in it that there was: its account is `sums`, or ends with ` sums`.
+    /// Whether each sample is a complete total of its span; true if the account is `sums` or ends with ` sums`.
     ///
-    /// A phone that tells what an hour comes to has looked at watch, phone and band.
+    /// For example, a phone that reports an hourly total has already combined watch, phone and band.
     public var isOfSums: Bool { account.map { $0 == "sums" || $0.hasSuffix(" sums") } ?? false }
 
-    /// A source; nothing is checked.
+    /// Creates a source without checking it.
     public init(plugin: String, device: String? = nil, account: String? = nil) {
         self.plugin = plugin
         self.device = device
@@ -29,10 +31,10 @@ public struct Source: Hashable, Sendable {
     }
 }
 
-/// The source's own undecoded facts that tell one record from all others of that source.
+/// The source's own undecoded facts that distinguish one record from all others of that source.
 ///
-/// 1…64 bytes of UTF-8 without control and bidirectional characters, time first, so that keys sort as time does and inserts
-/// stay in order.
+/// 1…64 bytes of UTF-8 without control and bidirectional characters. The time comes first, so that keys sort by time and inserts stay in
+/// order.
 public struct RecordKey: Hashable, Sendable {
     /// The key as the source wrote it.
     public let text: String
@@ -40,18 +42,18 @@ public struct RecordKey: Hashable, Sendable {
     /// The most bytes a key may have.
     public static let maximumBytes = 64
 
-    /// `nil` when `text` is empty, longer than 64 bytes, or holds a character that steers a terminal or reorders a line.
+    /// Returns `nil` if `text` is empty, longer than 64 bytes, or contains a character that controls a terminal or reorders a line.
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= RecordKey.maximumBytes else { return nil }
-        // Nearly every key is printable ASCII, and needs no second look.
+        // Nearly every key is printable ASCII and needs no further check.
         guard text.isPrintableASCII || !text.unicodeScalars.contains(where: RecordKey.isForbidden) else { return nil }
         self.text = text
     }
 
-    /// Takes a key that was checked when it was stored: what an earlier version took stays readable.
+    /// Takes a key that was checked when it was stored, so that keys accepted by an earlier version stay readable.
     package init(trusted text: String) { self.text = text }
 
-    /// Control characters of both sets, and what moves other characters about: two keys that differ must look different.
+    /// Control characters of both sets, and characters that reorder others: two different keys must also look different.
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F: true  // C0, DEL, C1
@@ -66,7 +68,7 @@ public struct RecordKey: Hashable, Sendable {
     public static func == (left: RecordKey, right: RecordKey) -> Bool { left.text.hasSameBytes(as: right.text) }
 }
 
-/// What makes a repeat harmless: the same identity again is a duplicate or a new version, never a second record.
+/// Identifies a record across deliveries: a repeated identity is a duplicate or a new version, never a second record.
 public enum RecordIdentity: Hashable, Sendable {
     /// One reading of a source.
     case sample(Source, RecordKey)
@@ -74,9 +76,9 @@ public enum RecordIdentity: Hashable, Sendable {
     case day(person: String, type: TypeID, series: String, date: LocalDate)
 }
 
-/// Whom the *source* believes to have measured.
+/// The person that the *source* believes was measured.
 ///
-/// A source never names a person; the hub assigns one by its own rules.
+/// A source never names a person of the hub; the hub assigns one by its own rules.
 public enum Subject: Hashable, Sendable {
     /// An account of the source's system.
     case account(String)

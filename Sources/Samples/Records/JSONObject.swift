@@ -2,14 +2,14 @@ import JSON
 
 /// A JSON object kept as text, byte for byte as its source wrote it but without white space between tokens.
 ///
-/// Numbers keep their digits and members their order, so nothing a source said is rounded or re-arranged. Equality is of the bytes.
+/// Numbers keep their digits and members their order, so the hub rounds and reorders nothing. Equality compares the bytes.
 public struct JSONObject: Hashable, Sendable {
     /// Compact JSON, from `{` to `}`.
     public let text: String
 
     /// The most bytes of compact text that metadata or extra members of one record may have.
     public static let maximumBytes = 16_384
-    /// How deep objects and arrays may nest.
+    /// Maximum nesting depth of objects and arrays.
     public static let maximumDepth = 8
 
     /// Checks and compacts `text`; `nil` when it is not a JSON object or exceeds the bounds.
@@ -28,12 +28,12 @@ public struct JSONObject: Hashable, Sendable {
         self.text = compact
     }
 
-    /// Takes text that a codec has checked and compacted already.
+    /// Takes text that a codec has already checked and compacted.
     public init(trusted text: String) { self.text = text }
 
     /// Equal byte for byte.
     public static func == (left: JSONObject, right: JSONObject) -> Bool { left.text.hasSameBytes(as: right.text) }
 
-    /// Whether it has no members.
+    /// Whether the object has no members.
     public var isEmpty: Bool { text == "{}" }
 }

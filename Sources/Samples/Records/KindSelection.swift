@@ -4,40 +4,44 @@ public enum RecordKind: String, Hashable, Sendable, CaseIterable {
     case quantity
     /// One of a type's named values.
     case category
-    /// Samples that belong together, such as the two of a blood pressure.
+    /// Samples that belong together, such as the two values of a blood pressure.
     case correlation
     /// An activity with its interval.
     case workout
     /// A fact about a person that does not change.
     case characteristic
-    /// Everything else that a source can measure: series, documents, types that the registry does not know.
+    /// Anything else that a source can measure: series, documents, types that the registry does not know.
     case other
-    /// The one value of a calendar day, made by a derived source.
+    /// The single value of a calendar day, made by a derived source.
     case day
-    /// The end of any of the others.
+    /// The withdrawal of a record of another kind.
     case retraction
 
     /// The kinds of samples.
     public static let samples = Set(allCases).subtracting([.day, .retraction])
 }
 
-/// Which records a filter selects by their kind: the one place that decides it, for QUERY, WANT and the command line (R8.35).
+/// The records that a filter selects by kind: the one rule for QUERY, WANT and the command line (R8.35).
 public struct KindSelection: Hashable, Sendable {
-    /// The kinds by name, with what their absence means filled in.
+    /// The kinds by name.
+    ///
+    /// The default is filled in if the client names none.
     public let kinds: Set<RecordKind>
-    /// Which kinds of samples and days are selected, as long as they are not taken back.
+    /// The kinds of samples and days that are selected while they are not withdrawn.
     public let standing: Set<RecordKind>
-    /// Which kinds are those whose retractions are selected; a retraction has the kind of what it takes back.
+    /// The kinds whose retractions are selected.
+    ///
+    /// A retraction counts as the kind of the record it withdraws.
     public let takenBack: Set<RecordKind>
 
-    /// All there is: every kind, and what was taken back of it.
+    /// Every kind, with its retractions.
     public static let everything = KindSelection(Set(RecordKind.allCases), followsChanges: true)
 
-    /// What a client that names these kinds gets.
+    /// Selects the records for a client that names these kinds.
     ///
     /// - Parameters:
-    ///   - kinds: as a client names them; `nil` for every kind of sample: a day may be a guess, and comes to who asks for days.
-    ///   - followsChanges: whether the asker keeps what it gets up to date, and so must learn what was taken back of it.
+    ///   - kinds: the kinds that the client names; `nil` selects every kind of sample. Days may be estimates, so a client must ask for them.
+    ///   - followsChanges: whether the client keeps its copy up to date and therefore needs the retractions as well.
     public init(_ kinds: Set<RecordKind>?, followsChanges: Bool) {
         self.kinds = kinds ?? RecordKind.samples
         standing = self.kinds.subtracting([.retraction])

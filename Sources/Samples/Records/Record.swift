@@ -1,15 +1,15 @@
-/// What the store holds and the bus carries: a sample, a day value, or the retraction of either.
+/// A record as the store keeps it and the bus carries it: a sample, a day value, or the retraction of either.
 ///
-/// Indirect, because a record passes through many hands: a copy is a count, not three hundred bytes and a dozen texts.
+/// The enum is indirect because a record is copied often: a copy costs one reference count, not three hundred bytes and a dozen texts.
 public indirect enum Record: Hashable, Sendable {
-    /// A typed value over an instant or interval.
+    /// A typed value at an instant or over an interval.
     case sample(Sample)
-    /// The one value of a day.
+    /// The single value of a day.
     case day(DayValue)
-    /// The end of either.
+    /// The withdrawal of a sample or day.
     case retraction(Retraction)
 
-    /// What the record is one version of; a retraction has the identity of what it retracts.
+    /// The identity that this record is a version of; a retraction has the identity of the record it withdraws.
     public var identity: RecordIdentity {
         switch self {
         case .sample(let sample): .sample(sample.source, sample.key)
@@ -18,7 +18,7 @@ public indirect enum Record: Hashable, Sendable {
         }
     }
 
-    /// Who sent it.
+    /// The source that sent the record.
     public var source: Source {
         switch self {
         case .sample(let sample): sample.source
@@ -37,29 +37,29 @@ public struct Person: Hashable, Sendable {
     /// The label in `hub.conf`.
     public var name: String
 
-    /// A person.
+    /// Creates a person.
     public init(uid: String, name: String) {
         self.uid = uid
         self.name = name
     }
 }
 
-/// Whose body a record is of, as the hub decided.
+/// The person a record belongs to, as the hub decided.
 public enum Assignment: Hashable, Sendable {
-    /// A known person's.
+    /// A known person.
     case person(Person)
-    /// No person: stored with its sequence, and why. It waits in the inbox, unless it is ``guest``.
+    /// No person, with the reason. The record is stored with its sequence and waits in the inbox, unless it is ``guest``.
     case nobody(reason: String)
 
-    /// A person has said that it is a guest's: it has no person, and is in no inbox.
+    /// A person has marked the record as a guest's: it belongs to no person and is not in the inbox.
     ///
-    /// The reason is the state. Only a person's `assign` gives it, because a source cannot send `unassigned`.
+    /// The reason is the state. Only a person's `assign` sets it, because a source cannot send `unassigned`.
     public static let guest = Assignment.nobody(reason: "guest")
 
-    /// Whether a person has said that it is a guest's.
+    /// Whether a person has marked the record as a guest's.
     public var isGuest: Bool { self == .guest }
 
-    /// Whether it waits for someone to say whose it is.
+    /// Whether the record waits for a person to assign it.
     public var isInInbox: Bool { person == nil && !isGuest }
 
     /// The person, if there is one.
@@ -68,44 +68,50 @@ public enum Assignment: Hashable, Sendable {
     }
 }
 
-/// A record as the hub holds it: what the source gave, and what the hub decided about it.
+/// A record as the hub stores it: the source's data and the hub's decisions about it.
 public struct StoredRecord: Hashable, Sendable {
-    /// What the source gave, in its own unit.
+    /// The record as the source sent it, in the source's own unit.
     public var record: Record
-    /// Stable for people, who say `hub trace 1234`: the sequence under which the identity was first stored.
-    public var number: Int64
-    /// The version: the hub's sequence of this content.
-    public var sequence: Int64
-    /// Whose it is, or why that is not known.
-    public var assignment: Assignment
-    /// The type of a retracted sample, which the retraction itself does not repeat.
-    public var type: TypeID
-    /// The value in the type's one unit, with that unit, where the source used another spelling or size.
-    public var canonical: CanonicalValue?
-    /// What of a sample a person has changed by hand; the rest is as its source gave it.
-    public var edited: SampleMembers
-    /// The implausible members of a sample, as the hub judged them when it came; members that a person has set by hand are not among them.
-    public var implausible: SampleMembers
-    /// The numbers of the records of the same event by other sources, if the hub was asked for them; one of all of them counts.
+    /// The sequence under which the identity was first stored.
     ///
-    /// True at the moment of the answer; not stored.
+    /// It is stable, so that people can use it: `hub trace 1234`.
+    public var number: Int64
+    /// The version: the hub's sequence number for this content.
+    public var sequence: Int64
+    /// The person the record belongs to, or why that is unknown.
+    public var assignment: Assignment
+    /// The type.
+    ///
+    /// A retraction does not repeat the type of its sample, so it is kept here.
+    public var type: TypeID
+    /// The value in the type's canonical unit, if the source used another spelling or unit.
+    public var canonical: CanonicalValue?
+    /// The members of a sample that a person has edited; the others are as the source sent them.
+    public var edited: SampleMembers
+    /// The members of a sample that the hub found implausible when it arrived, without members that a person has edited.
+    public var implausible: SampleMembers
+    /// The numbers of records of the same event by other sources, if the caller asked for them.
+    ///
+    /// Only one of them all counts in sums.
+    ///
+    /// Computed for each answer, not stored.
     public var mirrors: [Int64] = []
 
-    /// A quantity in the unit that the registry gives its type.
+    /// A quantity in its type's unit in the registry.
     public struct CanonicalValue: Hashable, Sendable {
         /// The number, converted as ``HealthType/canonicalValue(_:unit:)`` does.
         public var value: Double
         /// The type's unit.
         public var unit: String
 
-        /// A converted value.
+        /// Creates a converted value.
         public init(value: Double, unit: String) {
             self.value = value
             self.unit = unit
         }
     }
 
-    /// A stored record; nothing is checked.
+    /// Creates a stored record without checking it.
     public init(
         record: Record, number: Int64, sequence: Int64, assignment: Assignment, type: TypeID,
         canonical: CanonicalValue? = nil, edited: SampleMembers = [], implausible: SampleMembers = []
@@ -121,16 +127,16 @@ public struct StoredRecord: Hashable, Sendable {
     }
 }
 
-/// A reader's place in the hub's sequence.
+/// A reader's position in the hub's sequence.
 ///
-/// A cursor of another epoch is worthless: the store was restored since.
+/// A cursor of another epoch is invalid, because the store has been restored since.
 public struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// Eight characters `a–z2–7`, new after every restore.
     public var epoch: String
-    /// The last sequence the reader has handled; 0 before the first.
+    /// The last sequence that the reader has handled; 0 if it has handled none.
     public var sequence: Int64
 
-    /// A cursor; the form of `epoch` is not checked.
+    /// Creates a cursor without checking the form of `epoch`.
     public init(epoch: String, sequence: Int64) {
         self.epoch = epoch
         self.sequence = sequence

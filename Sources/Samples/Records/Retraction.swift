@@ -1,27 +1,29 @@
-/// Says that a record is no longer so.
+/// Withdraws a record.
 ///
-/// The identity stays known: a repeat cannot bring the record back by accident.
+/// The hub remembers the identity, so a repeated delivery cannot bring the record back by accident.
 public struct Retraction: Hashable, Sendable {
-    /// Who took it back.
+    /// Who withdrew the record.
     public enum Author: String, Hashable, Sendable {
-        /// The source itself, which may send the identity again and so undo it.
+        /// The source itself. It can undo the retraction by sending the identity again.
         case source
         /// A person; no source can undo it.
         case person
     }
 
-    /// Which record is no longer so.
+    /// The record that is withdrawn.
     public var identity: RecordIdentity
-    /// The source that sends the retraction; of a sample it is the identity's own.
+    /// The source that sends the retraction.
+    ///
+    /// For a sample it is the source in the identity.
     public var source: Source
-    /// Whether the source or a person took it back.
+    /// Whether the source or a person withdrew the record.
     public var author: Author
-    /// Why, in words for people.
+    /// The reason, as text for people.
     public var reason: String?
     /// The source's own version number, as in ``Sample/sourceVersion``.
     public var sourceVersion: Int64?
 
-    /// A retraction; nothing is checked.
+    /// Creates a retraction without checking its values.
     public init(
         identity: RecordIdentity, source: Source, author: Author = .source, reason: String? = nil,
         sourceVersion: Int64? = nil

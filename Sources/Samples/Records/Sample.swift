@@ -1,39 +1,41 @@
-/// A typed value of a person over an instant or an interval, as its source gave it.
+/// A typed value of a person at an instant or over an interval, as its source gave it.
 public struct Sample: Hashable, Sendable {
-    /// Who read it, from where.
+    /// The plugin, device and account that the sample comes from.
     public var source: Source
-    /// Tells it from all other records of the source.
+    /// Distinguishes the sample from all other records of the source.
     public var key: RecordKey
-    /// What it measures.
+    /// The measured type.
     public var type: TypeID
-    /// What was measured, in the form of its kind.
+    /// The measured value, in the form of its kind.
     public var value: SampleValue
     /// When it was measured, or when the interval begins.
     public var start: Timestamp
     /// Equal to `start` for an instant; never before it.
     public var end: Timestamp
-    /// IANA name of the zone it was measured in, where known.
+    /// IANA name of the zone it was measured in, if known.
     public var zone: String?
-    /// Whom the source believes to have measured, where it believes anything.
+    /// The person the source believes was measured, if it gives one.
     public var subject: Subject?
-    /// Records of one group are stored together or not at all: one weigh-in, the members of a correlation.
+    /// Records of one group are stored together or not at all, such as the members of one weigh-in or of a correlation.
     public var group: String?
-    /// Whether the value was measured, or what it was made from.
+    /// Whether the value was measured, or how it was derived.
     public var provenance: Provenance
-    /// Everything else the source knows, keys as in HealthKit in lowerCamel.
+    /// Everything else the source knows.
+    ///
+    /// Keys are HealthKit's, in lowerCamel.
     ///
     /// Bounded by `JSONObject.maximumBytes`.
     public var metadata: JSONObject?
-    /// The source's own version number; compared only with others of the same identity.
+    /// The source's version number, compared only between records of the same identity.
     public var sourceVersion: Int64?
-    /// Where it was born and which hubs it passed; empty when it was born at its source.
+    /// The system that created the record and the hubs it passed through; empty if its source created it.
     public var origin: [OriginStep]
-    /// Members this version of the protocol does not know, kept and returned as they came.
+    /// Members that this version of the protocol does not know, kept and returned unchanged.
     public var extra: JSONObject?
 
-    /// A sample; nothing is checked.
+    /// Creates a sample without checking it.
     ///
-    /// Without `end` it is an instant.
+    /// Without `end` the sample is an instant.
     public init(
         source: Source, key: RecordKey, type: TypeID, value: SampleValue, start: Timestamp, end: Timestamp? = nil,
         zone: String? = nil, subject: Subject? = nil, group: String? = nil, provenance: Provenance = .measured,
@@ -64,14 +66,14 @@ public enum SampleValue: Hashable, Sendable {
     case category(name: String, raw: Int64)
     /// An activity, such as `running` 37.
     case workout(activity: String, raw: Int64)
-    /// Nothing of its own: the members carry the same `group`.
+    /// No value; the members carry the same `group`.
     case correlation
     /// A fact about the person that does not change, such as a birth date.
     case characteristic(String, raw: Int64?)
     /// Series, clinical records and types the registry does not know: a text, or only an attached payload.
     case other(String?)
 
-    /// The kind of a type that has such values.
+    /// The kind of a type whose samples have such values.
     public var kind: SampleKind {
         switch self {
         case .quantity: .quantity

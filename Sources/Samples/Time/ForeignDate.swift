@@ -2,7 +2,7 @@
 package enum ForeignDate {
     /// The text with the digits 0 to 9, plain spaces, minus signs and decimal points, and whether it had other digits.
     ///
-    /// Marks that steer the direction of the text are left out. `nil` if a digit has no value.
+    /// Removes marks that control the direction of the text. `nil` if a digit has no value.
     package static func plain(_ text: String) -> (scalars: [Unicode.Scalar], hadDigits: Bool)? {
         var (scalars, hadDigits): ([Unicode.Scalar], Bool) = ([], false)
         for scalar in text.unicodeScalars {
@@ -19,11 +19,13 @@ package enum ForeignDate {
         return (scalars, hadDigits)
     }
 
-    /// The Gregorian year that a written one means; `nil` if it can mean several.
+    /// The Gregorian year of a written year; `nil` if it can mean several.
     ///
-    /// Nothing was measured in the years 2 to 1899, in which Iran's calendar, the Islamic ones, the Coptic one and those of Taiwan and Japan are
-    /// now, nor in the Hebrew calendar's years of this century. The years of Thailand, with the same months and days, are ahead by 543: no
-    /// other calendar is there.
+    /// No measurement dates from the years 2 to 1899, so these numbers are years of other calendars: Iran's, the Islamic ones, the Coptic one
+    /// and
+    /// those of Taiwan and Japan. The Hebrew calendar's years of this century are ambiguous as well. Thailand's years have the same months
+    /// and days
+    /// and are 543 ahead; no other calendar uses them.
     package static func gregorianYear(_ written: Int) -> Int? {
         switch written {
         case 2...1_899, 5_700...5_900: nil
@@ -32,9 +34,9 @@ package enum ForeignDate {
         }
     }
 
-    /// A day that is written as `yyyy-MM-dd`; `nil` for another form, for no day, and for one of several calendars.
+    /// Reads a day written as `yyyy-MM-dd`; `nil` if the form differs, the day does not exist, or several calendars fit.
     package static func day(_ text: String) -> LocalDate? {
-        // A leap day of Thailand is none of the Gregorian year of the same number.
+        // Convert the year before checking the day: Thailand's leap years are not those of the Gregorian years with the same number.
         guard text.utf8.count == 10, let written = Int(text.prefix(4)), let year = gregorianYear(written) else {
             return nil
         }

@@ -1,21 +1,22 @@
 /// The words for the two halves of the day on a twelve-hour clock, in every language of the Unicode CLDR.
 ///
-/// From the abbreviated and wide forms of `dayPeriods` of versions 37 to 47, folded as ``folded(_:)`` folds them. `ip`, `md` and `ut` mean
-/// different halves in two languages each; they are read as Finnish, Albanian and Embu, because phones are not set to the others. The last lines of each have parts of the day that lie in one half.
+/// The words are the abbreviated and wide forms of `dayPeriods` of versions 37 to 47, folded by ``folded(_:)``. `ip`, `md` and `ut` mean
+/// different halves in two languages each. They are read as Finnish, Albanian and Embu, because phones are not set to the other languages.
+/// The last lines of each list contain parts of the day that lie in one half.
 package enum HalfDayWords {
-    /// Whether a word means the second half of the day; `nil` for a word that means neither at this hour, from 0 to 12.
+    /// Whether a word means the second half of the day; `nil` if it means neither at this hour, from 0 to 12.
     package static func isAfternoon(_ word: some StringProtocol, at hour: Int) -> Bool? {
         let word = folded(word)
         if word == "中午" { return [12, 1].contains(hour) ? true : nil }
         return hour == 12 && notAtTwelve.contains(word) ? nil : halves[word]
     }
 
-    /// Noon in Spanish and midnight in Gaelic, and words for the evening, which never mean noon.
+    /// `m`, which is noon in Spanish and midnight in Gaelic, and words for the evening, which never mean noon.
     private static let notAtTwelve: Set = [
         "m", "晚上", "傍晚", "저녁", "delanoche", "danoite", "вечера", "wieczorem", "večer", "abends", "dusoir", "akşam",
     ]
 
-    /// Letters, marks and digits in lower case: phones differ in points and spaces (`a. m.`, `a.m.`, `am`).
+    /// Keeps letters, marks and digits in lower case, because phones differ in points and spaces (`a. m.`, `a.m.`, `am`).
     private static func folded(_ word: some StringProtocol) -> String {
         var text = String.UnicodeScalarView()
         for scalar in word.lowercased().unicodeScalars {
@@ -26,7 +27,7 @@ package enum HalfDayWords {
             default: continue
             }
         }
-        // Texts with the same letters are equal, however these are composed.
+        // Strings with the same letters are equal, even if the letters are composed differently.
         return String(text)
     }
 

@@ -1,6 +1,6 @@
 /// A calendar date without a zone, in the proleptic Gregorian calendar.
 ///
-/// Texts hold the years 0001 to 9999; arithmetic goes on beyond them, over every day that an `Int64` of microseconds can name.
+/// Texts cover the years 0001 to 9999. Arithmetic also works beyond them, for every day that an `Int64` of microseconds can name.
 public struct LocalDate: Hashable, Sendable, Comparable {
     /// The year; the year before 1 is 0.
     public let year: Int
@@ -16,7 +16,7 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         self.day = day
     }
 
-    /// The day of these fields; `nil` where the calendar has none, or the year is not 1…9999.
+    /// Creates the date from its fields; `nil` if the calendar has no such day, or the year is not 1…9999.
     public init?(_ year: Int, _ month: Int, _ day: Int) {
         guard (1...9_999).contains(year), (1...12).contains(month), day >= 1,
             day <= LocalDate.daysInMonth(month, year: year)
@@ -24,7 +24,7 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         self.init(year: year, month: month, day: day)
     }
 
-    /// Reads `yyyy-MM-dd`; `nil` when the text has another form or names no day, such as 2023-02-29.
+    /// Reads `yyyy-MM-dd`; `nil` if the text has another form or the day does not exist, such as 2023-02-29.
     public init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == 0x2D, bytes[7] == 0x2D else { return nil }
@@ -42,7 +42,7 @@ public struct LocalDate: Hashable, Sendable, Comparable {
 
     /// The date `days` days after 1970-01-01, or before it when negative.
     ///
-    /// By the era arithmetic of 400-year cycles, which have 146,097 days each.
+    /// Uses era arithmetic: cycles of 400 years, which have 146,097 days each.
     public init(daysSinceEpoch days: Int) {
         let shifted = days + 719_468  // Days since 0000-03-01, so that the leap day ends a year.
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -69,7 +69,7 @@ public struct LocalDate: Hashable, Sendable, Comparable {
     /// The date `days` days later, or earlier when negative.
     public func adding(days: Int) -> LocalDate { LocalDate(daysSinceEpoch: daysSinceEpoch + days) }
 
-    /// The same day `months` months later, or earlier when negative; the last day of a month that is too short for it.
+    /// The same day `months` months later, or earlier when negative; the last day of the month if the month is too short.
     public func adding(months: Int) -> LocalDate {
         let all = year * 12 + month - 1 + months
         let year = all >= 0 ? all / 12 : (all - 11) / 12
@@ -77,7 +77,7 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         return LocalDate(year: year, month: month, day: min(day, LocalDate.daysInMonth(month, year: year)))
     }
 
-    /// How old a person born on this date is on `date`: the years between, less one before the birthday; `nil` before the birth.
+    /// The age on `date` of a person born on this date, in full years; `nil` before the birth.
     ///
     /// A person born on 29 February is a year older on 1 March of a year without that day.
     public func age(on date: LocalDate) -> Int? {
@@ -85,7 +85,7 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         return date.year - year - ((date.month, date.day) < (month, day) ? 1 : 0)
     }
 
-    /// How many days month 1…12 of `year` has.
+    /// The number of days in month 1…12 of `year`.
     public static func daysInMonth(_ month: Int, year: Int) -> Int {
         switch month {
         case 4, 6, 9, 11: 30
@@ -94,7 +94,7 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         }
     }
 
-    /// A date as people type it: `2026-03-01`, `2026/3/1`, `1.3.2026`; `nil` for any other text, `3/1/2026` too, which is read in two ways.
+    /// A date as people type it: `2026-03-01`, `2026/3/1`, `1.3.2026`; `nil` for any other text, including the ambiguous `3/1/2026`.
     package init?(typed text: some StringProtocol) {
         if let date = LocalDate(text) {
             self = date
@@ -111,7 +111,7 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         self.init(year, month, day)
     }
 
-    /// `yyyy-MM-dd`, as ``init(_:)`` reads it where the year is 0001…9999.
+    /// `yyyy-MM-dd`, which ``init(_:)`` can read if the year is 0001…9999.
     public var text: String {
         func padded(_ number: Int, _ width: Int) -> String {
             let digits = String(number)

@@ -1,10 +1,10 @@
 package import FoundationEssentials
-// Without it `TimeZone` knows no zone but GMT.
+// Without this import `TimeZone` knows no zone but GMT.
 import FoundationInternationalization
 
 /// The one place that decides which day a sample belongs to.
 public enum LocalDay {
-    /// Which clock tells the day.
+    /// The clock that decides the day.
     public enum ZonePolicy: Hashable, Sendable {
         /// The clock at the place of measurement: the sample's zone, else its offset, else `zone` of the person.
         case sample
@@ -14,17 +14,17 @@ public enum LocalDay {
 
     /// The local day of a sample.
     ///
-    /// A zone tells more than an offset, so where a sample has both, the zone counts. Safe on every thread; costs a look-up in
-    /// Foundation's cache of zones where a zone is needed, else a few divisions.
+    /// A zone is more precise than an offset, so if a sample has both, the zone counts. Safe on every thread. Costs a look-up in
+    /// Foundation's cache of zones if a zone is needed, else a few divisions.
     ///
     /// - Parameters:
     ///   - time: the sample's `start`.
     ///   - sampleZone: the IANA zone the sample names, if any.
-    ///   - personZone: the zone of the person, used where the sample knows no local time.
-    ///   - policy: whether the sample's own clock tells the day, or always the person's.
-    ///   - dayStartMinutes: when a day begins on the wall clock, in minutes after midnight, 0…1439: with 240, what happens at
-    ///     03:59 belongs to the day before. Other numbers are a mistake of the program and trap.
-    /// - Returns: `nil` when the zone that is needed is not in Foundation's time zone database, and only then.
+    ///   - personZone: the zone of the person, used if the sample has no local time.
+    ///   - policy: whether the sample's own clock decides the day, or always the person's clock.
+    ///   - dayStartMinutes: when a day begins on the wall clock, in minutes after midnight, 0…1439. With 240, an event at
+    ///     03:59 belongs to the day before. Other numbers are a programming error and trap.
+    /// - Returns: `nil` only if the required zone is not in Foundation's time zone database.
     public static func of(
         _ time: Timestamp, sampleZone: String?, personZone: String, policy: ZonePolicy = .sample,
         dayStartMinutes: Int = 0
@@ -34,7 +34,7 @@ public enum LocalDay {
         ).map(LocalDate.init(daysSinceEpoch:))
     }
 
-    /// The same day as ``LocalDate/daysSinceEpoch``, for those who have many samples to sort.
+    /// The same day as ``LocalDate/daysSinceEpoch``, for callers that sort many samples.
     public static func number(
         of time: Timestamp, sampleZone: String?, personZone: String, policy: ZonePolicy = .sample,
         dayStartMinutes: Int = 0
@@ -45,9 +45,9 @@ public enum LocalDay {
         }
     }
 
-    /// What the clock at the place of measurement shows: the sample's zone, else its offset, else `zone` of the person.
+    /// The local date and time at the place of measurement: from the sample's zone, else its offset, else `zone` of the person.
     ///
-    /// - Returns: the date, and the time as `HH:MM:SS`; `nil` when the zone that is needed is not in Foundation's time zone database.
+    /// - Returns: the date, and the time as `HH:MM:SS`; `nil` if the required zone is not in Foundation's time zone database.
     public static func clock(
         of time: Timestamp, sampleZone: String?, personZone: String
     ) -> (date: LocalDate, time: String)? {
@@ -59,9 +59,9 @@ public enum LocalDay {
         }
     }
 
-    /// The first instant of a day by the clocks of a zone, written as the midnight of that day.
+    /// The first instant of a day in a zone, with the offset at that instant.
     ///
-    /// Of a midnight that the clocks show twice it is the first; a day whose midnight they skip begins when they do.
+    /// If midnight occurs twice, it is the first one. If the clocks skip midnight, the day begins when they move forward.
     package static func start(of date: LocalDate, in zone: TimeZone) -> Timestamp {
         let local = Int64(date.daysSinceEpoch) * 86_400
         let instant = instant(at: local, in: zone)
@@ -71,9 +71,9 @@ public enum LocalDay {
             offsetMinutes: minutes.remainder == 0 ? Int16(exactly: minutes.quotient) : nil)
     }
 
-    /// When the clocks of a zone show a time, in seconds since 1970.
+    /// The instant at which the clocks of a zone show a local time, in seconds since 1970.
     ///
-    /// A time that they show twice is the first of the two; one that they skip is as much later as they are put forward.
+    /// If the local time occurs twice, the result is the first one. If the clocks skip it, the result is later by the length of the skip.
     ///
     /// - Parameter local: seconds since 1970 as the clock shows them.
     package static func instant(at local: Int64, in zone: TimeZone) -> Int64 {
@@ -102,16 +102,16 @@ public enum LocalDay {
         return offset.map { seconds + Int64($0) }
     }
 
-    /// Zones change at whole seconds, and only those a `Date`, which is a double, names exactly.
+    /// Takes whole seconds, because zones change only at whole seconds and a `Date`, which is a double, represents those exactly.
     private static func offsetSeconds(of zone: String, at seconds: Int64) -> Int? {
         TimeZone(identifier: zone)?.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
     }
 }
 
 extension Timestamp {
-    /// The same instant with the offset that the clocks of a zone have at it.
+    /// The same instant with the zone's offset at that instant.
     ///
-    /// Before zones were agreed on, clocks differed by seconds, which RFC 3339 cannot write: then the offset is unknown.
+    /// The offset is unknown if it is not a whole number of minutes, as before zones were agreed on, because RFC 3339 cannot write seconds.
     package func local(in zone: TimeZone) -> Timestamp {
         let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(wholeSeconds)))
         return Timestamp(

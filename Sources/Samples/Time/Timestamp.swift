@@ -1,18 +1,18 @@
 /// An instant with the local time it was measured in, as RFC 3339 writes it.
 ///
-/// Inside the hub time is `Int64` microseconds since 1970-01-01T00:00:00Z, never a float. The offset tells the local wall clock at the
-/// place of measurement; `nil` means that only the instant is known, which is what `Z` says since RFC 9557.
+/// Inside the hub, time is `Int64` microseconds since 1970-01-01T00:00:00Z, never a float. The offset gives the local wall clock at the
+/// place of measurement; `nil` means that only the instant is known, which RFC 9557 assigns to `Z`.
 ///
-/// Two timestamps are equal when instant *and* offset are; compare `microseconds` to order events.
+/// Two timestamps are equal if both instant *and* offset are equal; compare `microseconds` to order events.
 public struct Timestamp: Hashable, Sendable {
     /// Microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
     public var microseconds: Int64
-    /// Minutes east of UTC, −1439…1439; `nil` when the local time is unknown.
+    /// Minutes east of UTC, −1439…1439; `nil` if the local time is unknown.
     public var offsetMinutes: Int16?
 
     /// The instant `microseconds` after 1970-01-01T00:00:00Z, on a clock `offsetMinutes` east of UTC.
     ///
-    /// Nothing is checked: where the numbers come from a device, ask ``isRepresentable`` before you write them.
+    /// The values are not checked. If they come from a device, check ``isRepresentable`` before you write them.
     public init(microseconds: Int64, offsetMinutes: Int16? = nil) {
         self.microseconds = microseconds
         self.offsetMinutes = offsetMinutes
@@ -22,7 +22,7 @@ public struct Timestamp: Hashable, Sendable {
 extension Timestamp {
     /// The instants that have a text with every offset: 0001-01-02T00:00:00Z to 9999-12-30T23:59:59.999999Z.
     ///
-    /// A day less on either side than RFC 3339 has years, so that no offset leads out of them.
+    /// The range is one day shorter at each end than RFC 3339's years, so that no offset leads out of them.
     public static let range: ClosedRange<Int64> = -62_135_510_400_000_000...253_402_214_399_999_999
 
     /// Whether the timestamp has a text: the instant is in ``range`` and the offset in −1439…1439.
@@ -32,15 +32,15 @@ extension Timestamp {
 
     /// Why a text is not a timestamp.
     public enum ParseError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Another form than RFC 3339, or no offset.
+        /// The form is not RFC 3339, or the offset is missing.
         case malformed
-        /// The form is right, but the field has no such value.
+        /// The form is right, but a field has a value that it cannot have.
         case outOfRange(field: Field)
         /// All fields are right, but the instant is outside ``Timestamp/range``.
         case instantOutOfRange
-        /// Second 60.
+        /// The second is 60.
         case leapSecond
-        /// A seventh digit after the decimal point.
+        /// The fraction has a seventh digit.
         case tooPrecise
 
         /// A part of the text.
@@ -61,7 +61,7 @@ extension Timestamp {
             case offset
         }
 
-        /// One line for people; never the text itself.
+        /// One line for people, without the text itself.
         public var description: String {
             switch self {
             case .malformed: "expected RFC 3339 with an offset, such as 2024-03-15T07:30:05+01:00"
@@ -76,7 +76,7 @@ extension Timestamp {
         }
     }
 
-    /// Reads RFC 3339: `2024-03-15T07:30:05.25+01:00`, or `…Z` (also `-00:00`) where the local offset is unknown.
+    /// Reads RFC 3339: `2024-03-15T07:30:05.25+01:00`, or `…Z` (also `-00:00`) if the local offset is unknown.
     ///
     /// Nothing is rounded: a seventh fraction digit is an error, even a zero.
     /// - Throws: ``ParseError``.
@@ -97,21 +97,21 @@ extension Timestamp {
         self = try reader.read()
     }
 
-    /// The timestamp as RFC 3339: seconds always, a fraction only when there is one, without trailing zeros.
+    /// The timestamp as RFC 3339, with seconds always, and with a fraction only if it is not zero, without trailing zeros.
     ///
-    /// What is not ``isRepresentable`` has no text, and asking for it traps.
+    /// Traps if the timestamp is not ``isRepresentable``.
     public var text: String {
         String(unsafeUninitializedCapacity: Timestamp.maximumTextLength) { buffer in
             write(to: UnsafeMutableRawBufferPointer(buffer))
         }
     }
 
-    /// The longest text that `write(to:)` makes: `2024-03-15T07:30:05.123456+01:00`.
+    /// Length of the longest text that `write(to:)` writes: `2024-03-15T07:30:05.123456+01:00`.
     public static let maximumTextLength = 32
 
-    /// Writes the text into `buffer`, which has room for `maximumTextLength` bytes; returns how many it wrote.
+    /// Writes the text into `buffer`, which has room for `maximumTextLength` bytes; returns the number of bytes written.
     ///
-    /// Traps as ``text`` does: a text that says another time would be worse.
+    /// Traps as ``text`` does, because a text with a wrong time would be worse.
     public func write(to buffer: UnsafeMutableRawBufferPointer) -> Int {
         precondition(isRepresentable, "a timestamp outside Timestamp.range, or an offset of a day or more, has no text")
         var writer = TimestampWriter(buffer)
@@ -125,7 +125,7 @@ extension Timestamp {
         return Timestamp(microseconds: microseconds + 1, offsetMinutes: offsetMinutes)
     }
 
-    /// The calendar date on the wall clock of `offsetMinutes`, or in UTC when the offset is unknown.
+    /// The calendar date on the wall clock of `offsetMinutes`, or in UTC if the offset is unknown.
     public var localDate: LocalDate {
         let local = wholeSeconds + Int64(offsetMinutes ?? 0) * 60
         return LocalDate(daysSinceEpoch: Int(local.flooredDivision(by: 86_400)))
@@ -133,12 +133,12 @@ extension Timestamp {
 
     /// Seconds since 1970-01-01T00:00:00Z, rounded down.
     ///
-    /// Adding an offset to them cannot overflow.
+    /// Adding an offset to it cannot overflow.
     var wholeSeconds: Int64 { microseconds.flooredDivision(by: 1_000_000) }
 }
 
 extension Int64 {
-    /// Division that rounds down, also for negative numbers, as calendars need it.
+    /// Division that rounds down, also for negative numbers, as calendar arithmetic needs.
     package func flooredDivision(by divisor: Int64) -> Int64 {
         let quotient = self / divisor
         return self % divisor < 0 ? quotient - 1 : quotient
