@@ -1,6 +1,6 @@
-/// What people call types, besides the names that the registry has: `steps`, `sleep`, `blood pressure`.
+/// Everyday names of types, in addition to the registry's names: `steps`, `sleep`, `blood pressure`.
 ///
-/// For what a person types. A record names its type as the registry does.
+/// They are for text that people type. A record names its type as the registry does.
 package enum EverydayNames {
     private static let own: [TypeID: [String]] = [
         .stepCount: ["steps"], .sleepAnalysis: ["sleep"], .stateOfMind: ["mood"], .heartRate: ["pulse"],
@@ -28,12 +28,14 @@ package enum EverydayNames {
         return all.filter { byName[plain($0)] == type.id }
     }
 
-    /// The type that a person means: by a name of the registry in any case, or by an everyday name; `nil` if it is none, or several.
+    /// Finds a type by a registry name in any case or by an everyday name; `nil` if there is none or several.
     package static func type(_ text: String) -> HealthType? {
         TypeRegistry.standard.resolve(text) ?? byName[plain(text)].flatMap(TypeRegistry.standard.type)
     }
 
-    /// Types by what they are called, without case, spaces and hyphens; what several share is not there.
+    /// Types by name, without case, spaces, hyphens and underscores.
+    ///
+    /// Names that several types share are left out.
     private static let byName: [String: TypeID] = {
         var (found, shared): ([String: TypeID], Set<String>) = ([:], [])
         func add(_ name: String, _ id: TypeID) {
@@ -43,7 +45,7 @@ package enum EverydayNames {
         for type in TypeRegistry.standard.all {
             for name in [type.id.rawValue, type.displayName] + type.aliases.names { add(name, type.id) }
         }
-        // An everyday name takes no other type's own name away.
+        // An everyday name must not replace another type's registry name.
         let registry = Set(found.keys)
         for (id, names) in own { for name in names where !registry.contains(plain(name)) { add(name, id) } }
         for type in TypeRegistry.standard.all {

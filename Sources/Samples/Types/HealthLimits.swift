@@ -1,14 +1,14 @@
-/// Which numbers a quantity can have at all, and which it can be expected to have; both in the type's one unit.
+/// The possible and the plausible values of a quantity, both in the type's canonical unit.
 ///
-/// What is impossible is refused and so lost: those bounds lie beyond every person that is known of. What is possible and
-/// yet not plausible is stored and marked.
+/// The hub rejects impossible values, so those bounds lie beyond every person on record. It stores possible but implausible values and
+/// marks them.
 public struct HealthLimits: Hashable, Sendable {
-    /// Inclusive; infinite where there is no bound.
+    /// Inclusive; infinite at an end without a bound.
     public let possible: ClosedRange<Double>
-    /// Within ``possible``.
+    /// Lies within ``possible``.
     public let plausible: ClosedRange<Double>
 
-    /// Why a number is impossible: a sentence for people, without the number, since reasons come into logs.
+    /// Why a number is impossible: a sentence for people, without the number, because reasons are logged.
     public func objection(to value: Double, of type: TypeID, unit: String) -> String? {
         guard !possible.contains(value) else { return nil }
         let (word, bound) =
@@ -22,19 +22,24 @@ public struct HealthLimits: Hashable, Sendable {
 }
 
 extension SampleMembers {
-    /// A hub whose clock shows less has not been told the time, and cannot say what lies ahead: 2026, when this was written.
+    /// The earliest credible time of the hub's clock: 2026, when this was written.
+    ///
+    /// A hub with an earlier clock cannot detect times in the future.
     public static let earliestClock: Int64 = 1_767_225_600_000_000
-    /// What is dated so much after the hub's clock, in microseconds, was not measured then; clocks and zones differ by less.
+    /// Times further than this ahead of the hub's clock are implausible, in microseconds.
+    ///
+    /// Differences of clocks and zones are smaller.
     public static let ahead: Int64 = 86_400_000_000
-    /// 1900: no person who was measured before has a hub.
+    /// Earlier times are implausible: 1900, because no one who was measured before then uses a hub.
     public static let earliest: Int64 = -2_208_988_800_000_000
 
-    /// Which members of a sample are implausible.
+    /// The members of a sample that are implausible.
+    ///
     /// - Parameters:
     ///   - sample: the sample, as its source gave it.
-    ///   - canonical: its number in the type's one unit, where it has one.
-    ///   - limits: those of its type; `nil` where every number is plausible.
-    ///   - now: the hub's clock when it came, in microseconds since 1970.
+    ///   - canonical: its number in the type's canonical unit, if it has one.
+    ///   - limits: the limits of its type; `nil` if every number is plausible.
+    ///   - now: the hub's clock when the sample arrived, in microseconds since 1970.
     public init(implausibleOf sample: Sample, canonical: Double?, _ limits: HealthLimits?, at now: Int64) {
         self = []
         if let canonical, let limits, !limits.plausible.contains(canonical) { insert(.value) }

@@ -1,4 +1,4 @@
-/// What a sample of a type consists of.
+/// The form of a type's samples.
 public enum SampleKind: String, Hashable, Sendable, CaseIterable, Codable {
     /// A number with a unit.
     case quantity
@@ -10,11 +10,10 @@ public enum SampleKind: String, Hashable, Sendable, CaseIterable, Codable {
     case workout
     /// A fact about a person, not a sample, such as the date of birth.
     case characteristic
-    /// Series, documents and whatever else has no single value.
+    /// Series, documents and everything else without a single value.
     case other
 
-    /// The kind that the spelling of a HealthKit identifier gives away, for types that the registry does not know;
-    /// `nil` for text that is not a HealthKit identifier.
+    /// The kind implied by the spelling of a HealthKit identifier, for types that the registry does not know; `nil` for other text.
     public init?(healthKitIdentifier text: String) {
         guard text.hasPrefix("HK") else { return nil }
         if text.hasPrefix("HKQuantityTypeIdentifier") {
@@ -31,7 +30,7 @@ public enum SampleKind: String, Hashable, Sendable, CaseIterable, Codable {
     }
 }
 
-/// How several samples of a quantity become one number.
+/// How several samples of a quantity are combined into one number.
 public enum AggregationStyle: String, Hashable, Sendable, CaseIterable, Codable {
     /// Add them.
     case cumulative
@@ -42,17 +41,17 @@ public enum AggregationStyle: String, Hashable, Sendable, CaseIterable, Codable 
     /// The energy mean of decibels (IEC 61672-1).
     case discreteEquivalentContinuousLevel
 
-    /// Whether a value counts for as long as it held.
+    /// Whether values are weighted by the time they held.
     public var isWeighed: Bool { self == .discreteTemporallyWeighted || self == .discreteEquivalentContinuousLevel }
 }
 
 /// One value of a category or characteristic type.
 public struct CategoryValue: Hashable, Sendable {
-    /// HealthKit's raw number; `nil` where it is not known (the menopausal states of iOS 27).
+    /// HealthKit's raw number; `nil` if it is not known (the menopausal states of iOS 27).
     public let raw: Int?
     /// The name on the bus: `asleepCore`.
     public let name: String
-    /// An older name of another value with the same number (`asleep` for `asleepUnspecified`): read, never written.
+    /// Whether this is an older name of another value with the same number (`asleep` for `asleepUnspecified`): read, never written.
     public let isOldName: Bool
     /// HealthKit's constants for it, as exports spell them; the first is the current one.
     public let healthKitNames: [String]
@@ -72,39 +71,39 @@ public struct CategoryValue: Hashable, Sendable {
 
 /// An entry of the type registry.
 ///
-/// Immutable and shared: passing it on costs one reference count.
+/// Immutable and shared: passing it costs one reference count.
 public final class HealthType: Sendable {
     /// Whether HealthKit lets an app write the type.
     ///
-    /// A hint only: two open mappings were read.
+    /// Only a hint, taken from two open mappings.
     public enum WritePermission: String, Hashable, Sendable {
         /// An app may write it.
         case yes
-        /// Read-only in one of them, and not contradicted by the other.
+        /// One mapping says read-only, and the other does not contradict it.
         case no
-        /// The two say different things.
+        /// The two mappings disagree.
         case disputed
     }
 
     /// The id on the bus and in the store.
     public let id: TypeID
-    /// What a sample of the type consists of.
+    /// The form of the type's samples.
     public let kind: SampleKind
-    /// The one unit that the bus and the store carry, as it is spelled there; every quantity has one.
+    /// The canonical unit, as spelled on the bus and in the store; every quantity has one.
     public let unit: String?
     /// `unit`, parsed.
     ///
-    /// Its canonical print may order the factors differently.
+    /// Its printed form may order the factors differently.
     public let healthUnit: HealthUnit?
-    /// The name of what `unit` measures (`energy`, `fraction`); `nil` for declared types and types without a unit.
+    /// The name of the dimension of `unit` (`energy`, `fraction`); `nil` for declared types and types without a unit.
     public let dimension: String?
-    /// How samples are added up; every quantity has one, no other kind.
+    /// How samples are combined; set for every quantity and for no other kind.
     public let aggregation: AggregationStyle?
     /// The values of a category or characteristic type, in the order of the table; empty for other kinds.
     public let values: [CategoryValue]
     /// English name for people.
     public let displayName: String
-    /// HealthKit's header group, such as `bodyMeasurements`; `nil` where there is none.
+    /// HealthKit's header group, such as `bodyMeasurements`; `nil` if there is none.
     public let group: String?
     /// Names in other systems.
     ///
@@ -114,12 +113,12 @@ public final class HealthType: Sendable {
     ///
     /// `ft+in` means two units together.
     public let typicalDisplayUnits: [String]
-    /// Whether an app may write it in HealthKit; `nil` where the tables do not say.
+    /// Whether an app may write the type in HealthKit; `nil` if the tables do not say.
     public let appMayWrite: WritePermission?
-    /// For a correlation: the types of which it always holds one each.
+    /// For a correlation: the types of its required members, one sample each.
     public let requiredMembers: [TypeID]
 
-    /// Which numbers it can have; `nil` for declared types and other kinds than quantities.
+    /// Possible and plausible values; `nil` for declared types and for kinds other than quantities.
     public let limits: HealthLimits?
 
     /// Names of a type in other systems.
@@ -132,20 +131,20 @@ public final class HealthType: Sendable {
         public let openMHealth: [String]
         /// LOINC codes; the first is the one to write.
         public let loinc: [String]
-        /// Health Connect records, with the field where the record has several.
+        /// Health Connect records, with the field if the record has several.
         public let healthConnect: [String]
         /// UCUM spelling of ``HealthType/unit``.
         ///
-        /// No name of the type: many share it.
+        /// Not a name of the type, because many types share it.
         public let ucum: String?
-        /// The UCUM unit that FHIR wants for the type, which may be another (`cm` for height).
+        /// The UCUM unit that FHIR requires for the type, which may differ (`cm` for height).
         public let fhirUCUM: String?
     }
 
-    /// The current value with that raw number.
+    /// The current value with this raw number.
     public func value(raw: Int) -> CategoryValue? { values.first { $0.raw == raw && !$0.isOldName } }
 
-    /// The current value with that name, old name or HealthKit constant.
+    /// The current value with this name, old name or HealthKit constant.
     public func value(named name: String) -> CategoryValue? {
         guard let found = values.first(where: { $0.name == name || $0.healthKitNames.contains(name) }) else {
             return nil
@@ -154,19 +153,19 @@ public final class HealthType: Sendable {
         return value(raw: raw)
     }
 
-    /// `value`, given in `unitText`, in the type's own unit; bit for bit the same where it is in that unit already.
+    /// Converts `value` from `unitText` to the type's canonical unit; bit for bit the same if the units are equal.
     ///
-    /// Where the type is of one substance, as glucose is, its moles need no molar mass: `mmol/L`.
-    /// - Returns: `nil` when the type has no unit.
+    /// If the type measures one substance, such as glucose, its moles need no molar mass: `mmol/L`.
+    /// - Returns: `nil` if the type has no unit.
     /// - Throws: ``UnitError``, see ``HealthUnit/convert(_:to:)``.
     public func canonicalValue(_ value: Double, unit unitText: String) throws(UnitError) -> Double? {
         guard let unit, let healthUnit else { return nil }
-        // The hot path: most sources send the bus's own spelling.
+        // The fast path: most sources send the bus's own spelling.
         if unitText == unit { return try healthUnit.convert(value, to: healthUnit) }
         return try meant(by: unitText).convert(value, to: healthUnit)
     }
 
-    /// The unit `text`; for a type of one substance, moles of it: glucose in `mmol/L` is `mmol<180.15588000005408>/L`.
+    /// Parses the unit `text`; for a type of one substance, adds its molar mass: glucose in `mmol/L` is `mmol<180.15588000005408>/L`.
     package func meant(by text: String) throws(UnitError) -> HealthUnit {
         let unit = try HealthUnit(text)
         guard let own = healthUnit, !unit.isCompatible(with: own), !text.contains("<") else { return unit }
@@ -207,11 +206,11 @@ extension HealthType {
     /// Declares a type that is not built in, as a plugin's manifest does.
     /// - Parameters:
     ///   - id: `hc.<name>` or `x.<vendor>.<name>`.
-    ///   - kind: what a sample of the type consists of.
-    ///   - unit: needed for a quantity, not allowed otherwise.
-    ///   - aggregation: needed for a quantity, not allowed otherwise.
-    ///   - values: needed for a category, not allowed otherwise; names and raw numbers occur once each.
-    ///   - displayName: English name for people; the id where there is none.
+    ///   - kind: the form of the type's samples.
+    ///   - unit: required for a quantity, not allowed otherwise.
+    ///   - aggregation: required for a quantity, not allowed otherwise.
+    ///   - values: required for a category, not allowed otherwise; names and raw numbers occur once each.
+    ///   - displayName: English name for people; by default the id.
     /// - Throws: ``TypeError``.
     public convenience init(
         declaring id: TypeID, kind: SampleKind, unit: String? = nil, aggregation: AggregationStyle? = nil,
@@ -252,7 +251,7 @@ extension HealthType {
             typicalDisplayUnits: unit.map { [$0] } ?? [], appMayWrite: nil, requiredMembers: [])
     }
 
-    /// Whether two entries of one id say the same about its samples; names for people may differ.
+    /// Whether two entries of one id describe the same samples; names for people may differ.
     package func declaresTheSame(as other: HealthType) -> Bool {
         kind == other.kind && healthUnit == other.healthUnit && aggregation == other.aggregation
             && values.map(\.raw) == other.values.map(\.raw) && values.map(\.name) == other.values.map(\.name)

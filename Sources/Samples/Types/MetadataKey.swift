@@ -1,8 +1,8 @@
 import JSON
 
-/// A key of metadata that HealthKit documents, and what its value is.
+/// A metadata key that HealthKit documents, and the kind of its value.
 public struct MetadataKey: Hashable, Sendable {
-    /// What a value is, in JSON.
+    /// The kind of a value, in JSON.
     public enum Content: Hashable, Sendable {
         /// A text.
         case string
@@ -12,18 +12,18 @@ public struct MetadataKey: Hashable, Sendable {
         case boolean
         /// RFC 3339 with an offset.
         case date
-        /// An object of `value` and `unit`; any unit of the dimension of this one, or any at all where it is `nil`.
+        /// An object of `value` and `unit`. Any unit of the same dimension is accepted, or any unit at all if this is `nil`.
         case quantity(unit: String?)
-        /// A number of these, or its name.
+        /// One of these numbers, or its name.
         case enumeration([CategoryValue])
     }
 
-    /// HealthKit's constant without `HK` or `HKMetadataKey` and with a small first letter: `foodType`.
+    /// HealthKit's constant without `HK` or `HKMetadataKey` and with a lower-case first letter: `foodType`.
     public let name: String
-    /// What a value under the key must be.
+    /// The required kind of value.
     public let content: Content
 
-    /// Every key, by name.
+    /// Every key, sorted by name.
     public static let all: [MetadataKey] = entries.map(\.key)
 
     private static let entries: [(key: MetadataKey, names: [String], requiredOn: TypeID?)] =
@@ -41,13 +41,13 @@ public struct MetadataKey: Hashable, Sendable {
     private static let byType = Dictionary(grouping: entries.filter { $0.requiredOn != nil }) { $0.requiredOn }
         .mapValues { $0.map(\.key) }
 
-    /// The key that `text` spells: its name, or HealthKit's constant with or without `MetadataKey`.
+    /// Finds a key by its name, or by HealthKit's constant with or without `MetadataKey`.
     public static func named(_ text: String) -> MetadataKey? { byName[text] }
 
-    /// The one name of what `text` spells: of HealthKit's keys ``name``, of all others the text itself.
+    /// The canonical spelling: ``name`` for HealthKit's keys, and the text itself for all others.
     public static func name(of text: String) -> String { byName[text]?.name ?? text }
 
-    /// The keys without which no sample of a type is complete.
+    /// The keys that a sample of the type must have.
     public static func required(on type: TypeID) -> [MetadataKey] { byType[type] ?? [] }
 }
 
@@ -69,7 +69,7 @@ extension MetadataKey.Content {
         }
     }
 
-    /// Whether `value` is one.
+    /// Whether `value` has this kind.
     func takes(_ value: JSONTree) -> Bool {
         switch self {
         case .string: return value.text != nil
@@ -104,22 +104,22 @@ extension MetadataKey.Content {
     }
 }
 
-/// What the hub reads in a sample's metadata: the values under HealthKit's keys, each checked; all other keys are the source's own.
+/// The values under HealthKit's keys in a sample's metadata, each checked; the hub does not interpret other keys.
 public struct KnownMetadata: Sendable {
-    /// What is wrong, with the member: a sentence for people, without the value.
+    /// An invalid value: a sentence for people that names the member but not the value.
     public struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
-        /// One line for people: the member, and what was expected there; never the value that was found.
+        /// One line for people: the member and the expected value, never the actual value.
         public let description: String
     }
 
-    /// HealthKit's identity of a sample that may be replaced, and its version: both, or neither.
+    /// HealthKit's identifier and version of a replaceable sample: both, or neither.
     public let sync: (identifier: String, version: Int64)?
     private let texts: [String: String]
 
     /// Reads and checks the metadata of a sample of this type.
     ///
-    /// - Throws: ``Fault`` for a value of another kind than its key's, for a key that samples of the type must have and this does
-    /// not, and for half an identity.
+    /// - Throws: ``Fault`` if a value has the wrong kind, if a key that the type requires is missing, or if the sample has only one of
+    ///   identifier and version.
     public init(_ metadata: JSONObject?, of type: TypeID) throws(Fault) {
         var values: [MetadataKey: (spelling: String, value: JSONTree)] = [:]
         for entry in metadata.map({ KnownMetadata.entries($0) }) ?? [] {
@@ -153,10 +153,10 @@ public struct KnownMetadata: Sendable {
             values.compactMap { key, found in found.value.text.map { (key.name, $0) } }, uniquingKeysWith: { $1 })
     }
 
-    /// The text under one of HealthKit's keys, however the source spelled it.
+    /// The text under one of HealthKit's keys, in any spelling that the source used.
     public func text(_ name: String) -> String? { texts[MetadataKey.name(of: name)] }
 
-    /// Values under HealthKit's keys, in their order.
+    /// The values under HealthKit's keys, in their original order.
     private static func entries(_ metadata: JSONObject) -> [(spelling: String, key: MetadataKey, value: JSONTree)] {
         var found: [(spelling: String, key: MetadataKey, value: JSONTree)] = []
         Array(metadata.text.utf8).withUnsafeBytes { bytes in
@@ -175,9 +175,9 @@ public struct KnownMetadata: Sendable {
 }
 
 extension Sample {
-    /// Whether its metadata has an identity and a version of HealthKit's: then an equal version is a repeat, whatever it says.
+    /// Whether the metadata has HealthKit's identifier and version: then an equal version is a repeat, whatever its content.
     public var isSynchronized: Bool {
-        // Nearly no sample has one, and this is asked of each repeat.
+        // Almost no sample has them, and this runs for each repeat, so look at the text first.
         guard let metadata, metadata.text.contains("yncIdentifier") else { return false }
         return (try? KnownMetadata(metadata, of: type))?.sync != nil
     }

@@ -1,6 +1,6 @@
 /// Reads the generated tables: a line per entry, fields between tabs, lists between bars.
 ///
-/// A table that does not read is a fault of the generator, found by the tests, so it stops the program.
+/// An unreadable table is a bug in the generator. The tests find it, so it stops the program.
 enum TableReader {
     /// The fields of each line.
     static func lines(of table: StaticString) -> [[String]] {
@@ -63,7 +63,7 @@ enum TableReader {
                     possible: range(fields[18], fields[19]), plausible: range(fields[20], fields[21])) : nil)
     }
 
-    /// A range that is open where a field is empty.
+    /// A range; an empty field leaves that end open.
     private static func range(_ least: String, _ most: String) -> ClosedRange<Double> {
         guard let low = least.isEmpty ? -Double.infinity : Double(least),
             let high = most.isEmpty ? Double.infinity : Double(most)

@@ -1,4 +1,4 @@
-/// Why a type id or the declaration of a type is refused.
+/// Why a type id or the declaration of a type is rejected.
 public struct TypeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong, for programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -9,7 +9,7 @@ public struct TypeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let malformedID = Code(wrapped: .malformedID)
         /// Only `hc.` and `x.` types can be declared.
         public static let notDeclarable = Code(wrapped: .notDeclarable)
-        /// The declaration lacks what its kind needs, or has what its kind cannot have.
+        /// The declaration lacks something its kind needs, or has something its kind cannot have.
         public static let incomplete = Code(wrapped: .incomplete)
         /// The declared unit cannot be read.
         public static let badUnit = Code(wrapped: .badUnit)
@@ -24,9 +24,9 @@ public struct TypeError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// What went wrong, for programs.
     public let code: Code
-    /// The id as it was spelled, cut to the longest that is allowed.
+    /// The id as it was spelled, cut to the maximum length.
     public let id: String
-    /// What is wrong and what is allowed.
+    /// The problem and the allowed values.
     public let reason: String
 
     init(_ code: Code, id: String, _ reason: String) {

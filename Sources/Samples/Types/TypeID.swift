@@ -1,4 +1,4 @@
-/// The id of a health type: what it measures, on the bus, in topics and in the store.
+/// The id of a health type on the bus, in topics and in the store.
 ///
 /// Forms: HealthKit's short name in lowerCamel (`weight`, `heartRate`), `hc.<name>` for Health Connect types that
 /// HealthKit lacks, `x.<vendor>.<name>` for the rest, and the full identifier of a HealthKit type newer than the
@@ -8,7 +8,7 @@ public struct TypeID: Hashable, Sendable, CustomStringConvertible {
     /// Longest id, in bytes.
     public static let maximumLength = 128
 
-    /// Who defines the type.
+    /// The organisation that defines a type.
     public enum Form: Hashable, Sendable {
         /// HealthKit, by its short name.
         case healthKit
@@ -32,7 +32,7 @@ public struct TypeID: Hashable, Sendable, CustomStringConvertible {
                 .malformedID, id: String(text.prefix(TypeID.maximumLength)),
                 "a type id has 1 to \(TypeID.maximumLength) bytes, this one has \(count)")
         }
-        // Bytes, in one pass: an id is read with every record.
+        // One pass over the bytes, because an id is read with every record.
         var previous = UInt8(ascii: ".")
         var dots = 0
         for byte in text.utf8 {
@@ -55,10 +55,10 @@ public struct TypeID: Hashable, Sendable, CustomStringConvertible {
         rawValue = text
     }
 
-    /// For ids of the generated tables.
+    /// For ids in the generated tables.
     init(known text: String) { rawValue = text }
 
-    /// Who defines the type, by the id's spelling.
+    /// The organisation that defines the type, derived from the id's spelling.
     public var form: Form {
         if rawValue.hasPrefix("hc.") { return .healthConnect }
         if rawValue.hasPrefix("x.") { return .vendor }
@@ -91,7 +91,7 @@ public struct TypeID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TypeID: Comparable {
-    /// By bytes.
+    /// Compares the bytes.
     public static func < (left: TypeID, right: TypeID) -> Bool { left.rawValue < right.rawValue }
 }
 

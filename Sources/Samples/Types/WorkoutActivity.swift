@@ -1,4 +1,4 @@
-/// What a workout was: running, swimming, and so on.
+/// The activity of a workout, such as running or swimming.
 public struct WorkoutActivity: Hashable, Sendable {
     /// HealthKit's raw number.
     public let raw: Int
@@ -7,7 +7,7 @@ public struct WorkoutActivity: Hashable, Sendable {
     /// HealthKit's constant, as exports spell it.
     public let healthKitName: String
 
-    /// Every activity that HealthKit has, by raw number.
+    /// Every activity of HealthKit, sorted by raw number.
     public static let all: [WorkoutActivity] = TableReader.lines(of: workoutActivityTable).map { fields in
         guard fields.count == 3, let raw = Int(fields[0]) else {
             preconditionFailure("a line of the generated workout table is malformed: \(fields)")
@@ -25,7 +25,7 @@ public struct WorkoutActivity: Hashable, Sendable {
     /// The activity with that name or HealthKit constant.
     public static func activity(named name: String) -> WorkoutActivity? { byName[name] }
 
-    /// The type of distance that HealthKit has for it; `nil` where it has none.
+    /// HealthKit's type of distance for the activity; `nil` if there is none.
     public var distance: TypeID? {
         switch name {
         case "walking", "running", "hiking", "trackAndField": .distanceWalkingRunning

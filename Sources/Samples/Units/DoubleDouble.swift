@@ -1,7 +1,7 @@
-/// A number as the unevaluated sum of two doubles, good for about 32 decimal digits.
+/// A number as the unevaluated sum of two doubles, with about 32 decimal digits.
 ///
-/// Unit factors are short decimals (0.0254, 133.322387415) that no double holds. Carrying what the double misses
-/// through the whole conversion and rounding once at its end gives the double nearest to the true result, where plain
+/// Unit factors are short decimals (0.0254, 133.322387415) that no double represents exactly. The second double carries the rest
+/// through the whole conversion, and the result is rounded once at the end. This gives the double nearest to the true result, whereas plain
 /// arithmetic would show 27 degC as 80.60000000000002 degF.
 struct DoubleDouble: Sendable {
     var high: Double
@@ -51,7 +51,7 @@ struct DoubleDouble: Sendable {
 
     /// Product and rounding error of two doubles below 1e300 (Dekker).
     ///
-    /// Not by a fused multiply-add, which would make every program that links this module need libm.
+    /// Does not use a fused multiply-add, because every program that links this module would then need libm.
     private static func exactProduct(_ left: Double, _ right: Double) -> DoubleDouble {
         let product = left * right
         let (left, right) = (halves(left), halves(right))
@@ -73,7 +73,7 @@ struct DoubleDouble: Sendable {
         return DoubleDouble(high: sum, low: (left - (sum - part)) + (right - part))
     }
 
-    /// The same where `left` is the larger (Dekker).
+    /// Sum and rounding error if `left` is the larger (Dekker).
     private static func quickSum(_ left: Double, _ right: Double) -> DoubleDouble {
         let sum = left + right
         return DoubleDouble(high: sum, low: right - (sum - left))

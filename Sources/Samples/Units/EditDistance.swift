@@ -1,6 +1,6 @@
-/// How far apart two names are, for suggestions in messages to people.
+/// The edit distance between names, for suggestions in messages to people.
 package enum EditDistance {
-    /// Insertions, deletions, replacements and swaps of neighbours that turn `left` into `right`; `nil` above `limit`.
+    /// The number of insertions, deletions, replacements and swaps of neighbours that turn `left` into `right`; `nil` above `limit`.
     static func distance(_ left: [UInt8], _ right: [UInt8], limit: Int) -> Int? {
         guard abs(left.count - right.count) <= limit else { return nil }
         guard !left.isEmpty, !right.isEmpty else { return max(left.count, right.count) }
@@ -22,10 +22,10 @@ package enum EditDistance {
         return last[right.count] <= limit ? last[right.count] : nil
     }
 
-    /// The candidate nearest to `name` regardless of case, or `nil` where none is near.
+    /// The candidate nearest to `name` regardless of case, or `nil` if none is near.
     ///
-    /// Of equally near ones the one of the same length wins, then the first in alphabetical order, so that the answer
-    /// does not depend on the order of the candidates.
+    /// If several are equally near, the one with the most similar length wins, then the first in alphabetical order. The result therefore does
+    /// not depend on the order of the candidates.
     package static func nearest(
         to name: String, among candidates: some Sequence<String>
     ) -> (name: String, distance: Int)? {

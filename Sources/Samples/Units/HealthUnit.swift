@@ -8,14 +8,14 @@
 ///     atom    := [prefix] name | [prefix] "mol<" decimal ">"
 ///
 /// Case counts and spaces are not allowed. `%` is a fraction: 25 % is the value 0.25.
-/// Two units are equal when they have the same factors with the same exponents, whatever their order: `m/s^2` equals
-/// `m·s^-2`; `km` does not equal `m`, though they convert.
+/// Two units are equal if they have the same factors with the same exponents in any order: `m/s^2` equals `m·s^-2`.
+/// `km` does not equal `m`, although values convert between them.
 ///
-/// A value is one pointer: copying costs a reference count, comparing the same object nothing. Safe on every thread.
+/// A unit is one pointer: copying costs a reference count, and comparing the same object is free. Safe on every thread.
 public struct HealthUnit: Sendable {
-    /// Longest unit string, in bytes, as read and as printed.
+    /// Maximum length of a unit string in bytes, as read and as printed.
     public static let maximumLength = 64
-    /// Deepest nesting of parentheses.
+    /// Maximum nesting of parentheses.
     public static let maximumDepth = 8
     /// Largest exponent of a factor, in either direction, also inside parentheses.
     public static let maximumExponent = 15
@@ -32,7 +32,7 @@ public struct HealthUnit: Sendable {
             self.description = description
             self.scale = scale
             dimension = terms.reduce(UnitDimension.none) { $0 * $1.dimension }
-            // An offset belongs to a temperature that stands alone. In a product a degree is only an interval.
+            // An offset counts only for a temperature on its own. In a product a degree is an interval.
             let isAlone = terms.count == 1 && terms[0].exponent == 1
             shift = isAlone ? unitAtoms[Int(terms[0].atom)].shift : DoubleDouble(0)
         }
@@ -51,7 +51,7 @@ public struct HealthUnit: Sendable {
     /// - Throws: ``UnitError`` with code `syntax`, `unknownUnit`, `tooLong`, `tooDeep`, `exponentOutOfRange` or
     ///   `scaleOutOfRange`.
     public init(_ text: String) throws(UnitError) {
-        // Checked first: neither hash nor copy a text of any length.
+        // Checked first, so that a long text is neither hashed nor copied.
         guard text.utf8.count <= HealthUnit.maximumLength else { throw UnitParser.tooLong(text.utf8) }
         if let known = HealthUnit.common[text] {
             self = known
@@ -60,7 +60,7 @@ public struct HealthUnit: Sendable {
         }
     }
 
-    /// Reads a unit string from any bytes; what is not UTF-8 is a syntax error.
+    /// Reads a unit string from any bytes; bytes that are not UTF-8 are a syntax error.
     /// - Throws: as ``init(_:)``.
     public init(utf8 bytes: [UInt8]) throws(UnitError) {
         var parser = try UnitParser(bytes)
@@ -72,7 +72,7 @@ public struct HealthUnit: Sendable {
                 "written out, the unit has more than \(HealthUnit.maximumLength) bytes; use fewer factors")
         }
         let scale = terms.reduce(DoubleDouble.one) { $0 * $1.scale }
-        // Far inside the range of a double, so that the ratio of two units stays inside it as well.
+        // Stay well inside the range of a double, so that the ratio of two units also stays inside it.
         guard (1e-100...1e100).contains(scale.high) else {
             throw UnitError(
                 .scaleOutOfRange, in: String(decoding: bytes, as: UTF8.self),
@@ -81,7 +81,7 @@ public struct HealthUnit: Sendable {
         storage = Storage(terms: terms, description: description, scale: scale)
     }
 
-    /// What the unit measures.
+    /// The dimension that the unit measures.
     public var dimension: UnitDimension { storage.dimension }
 
     /// Whether the unit has no factors left: `()`, `m/m`, `m^0`.
@@ -89,18 +89,17 @@ public struct HealthUnit: Sendable {
     /// `count/%` is not null.
     public var isNull: Bool { storage.terms.isEmpty }
 
-    /// Whether values in this unit convert to `other`: both measure the same.
+    /// Whether values in this unit convert to `other`: both have the same dimension.
     public func isCompatible(with other: HealthUnit) -> Bool { dimension == other.dimension }
 
     // MARK: Conversion
 
-    /// `value`, given in this unit, in `target`.
+    /// Converts `value` from this unit to `target`.
     ///
-    /// Between equal units the value comes back bit for bit. Otherwise the result is calculated with about 30 digits
-    /// from the double as it is, and rounded once. Offsets of temperatures count where `degC` or `degF` is the whole unit.
-    /// - Throws: ``UnitError`` with code `incompatible` when the units measure different things, and `valueOutOfRange`
-    ///   when the value is not finite or the value or the result is beyond about 1e300, or the result
-    ///   too small for a double's full precision.
+    /// Between equal units the value is returned bit for bit. Otherwise the result is calculated with about 30 digits
+    /// from the exact double and rounded once. Offsets of temperatures count if `degC` or `degF` is the whole unit.
+    /// - Throws: ``UnitError`` with code `incompatible` if the units measure different dimensions, and `valueOutOfRange` if the value is not
+    ///   finite, if the value or the result is beyond about 1e300, or if the result is too small for a double's full precision.
     public func convert(_ value: Double, to target: HealthUnit) throws(UnitError) -> Double {
         guard value.isFinite else {
             throw UnitError(.valueOutOfRange, in: description, "the value is not a finite number; send a number")
@@ -113,9 +112,9 @@ public struct HealthUnit: Sendable {
                     + "\(target.dimension); send a unit of the same dimension as \"\(target)\"")
         }
         let ratio = storage.scale / target.storage.scale
-        // Equal shifts are not shifts: two units that share one are the same unit, and that was answered above.
+        // Units with equal shifts are the same unit, which was handled above.
         let hasOffset = storage.shift.high != target.storage.shift.high
-        // A zero stays the zero it is, with its sign.
+        // Zero stays zero and keeps its sign.
         if !hasOffset && value == 0 { return value }
         let result =
             hasOffset
@@ -142,7 +141,7 @@ public struct HealthUnit: Sendable {
         return denominator.isEmpty ? numerator : (numerator.isEmpty ? "1" : numerator) + "/" + denominator
     }
 
-    /// The strings of the registry, parsed once per process.
+    /// The registry's unit strings, parsed once per process.
     private static let common: [String: HealthUnit] = {
         var units: [String: HealthUnit] = [:]
         for line in TableReader.lines(of: commonUnitTable) {
@@ -157,7 +156,7 @@ public struct HealthUnit: Sendable {
 }
 
 extension HealthUnit: Hashable, CustomStringConvertible {
-    /// Equal when the factors and their exponents are.
+    /// Units are equal if their factors and exponents are equal.
     public static func == (left: HealthUnit, right: HealthUnit) -> Bool {
         left.storage === right.storage || left.storage.terms == right.storage.terms
     }
@@ -165,7 +164,7 @@ extension HealthUnit: Hashable, CustomStringConvertible {
     /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(storage.terms) }
 
-    /// The canonical spelling: a fixed order of factors, HealthKit's where it is known (`mL/min·kg`, `1/s^2`, `()`).
+    /// The canonical spelling: a fixed order of factors, HealthKit's if known (`mL/min·kg`, `1/s^2`, `()`).
     ///
     /// Reading it gives the same unit again.
     public var description: String { storage.description }

@@ -1,4 +1,4 @@
-/// A unit name of the grammar, such as `g` or `fl_oz_us`, with what it is worth in SI units.
+/// A unit name of the grammar, such as `g` or `fl_oz_us`, with its value in SI units.
 struct UnitAtom: Sendable {
     let name: String
     let dimension: UnitDimension
@@ -6,7 +6,7 @@ struct UnitAtom: Sendable {
     let scale: DoubleDouble
     let shift: DoubleDouble
     let takesPrefix: Bool
-    /// Other spellings that mean the same: `l` for `L`.
+    /// Other spellings with the same meaning: `l` for `L`.
     let spellings: [String]
 
     init(
@@ -43,7 +43,7 @@ struct UnitTerm: Hashable, Sendable {
     let molarMass: Double
     var exponent: Int
 
-    /// Equal in everything but the exponent.
+    /// Whether both are equal except for the exponent.
     func hasSameBase(as other: UnitTerm) -> Bool {
         atom == other.atom && prefix == other.prefix && molarMass == other.molarMass
     }
@@ -63,21 +63,21 @@ struct UnitTerm: Hashable, Sendable {
         return prefix + "mol<\(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)>"
     }
 
-    /// The fixed order of a printed unit: by the table, then the smaller prefix first.
+    /// The fixed order of factors in print: table position, then the smaller prefix.
     static func isInPrintOrder(_ left: UnitTerm, _ right: UnitTerm) -> Bool {
         (left.atom, left.prefix, left.molarMass) < (right.atom, right.prefix, right.molarMass)
     }
 }
 
-/// Names to table positions, made once.
+/// Table positions by name, computed once.
 enum UnitNames {
     static let noPrefix: Int8 = index(of: "", in: unitPrefixes.map(\.name))
-    /// The position of `mol<M>`, which carries a molar mass of its own.
+    /// The position of `mol<M>`, which carries a molar mass.
     static let molarMass: Int8 = index(of: "mol<M>", in: unitAtoms.map(\.name))
 
     /// Every plain and every prefixed spelling.
     ///
-    /// Whole names win: `min` is a minute, never a milli-inch.
+    /// Complete names take precedence: `min` is a minute, never a milli-inch.
     static let all: [String: (prefix: Int8, atom: Int8)] = {
         var names: [String: (prefix: Int8, atom: Int8)] = [:]
         for (position, atom) in unitAtoms.enumerated() where atom.name != "mol<M>" {

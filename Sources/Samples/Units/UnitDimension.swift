@@ -1,6 +1,6 @@
-/// What a unit measures, as exponents of independent base dimensions: energy is mass · length² · time⁻².
+/// The dimension of a unit, as exponents of independent base dimensions: energy is mass · length² · time⁻².
 ///
-/// Two units convert into each other when their dimensions are equal. Counts, fractions and the null unit have none.
+/// Units convert into each other if their dimensions are equal. Counts, fractions and the null unit have no dimension.
 public struct UnitDimension: Hashable, Sendable, CustomStringConvertible {
     /// The base dimensions.
     ///
@@ -24,7 +24,7 @@ public struct UnitDimension: Hashable, Sendable, CustomStringConvertible {
         case electricPotential
         /// Moles.
         case amount
-        /// What a substance does, in IU, which are another mass for each substance.
+        /// The effect of a substance in IU, which correspond to a different mass for each substance.
         case internationalUnit
         /// Decibels of sound pressure.
         case soundPressureLevel
@@ -34,7 +34,7 @@ public struct UnitDimension: Hashable, Sendable, CustomStringConvertible {
         case diopter
         /// Prism dioptres.
         case prismDiopter
-        /// Points of an effort that a person has told or a device has guessed.
+        /// Effort scores entered by a person or estimated by a device.
         case effortScore
     }
 
@@ -48,7 +48,7 @@ public struct UnitDimension: Hashable, Sendable, CustomStringConvertible {
         for (base, exponent) in powers { exponents[base.rawValue] = exponent }
     }
 
-    /// The exponent of `base`, zero where it does not occur.
+    /// The exponent of `base`, or zero if it does not occur.
     public subscript(base: Base) -> Int { Int(exponents[base.rawValue]) }
 
     func raised(to exponent: Int) -> UnitDimension {

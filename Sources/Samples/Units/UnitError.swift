@@ -1,4 +1,4 @@
-/// Why a unit could not be read, or a value not be converted.
+/// Why a unit cannot be read or a value cannot be converted.
 public struct UnitError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong, for programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -17,9 +17,9 @@ public struct UnitError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let exponentOutOfRange = Code(wrapped: .exponent)
         /// The unit as a whole is too large or too small to calculate with.
         public static let scaleOutOfRange = Code(wrapped: .scale)
-        /// The units measure different things.
+        /// The units measure different dimensions.
         public static let incompatible = Code(wrapped: .incompatible)
-        /// The value is not finite, or its conversion is beyond what a double holds in full precision.
+        /// The value is not finite, or its conversion is outside the range of full double precision.
         public static let valueOutOfRange = Code(wrapped: .value)
 
         /// The code's name.
@@ -30,9 +30,9 @@ public struct UnitError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// The offending unit string, at most its first ``HealthUnit/maximumLength`` bytes.
     public let text: String
-    /// Where in `text` reading stopped, in bytes from its start; `nil` where the whole is at fault.
+    /// The position in `text` at which reading stopped, in bytes from its start; `nil` if the error concerns the whole text.
     public let position: Int?
-    /// What is wrong and what to do, in one sentence without the text itself.
+    /// The problem and its solution, in one sentence without the text itself.
     public let reason: String
 
     init(_ code: Code, in text: String, at position: Int? = nil, _ reason: String) {

@@ -1,9 +1,9 @@
 /// "Did you mean" for unit names.
 package enum UnitHints {
-    /// The unit of this grammar that another system or a person calls so; `nil` where none is meant for sure.
+    /// The unit of this grammar for a name used by another system or a person; `nil` if the meaning is not certain.
     package static func usual(_ name: String) -> String? { UnitWords.spelling(of: name) ?? typed[name] }
 
-    /// Words that people type, and that may mean another unit in a file.
+    /// Words that people type but that may mean another unit in a file.
     private static let typed = [
         "kilo": "kg", "kilos": "kg", "C": "degC", "Cel": "degC", "F": "degF", "calories": "kcal", "'": "ft", "′": "ft",
         "’": "ft", "\"": "in", "″": "in", "”": "in", "''": "in",
@@ -15,9 +15,11 @@ package enum UnitHints {
         return suggestion.map { "; did you mean \($0)?" } ?? "; units are spelled as HealthKit spells them, such as kg"
     }
 
-    /// A plain name unless a prefixed one is nearer: `mim` is `min`, not a megametre.
+    /// The nearest unit name.
     ///
-    /// A single letter is one step from every other one, which says nothing: it is meant in the other case, or not at all.
+    /// A plain name wins unless a prefixed one is nearer: `mim` suggests `min`, not a megametre.
+    ///
+    /// A single letter is one edit away from every other letter, so it suggests only the same letter in the other case.
     private static func nearest(to name: String) -> String? {
         func mayBeMeant(_ unit: String) -> Bool {
             name.utf8.count > 1 && unit.utf8.count > 1 || name.lowercased() == unit.lowercased()
@@ -28,7 +30,7 @@ package enum UnitHints {
         return any.distance < plain.distance ? any.name : plain.name
     }
 
-    /// Advice on a character that the grammar lacks.
+    /// Advice on a character that the grammar does not contain.
     static func hint(at character: String) -> String? {
         switch character {
         case "µ", "μ": "micro is spelled mc, as in mcg"

@@ -1,6 +1,6 @@
 /// Reads one unit string by the grammar of `HealthUnit`.
 ///
-/// A value that is used once.
+/// A parser value is used once.
 struct UnitParser {
     private let text: String
     private let bytes: [UInt8]
@@ -26,7 +26,7 @@ struct UnitParser {
 
     // MARK: Grammar
 
-    /// `""`, `()`, `(())`: parentheses around nothing.
+    /// Whether the text is `""`, `()` or `(())`: parentheses around nothing.
     private func isNullUnit() throws(UnitError) -> Bool {
         let depth = bytes.count / 2
         guard bytes.count.isMultiple(of: 2), bytes.prefix(depth).allSatisfy({ $0 == UInt8(ascii: "(") }),
@@ -70,7 +70,7 @@ struct UnitParser {
         return terms
     }
 
-    /// `^2` and the like; 1 where there is none.
+    /// `^2` and the like; 1 if there is none.
     private mutating func exponent() throws(UnitError) -> Int {
         guard next == UInt8(ascii: "^") else { return 1 }
         let start = position
@@ -124,7 +124,7 @@ struct UnitParser {
         let spelled = String(decoding: bytes[(start + 1)..<position], as: UTF8.self)
         let isDecimal =
             digits > 0 && points <= 1 && spelled.first != "." && spelled.last != "."
-        // Beyond this range no molecule has a mass, and a double no longer prints as a plain decimal.
+        // No molecule has a mass outside this range, and such a double no longer prints as a plain decimal.
         guard isDecimal, let mass = Double(spelled), (0.01...1e12).contains(mass) else {
             throw UnitError(
                 .syntax, in: text, at: start, "a molar mass is a decimal from 0.01 to 1e12 g/mol, as in mol<180.156>")
@@ -157,7 +157,7 @@ struct UnitParser {
         }
     }
 
-    /// Multiplies `terms` by `factors` raised to `exponent`; factors that cancel vanish.
+    /// Multiplies `terms` by `factors` raised to `exponent`; factors that cancel are removed.
     private func multiply(_ terms: inout [UnitTerm], by factors: [UnitTerm], exponent: Int) throws(UnitError) {
         for var factor in factors {
             factor.exponent *= exponent

@@ -1,12 +1,12 @@
 /// Units as apps, devices and other programs spell them.
 ///
-/// Only spellings that can mean one unit: `calories` may be small or large ones, and `C` a coulomb.
+/// Contains only spellings that mean a single unit: `calories` may be small or large ones, and `C` may be a coulomb.
 package enum UnitWords {
     /// The hub's spelling; `nil` if there is none, or if the text may mean several units.
     package static func spelling(of text: String) -> String? {
         if let word = words[text] { return word }
         let plain = text.replacing("\u{A0}", with: " ").replacing("\u{202F}", with: " ").trimmingSpaces
-        // A single letter means another unit in the other case.
+        // A single letter may mean another unit in the other case.
         return words[plain] ?? (plain.utf8.count > 1 ? words[plain.lowercased()] : nil)
     }
 

@@ -1,25 +1,25 @@
 package import JSON
 
-/// The rings of one calendar day, as a source shows them: the member `activitySummary` of a record of that type
-/// (Docs/Samples.md, Activity summaries).
+/// The activity rings of one calendar day, as a source shows them.
 ///
-/// The day is the record's key, ``Sample/activitySummaryDate``.
+/// They are the member `activitySummary` of a record of that type (Docs/Samples.md, Activity summaries). The day is the record's key,
+/// ``Sample/activitySummaryDate``.
 public struct ActivitySummary: Hashable, Sendable {
-    /// One number of the day, and what the person wants it to be.
+    /// One figure of the day, with the person's goal.
     public struct Figure: Hashable, Sendable {
-        /// What the person has reached, in ``unit``.
+        /// The value that the person has reached, in ``unit``.
         public var value: Double
-        /// `nil` where the source has none.
+        /// The goal; `nil` if the source has none.
         public var goal: Double?
-        /// Of both, as the source wrote it.
+        /// The unit of value and goal, as the source wrote it.
         public var unit: String
 
-        /// A number, with its goal where there is one.
+        /// Creates a figure, with its goal if there is one.
         public init(_ value: Double, goal: Double? = nil, unit: String) {
             (self.value, self.goal, self.unit) = (value, goal, unit)
         }
 
-        /// 1 where the goal is just reached; `nil` without a goal, and of a goal of zero, which nothing is a part of.
+        /// The reached part of the goal, with 1 for the full goal; `nil` without a goal or if the goal is zero.
         public var partOfGoal: Double? { goal.flatMap { $0 > 0 ? value / $0 : nil } }
     }
 
@@ -27,10 +27,10 @@ public struct ActivitySummary: Hashable, Sendable {
     public var activeEnergyBurned: Figure?
     /// In units of time.
     public var appleMoveTime, appleExerciseTime: Figure?
-    /// How many hours the person stood in, in `count`.
+    /// The number of hours in which the person stood, in `count`.
     public var appleStandHours: Figure?
 
-    /// The figures that the source has.
+    /// Creates a summary of the figures that the source has.
     public init(
         activeEnergyBurned: Figure? = nil, appleMoveTime: Figure? = nil, appleExerciseTime: Figure? = nil,
         appleStandHours: Figure? = nil
@@ -40,10 +40,10 @@ public struct ActivitySummary: Hashable, Sendable {
     }
 
     static let name = "activitySummary"
-    /// Of 25 hours, and the second that services cut off or add.
+    /// 25 hours, plus a second for services that cut one off or add one.
     static let longestDay: Int64 = (25 * 3_600 + 1) * 1_000_000
 
-    /// By name: the quantity type that a figure is of, `nil` for a number of hours, and the most that a day has room for.
+    /// Each figure's name, its quantity type (`nil` for a number of hours), and its maximum for a day.
     private static let members: [(name: String, type: TypeID?, most: Double)] = [
         ("activeEnergyBurned", .activeEnergyBurned, .infinity), ("appleMoveTime", .appleMoveTime, 25 * 60),
         ("appleExerciseTime", .appleExerciseTime, 25 * 60), ("appleStandHours", nil, 25),
@@ -67,7 +67,7 @@ public struct ActivitySummary: Hashable, Sendable {
             appleStandHours: figures[3])
     }
 
-    /// As a record has it.
+    /// The summary as it is written in a record.
     package var json: JSONTree {
         .object(
             zip(Self.members, [activeEnergyBurned, appleMoveTime, appleExerciseTime, appleStandHours])

@@ -1,38 +1,38 @@
 import JSON
 
-/// What is wrong with a part of a workout, a route or an activity summary: with the member, without the value.
+/// An invalid part of a workout, a route or an activity summary: names the member, but not its value.
 public struct PartFault: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of thing is wrong.
+    /// The kind of error.
     public enum Kind: String, Hashable, Sendable {
-        /// A member is missing, is not known, or has a value that it cannot have.
+        /// A member is missing, unknown, or has an invalid value.
         case value
-        /// A unit that cannot be read, or measures something else.
+        /// A unit cannot be read or has the wrong dimension.
         case unit
-        /// A time that cannot be read, or lies where it cannot.
+        /// A time cannot be read or is out of range.
         case time
-        /// The record's key is another than its content asks for.
+        /// The record's key does not match its content.
         case key
     }
 
-    /// What kind of thing is wrong.
+    /// The kind of error.
     public let kind: Kind
-    /// One line for people: the member, and what was expected there; never the value that was found.
+    /// One line for people: the member and the expected value, never the actual value.
     public let description: String
 
     init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
 }
 
-/// A value in a part, and where it is.
+/// A value in a part, with its path.
 struct PartReader {
     let value: JSONTree
-    /// For messages: `workout.events[3]`.
+    /// The path for messages: `workout.events[3]`.
     let place: String
 
     func fault(_ expected: String, _ kind: PartFault.Kind = .value) -> PartFault {
         PartFault(kind, "\(place): expected \(expected)")
     }
 
-    /// The members of an object that may have these and no others, so that none is overlooked by its misspelling.
+    /// The members of an object that may have only these names, so that a misspelled name is not overlooked.
     func members(_ names: [String], required: [String] = []) throws(PartFault) -> [String: PartReader] {
         guard let members = value.members else { throw fault("an object of \(names.joined(separator: ", "))") }
         var found: [String: PartReader] = [:]
@@ -47,7 +47,7 @@ struct PartReader {
         return found
     }
 
-    /// The elements of an array of at most `most`.
+    /// The elements of an array with at most `most` elements.
     func elements(most: Int) throws(PartFault) -> [PartReader] {
         guard let list = value.list, list.count <= most else { throw fault("an array of at most \(most) elements") }
         return list.enumerated().map { PartReader(value: $1, place: "\(place)[\($0)]") }
@@ -76,7 +76,7 @@ struct PartReader {
         return time
     }
 
-    /// Metadata, with HealthKit's keys checked.
+    /// Reads metadata and checks the values of HealthKit's keys.
     func metadata() throws(PartFault) -> JSONObject {
         guard value.members != nil, let object = JSONObject(value.json) else { throw fault("an object") }
         do throws(KnownMetadata.Fault) {
@@ -87,7 +87,7 @@ struct PartReader {
         }
     }
 
-    /// A number without a fraction that says nothing.
+    /// Writes a number without a redundant fraction.
     static func text(_ number: Double) -> String {
         number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : "\(number)"
     }

@@ -1,12 +1,12 @@
 import JSON
 
-/// Where a person was: an element of the member `route` of a `workoutRoute` (Docs/Samples.md, Workouts).
+/// A person's position at a time: an element of the member `route` of a `workoutRoute` (Docs/Samples.md, Workouts).
 public struct RoutePoint: Hashable, Sendable {
-    /// When the person was there; no earlier than the point before it.
+    /// The time at that position; no earlier than that of the point before it.
     public var time: Timestamp
     /// Degrees north and east.
     public var latitude, longitude: Double
-    /// Metres above the sea.
+    /// Metres above sea level.
     public var altitude: Double?
     /// Metres.
     public var horizontalAccuracy, verticalAccuracy: Double?
@@ -15,7 +15,7 @@ public struct RoutePoint: Hashable, Sendable {
     /// Degrees clockwise from north.
     public var course: Double?
 
-    /// A place at a time.
+    /// Creates a position at a time.
     public init(
         _ time: Timestamp, latitude: Double, longitude: Double, altitude: Double? = nil,
         horizontalAccuracy: Double? = nil, verticalAccuracy: Double? = nil, speed: Double? = nil, course: Double? = nil
@@ -25,7 +25,7 @@ public struct RoutePoint: Hashable, Sendable {
         (self.speed, self.course) = (speed, course)
     }
 
-    /// Reads and checks the member `route` of a record: points in the order of time.
+    /// Reads and checks the member `route` of a record: points in order of time.
     static func list(_ value: JSONTree) throws(PartFault) -> [RoutePoint] {
         var points: [RoutePoint] = []
         for reader in try PartReader(value: value, place: "route").elements(most: 10_000) {

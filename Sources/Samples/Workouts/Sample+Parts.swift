@@ -1,24 +1,24 @@
 package import JSON
 
-/// Workouts, routes and activity summaries have a member of their own, which travels beside the others and is kept among the extra ones.
+/// Accessors for the members of workouts, routes and activity summaries, which are stored among the sample's extra members.
 extension Sample {
-    /// The name of that member; `nil` where the sample is of another type.
+    /// The name of the member for the sample's type; `nil` for other types.
     package var partName: String? {
         if case .workout = value { return "workout" }
         return type == .workoutRoute ? "route" : type == .activitySummary ? ActivitySummary.name : nil
     }
 
-    /// What its source says of a workout besides activity and interval; `nil` for other types, and where it has nothing of it.
+    /// The source's details of a workout besides activity and interval; `nil` for other types and if the source has none.
     public var workout: WorkoutParts? {
         get {
             guard case .workout = value, let part else { return nil }
-            // A person may have made the interval shorter since it was checked.
+            // A person may have shortened the interval since the check, so do not check it here.
             return try? WorkoutParts(part, seconds: .infinity, .standard)
         }
         set { extra = JSONObject.setting("workout", to: newValue?.json, in: extra) }
     }
 
-    /// The points of a `workoutRoute`, in the order of time; `nil` for other types.
+    /// The points of a `workoutRoute`, in order of time; `nil` for other types.
     public var route: [RoutePoint]? {
         get { type == .workoutRoute ? part.flatMap { try? RoutePoint.list($0) } : nil }
         set { extra = JSONObject.setting("route", to: newValue.map { .list($0.map(\.json)) }, in: extra) }
@@ -30,7 +30,7 @@ extension Sample {
         set { extra = JSONObject.setting(ActivitySummary.name, to: newValue?.json, in: extra) }
     }
 
-    /// The day of an `activitySummary`, which is its key; `nil` for other types.
+    /// The day of an `activitySummary`, taken from its key; `nil` for other types.
     public var activitySummaryDate: LocalDate? { type == .activitySummary ? LocalDate(key.text) : nil }
 
     /// Seconds of a workout without its pauses; `nil` for other types.
@@ -41,7 +41,7 @@ extension Sample {
 
     private var part: JSONTree? { partName.flatMap { extra?.separating($0)?.value } }
 
-    /// Throws what is wrong with the member.
+    /// Throws the first error in the member.
     package func checkParts(_ registry: TypeRegistry) throws(PartFault) {
         if type == .activitySummary { return try checkSummary(registry) }
         guard let part else { return }
@@ -73,7 +73,7 @@ extension Sample {
 }
 
 extension JSONObject {
-    /// The member `name`, and the other members, byte for byte; `nil` where there is none.
+    /// Splits the object into the member `name` and the other members, byte for byte; `nil` if the member does not exist.
     package func separating(_ name: String) -> (text: String, value: JSONTree?, rest: JSONObject?)? {
         guard text.contains("\"\(name)\":") else { return nil }
         var found: (text: String, value: JSONTree?)?
@@ -95,7 +95,7 @@ extension JSONObject {
         }
     }
 
-    /// The object with a member of that value, last; without a value without it.
+    /// The object with the member set to `value` and placed last; without the member if `value` is `nil`.
     static func setting(_ name: String, to value: JSONTree?, in object: JSONObject?) -> JSONObject? {
         let separated = object?.separating(name)
         let rest = separated.map(\.rest) ?? object

@@ -1,12 +1,12 @@
 import JSON
 
 extension WorkoutParts {
-    /// The most of each, in a workout and in each of its activities.
+    /// Maximum number of each, in a workout and in each of its activities.
     static let most = (events: 1_000, totals: 200, activities: 100)
 
     /// Reads and checks the member `workout` of a record.
     ///
-    /// - Parameter seconds: from the workout's start to its end.
+    /// - Parameter seconds: the time from the workout's start to its end.
     init(_ value: JSONTree, seconds: Double, _ registry: TypeRegistry) throws(PartFault) {
         let members = try PartReader(value: value, place: "workout")
             .members(["duration", "totals", "events", "activities"])
@@ -20,12 +20,12 @@ extension WorkoutParts {
             activities: activities)
     }
 
-    /// A second more than the interval, for times that a service has cut to whole seconds.
+    /// A duration may exceed the interval by a second, because some services truncate times to whole seconds.
     fileprivate static func duration(_ reader: PartReader?, _ seconds: Double?) throws(PartFault) -> Double? {
         try reader?.number(in: 0...(seconds.map { $0 + 1 } ?? .infinity), "seconds without pauses")
     }
 
-    /// As a record has it.
+    /// The parts as they are written in a record.
     var json: JSONTree {
         .object(
             JSONTree.Member.optional("duration", number: duration)

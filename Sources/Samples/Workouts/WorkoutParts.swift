@@ -1,17 +1,19 @@
 import JSON
 
-/// What a source says of a workout besides its activity and interval: the record's member `workout` (Docs/Samples.md, Workouts).
+/// A source's details of a workout besides activity and interval: the record's member `workout` (Docs/Samples.md, Workouts).
 public struct WorkoutParts: Hashable, Sendable {
-    /// Seconds, without pauses; `nil` where the source does not say it.
+    /// Seconds, without pauses; `nil` if the source does not give it.
     public var duration: Double?
-    /// Sums and means over the workout, as the source has them: no samples, and not to be added to samples.
+    /// Sums and means over the workout, as the source has them.
+    ///
+    /// They are not samples and must not be added to samples.
     public var totals: [Total]
-    /// Pauses, laps and other marks, in the order in which the source gives them.
+    /// Pauses, laps and other marks, in the source's order.
     public var events: [Event]
     /// The parts of a workout of several activities, such as a triathlon.
     public var activities: [Activity]
 
-    /// No parts, or some.
+    /// Creates the parts; all are optional.
     public init(
         duration: Double? = nil, totals: [Total] = [], events: [Event] = [], activities: [Activity] = []
     ) {
@@ -20,9 +22,9 @@ public struct WorkoutParts: Hashable, Sendable {
 
     /// One number over a whole workout or activity.
     public struct Total: Hashable, Sendable {
-        /// What was made of the values.
+        /// How the values were combined.
         public enum Statistic: String, Hashable, Sendable, CaseIterable {
-            /// All of them added up.
+            /// Their sum.
             case sum
             /// Their mean, as the source computes it.
             case average
@@ -32,16 +34,16 @@ public struct WorkoutParts: Hashable, Sendable {
             case maximum
         }
 
-        /// What was measured: a quantity type.
+        /// The measured quantity type.
         public var type: TypeID
-        /// What ``value`` is of the values that were measured.
+        /// How ``value`` was computed from the measured values.
         public var statistic: Statistic
         /// The number, in ``unit``.
         public var value: Double
-        /// As the source wrote it.
+        /// The unit, as the source wrote it.
         public var unit: String
 
-        /// A number of a quantity type.
+        /// Creates a total of a quantity type.
         public init(_ type: TypeID, _ value: Double, unit: String, statistic: Statistic = .sum) {
             (self.type, self.statistic, self.value, self.unit) = (type, statistic, value, unit)
         }
@@ -51,34 +53,34 @@ public struct WorkoutParts: Hashable, Sendable {
     public struct Event: Hashable, Sendable {
         /// HealthKit's eight kinds, by its numbers.
         public enum Kind: Int, Hashable, Sendable, CaseIterable {
-            /// The person has stopped the clock of the workout.
+            /// The person stopped the workout's clock.
             case pause = 1
-            /// The clock goes on after ``pause``.
+            /// The clock continues after ``pause``.
             case resume
-            /// The end of a lap, or the lap, where it has a length.
+            /// The end of a lap, or the whole lap if the event has a duration.
             case lap
-            /// A point that the person has marked.
+            /// A point that the person marked.
             case marker
-            /// The device has found that the person stands still, and has stopped the clock.
+            /// The device detected that the person stood still and stopped the clock.
             case motionPaused
-            /// The clock goes on after ``motionPaused``.
+            /// The clock continues after ``motionPaused``.
             case motionResumed
             /// A stretch of the workout, from start to end.
             case segment
-            /// The person has asked the device for a pause, or for its end; it changes no duration.
+            /// The person asked the device to pause or resume; it does not change the duration.
             case pauseOrResumeRequest
         }
 
-        /// What happened.
+        /// The kind of event.
         public var kind: Kind
-        /// When it happened, or began.
+        /// The time of the event, or its start.
         public var start: Timestamp
-        /// Equal to ``start`` where it has no length.
+        /// Equal to ``start`` if the event has no duration.
         public var end: Timestamp
-        /// What else the source knows of it, as in ``Sample/metadata``.
+        /// Everything else the source knows about it, as in ``Sample/metadata``.
         public var metadata: JSONObject?
 
-        /// An event; without an end an instant.
+        /// Creates an event; without `end` it is an instant.
         public init(_ kind: Kind, at start: Timestamp, until end: Timestamp? = nil, metadata: JSONObject? = nil) {
             (self.kind, self.start, self.end, self.metadata) = (kind, start, end ?? start, metadata)
         }
@@ -86,22 +88,22 @@ public struct WorkoutParts: Hashable, Sendable {
 
     /// One activity of several.
     public struct Activity: Hashable, Sendable {
-        /// What was done.
+        /// The activity.
         public var activity: WorkoutActivity
         /// When it began.
         public var start: Timestamp
-        /// `nil` where the source does not say it.
+        /// `nil` if the source does not give it.
         public var end: Timestamp?
-        /// Seconds, without pauses; `nil` where the source does not say it.
+        /// Seconds, without pauses; `nil` if the source does not give it.
         public var duration: Double?
         /// Sums and means over this activity alone.
         public var totals: [Total]
-        /// What happened during this activity.
+        /// The events of this activity.
         public var events: [Event]
-        /// What else the source knows of it, as in ``Sample/metadata``.
+        /// Everything else the source knows about it, as in ``Sample/metadata``.
         public var metadata: JSONObject?
 
-        /// An activity with its interval.
+        /// Creates an activity with its interval.
         public init(
             _ activity: WorkoutActivity, from start: Timestamp, to end: Timestamp? = nil, duration: Double? = nil,
             totals: [Total] = [], events: [Event] = [], metadata: JSONObject? = nil
@@ -111,9 +113,9 @@ public struct WorkoutParts: Hashable, Sendable {
         }
     }
 
-    /// Seconds of moving: what the source says, else the interval without what lies between a pause and its resumption.
+    /// The active time in seconds: the source's duration, else the interval without its pauses.
     ///
-    /// A pause that is not ended lasts to the end; what lies outside the interval does not count.
+    /// A pause without an end lasts until the end of the interval. Time outside the interval does not count.
     public func duration(from start: Timestamp, to end: Timestamp) -> Double {
         if let duration { return duration }
         let interval = start.microseconds...max(start.microseconds, end.microseconds)
