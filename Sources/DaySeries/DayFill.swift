@@ -1,33 +1,35 @@
-/// A day of a series: its value, and the day that it was measured on.
+/// A day of a series: its value, and the day on which the value was measured.
 public struct FilledDay: Hashable, Sendable {
-    /// In the type's one unit: that of `day`, or the one that was carried.
+    /// In the type's canonical unit.
+    ///
+    /// The value was measured on `day` or carried from an earlier day.
     public var value: Double
     /// In days since 1970-01-01.
     public var day: Int32
-    /// `day`, or an earlier one from which the value was carried.
+    /// `day`, or the earlier day that the value was carried from.
     public var observedOn: Int32
 
-    /// A day as it is given; nothing is checked.
+    /// Creates a day without checking its values.
     public init(day: Int32, value: Double, observedOn: Int32) {
         (self.day, self.value, self.observedOn) = (day, value, observedOn)
     }
 
-    /// Days since it was measured; 0 for a measured day.
+    /// Days since the value was measured; 0 for a measured day.
     public var age: Int { Int(day) - Int(observedOn) }
 }
 
-/// From readings to a series, on arrays in memory and from nothing else.
+/// Computes a series from readings, in memory and without other input.
 public enum DayFill {
     /// Every day of the series up to `today`, in order.
     ///
-    /// A day with readings has their value; a day without has that of the last measured day, where that is less than `rules.days` ago
-    /// (the reading A of "look back": what a day has depends on the days before it alone, not on when it is computed). Readings dated
-    /// after `today` wait for their day. Costs a pass, and a sort where `readings` are not in order.
+    /// A day with readings has their value. A day without readings has the value of the last measured day, if that is less than
+    /// `rules.days` ago (reading A of "look back": a day depends only on the days before it, not on when it is computed). Readings dated
+    /// after `today` wait for their day. Costs one pass, and a sort if `readings` are not in order.
     ///
     /// - Parameters:
-    ///   - readings: of one person and type, in any order.
-    ///   - rules: how a day is made, and for how long its value stands.
-    ///   - clocks: that cut what reaches over midnight into days, for a sum; the readings name them by their place.
+    ///   - readings: the readings of one person and type, in any order.
+    ///   - rules: how a day's value is computed, and for how many days it is carried.
+    ///   - clocks: for a sum, the clocks that split readings at midnight; a reading refers to its clock by index.
     ///   - today: the last day of the series, in days since 1970-01-01.
     public static func series(
         _ readings: [Reading], _ rules: SeriesRules, clocks: [DayClock] = [], through today: Int32
@@ -36,7 +38,7 @@ public enum DayFill {
         return fill(measured(inOrder(readings), without: mirrored, rules, clocks), rules, through: today)
     }
 
-    /// The readings by day and time; the same array where they lie so already, as they mostly do.
+    /// The readings sorted by day and time; returns the same array if it is sorted already, as it usually is.
     public static func inOrder(_ readings: [Reading]) -> [Reading] {
         var index = 1
         while index < readings.count {
@@ -46,9 +48,9 @@ public enum DayFill {
         return readings
     }
 
-    /// The measured days of readings that are in order.
+    /// The measured days of sorted readings.
     ///
-    /// - Parameter mirrored: the numbers of those that do not count.
+    /// - Parameter mirrored: the numbers of readings that do not count.
     static func measured(
         _ all: [Reading], without mirrored: Set<Int64>, _ rules: SeriesRules, _ clocks: [DayClock]
     ) -> [MeasuredDay] {
@@ -69,7 +71,7 @@ public enum DayFill {
                 isOfOne = isOfOne && readings[end].source == source
                 end += 1
             }
-            // The usual case, in which there is nothing to choose from, costs no memory.
+            // The usual case has nothing to choose from, so it allocates no memory.
             if countsAll, isOfOne {
                 if let value = DayOfReadings.value(of: readings[start..<end], aggregator) {
                     measured.append(MeasuredDay(day: day, value: value))
@@ -93,7 +95,7 @@ public enum DayFill {
         return index
     }
 
-    /// Carries measured days, which are in order, over those without.
+    /// Carries the values of measured days, which are sorted, over the days without a value.
     public static func fill(_ measured: [MeasuredDay], _ rules: SeriesRules, through today: Int32) -> [FilledDay] {
         var filled: [FilledDay] = []
         guard let first = measured.first, let last = measured.last, first.day <= today else { return [] }
@@ -110,7 +112,7 @@ public enum DayFill {
 }
 
 extension SeriesRules {
-    /// The first day that has no longer the value of a measured day.
+    /// The first day that no longer has the value of a measured day.
     ///
     /// - Parameter next: the next measured day.
     func end(of day: Int32, next: Int32, _ today: Int32) -> Int32 {

@@ -1,36 +1,36 @@
-/// Ten years of one person's readings of one type, and the series made of them: knows what a change changes.
+/// Ten years of one person's readings of one type, with the series computed from them; reports the effects of each change.
 ///
-/// A value: a copy taken before a change is the way back.
+/// This is a value type: keep a copy from before a change to undo the change.
 public struct DayHistory: Sendable {
-    /// A day of one of the series that has another value than before, or none any more.
+    /// A day of a series whose value has changed or no longer exists.
     public struct Change: Hashable, Sendable {
-        /// Which of ``rules``.
+        /// Index of the series in ``rules``.
         public var series: Int
         /// The day, in days since 1970-01-01.
         public var day: Int32
-        /// `nil` when the series has no value of that day any longer.
+        /// The new value; `nil` if the series no longer has a value for that day.
         public var now: FilledDay?
     }
 
-    /// By day, time and value.
+    /// Sorted by day, time and value.
     public private(set) var readings: [Reading]
-    /// The rules of each series; a series is named by its place in this array.
+    /// The rules of each series; the index in this array identifies the series.
     public private(set) var rules: [SeriesRules]
-    /// Of sums: what cuts readings into days; a reading names one of them by its place.
+    /// For sums: the clocks that split readings into days; a reading refers to its clock by index.
     public private(set) var clocks: [DayClock]
     /// The measured days of each series, by day.
     private var measured: [[MeasuredDay]]
-    /// Of sums: readings that may reach beyond the day after their own.
+    /// For sums: readings that may reach beyond the day after their own.
     private var long: [Reading] = []
-    /// Of each series: the numbers of the readings that do not count because they mirror another.
+    /// For each series, the numbers of the readings that do not count because they mirror another reading.
     private var mirrored: [Set<Int64>]
 
-    /// A history of these readings; takes a pass for each series, and a sort where the readings are not in order.
+    /// Creates a history; costs a pass for each series, and a sort if the readings are not in order.
     ///
     /// - Parameters:
-    ///   - readings: of one person and type, in any order.
-    ///   - rules: those of each series; a series is named by its place in them.
-    ///   - clocks: of sums, what cuts readings into days; a reading names one of them by its place.
+    ///   - readings: the readings of one person and type, in any order.
+    ///   - rules: the rules of each series; the index identifies the series.
+    ///   - clocks: for sums, the clocks that split readings into days; a reading refers to its clock by index.
     public init(_ readings: [Reading] = [], _ rules: [SeriesRules], clocks: [DayClock] = []) {
         let inOrder = DayFill.inOrder(readings)
         (self.readings, self.rules, self.clocks) = (inOrder, rules, clocks)
@@ -40,64 +40,64 @@ public struct DayHistory: Sendable {
         if rules.contains(where: { $0.aggregator == .sum }) { long = inOrder.filter(\.isLong) }
     }
 
-    // MARK: - Asking
+    // MARK: - Queries
 
-    /// The series from scratch, in the order of the days.
+    /// The whole series, sorted by day.
     public func series(_ series: Int, through today: Int32) -> [FilledDay] {
         DayFill.fill(measured[series], rules[series], through: today)
     }
 
-    /// What a series has of a day.
+    /// The value of a series for a day.
     public func value(_ series: Int, on day: Int32, through today: Int32) -> FilledDay? {
         Self.value(measured[series], rules[series], on: day, through: today)
     }
 
-    /// The numbers of the readings that a measured day is made of, in the order of time.
+    /// The numbers of the readings that a measured day is computed from, in order of time.
     public func basis(_ series: Int, of day: Int32) -> [Int64] {
         rules[series].aggregator == .sum ? sums(series, [day]).counting(day) : own(day, series).counting.map(\.number)
     }
 
-    /// A reading, by its number and its day.
+    /// The reading with this number on this day.
     public func reading(_ number: Int64, on day: Int32) -> Reading? {
         readings[range(of: day)].first { $0.number == number }
     }
 
-    /// Whether a reading of one day reaches into another.
+    /// Whether a reading of one day extends into another.
     public func reaches(_ number: Int64, on day: Int32, to other: Int32) -> Bool {
         guard day != other, day < other, rules.contains(where: { $0.aggregator == .sum }) else { return day == other }
         return reading(number, on: day).map { $0.lastDay(clocks) >= other } ?? false
     }
 
-    // MARK: - Changing
+    // MARK: - Changes
 
     /// Adds a clock.
     ///
-    /// - Returns: its place.
+    /// - Returns: the index of the clock.
     public mutating func add(_ clock: DayClock) -> Int32 {
         clocks.append(clock)
         return Int32(clocks.count - 1)
     }
 
-    /// The day of an instant by one of the clocks.
+    /// The day of an instant on one of the clocks.
     public mutating func day(of time: Int64, by clock: Int32) -> Int32 { clocks[Int(clock)].learnedDay(of: time) }
 
-    /// Says from now on which sources count.
+    /// Sets the preferred sources.
     ///
-    /// Only for sources that had no reading so far: what others make of the days there are is not looked at again.
+    /// Call this only to add sources that have no readings yet, because existing days are not computed again.
     public mutating func prefer(_ preferred: [Set<Int32>]) {
         for series in rules.indices { rules[series].preferred = preferred }
     }
 
-    /// Says which place a source has among the others.
+    /// Sets the rank of a source among the others.
     ///
-    /// Only for one that had no reading so far.
+    /// Call this only for a source that has no readings yet.
     public mutating func rank(_ source: Int32, _ rank: Int) {
         for series in rules.indices { rules[series].ranks[source] = rank }
     }
 
-    /// Takes many readings in, without a look at what changes by it.
+    /// Adds many readings without reporting what changes.
     ///
-    /// - Parameter puts: readings whose numbers are not there.
+    /// - Parameter puts: readings whose numbers are new.
     public mutating func load(_ puts: [Reading]) {
         guard rules.contains(where: { $0.aggregator == .sum }) else {
             self = DayHistory(readings + puts, rules, clocks: clocks)
@@ -110,13 +110,13 @@ public struct DayHistory: Sendable {
         for series in rules.indices { measure(days, series) }
     }
 
-    /// Takes readings in and out, and says which days of which series are other ones now.
+    /// Removes and adds readings, and returns the days that change in each series.
     ///
-    /// A correction is a removal and a put of the same number. What is not there is not removed.
+    /// A correction is a removal and an addition with the same number. Removals of unknown readings are ignored.
     /// - Parameters:
-    ///   - removals: the number and the day of each.
-    ///   - puts: readings whose numbers are not there, or are among `removals`.
-    ///   - today: the last day that the series have, in days since 1970-01-01.
+    ///   - removals: number and day of each reading to remove.
+    ///   - puts: readings whose numbers are new or among `removals`.
+    ///   - today: the last day of the series, in days since 1970-01-01.
     public mutating func apply(
         removals: [(number: Int64, day: Int32)] = [], puts: [Reading] = [], through today: Int32
     ) -> [Change] {
@@ -143,13 +143,13 @@ public struct DayHistory: Sendable {
         }
     }
 
-    /// The days that readings may change, in order.
+    /// The days that the readings may change, sorted.
     private func touched(by readings: [Reading]) -> [Int32] {
         var days: Set<Int32> = []
         for reading in readings { days.insert(reading.day) }
         for rules in rules {
             switch rules.aggregator {
-            // A reading ends what the last one of the day before holds.
+            // A reading limits how long the last value of the previous day holds.
             case .weightedMean: for reading in readings { days.insert(reading.day - 1) }
             case .sum:
                 for reading in readings { days.formUnion(reading.day - margin...reading.lastDay(clocks) + margin) }
@@ -159,16 +159,16 @@ public struct DayHistory: Sendable {
         return days.sorted()
     }
 
-    /// How many days apart the same instant may be by two clocks.
+    /// The maximum distance in days between the dates that two clocks give one instant.
     private var margin: Int32 { clocks.count > 1 ? 2 : 0 }
 
-    /// Days that begin: what each series has of the days after `earlier` up to `today`.
+    /// The values of each series for the days that have begun: those after `earlier`, up to `today`.
     public func begin(after earlier: Int32, through today: Int32) -> [Change] {
         guard earlier < today else { return [] }
         return rules.indices.flatMap { begin($0, after: earlier, through: today) }
     }
 
-    /// A clock that was set years ahead costs no more than what there is.
+    /// The work is limited by the data, even if a clock was set years ahead.
     private func begin(_ series: Int, after earlier: Int32, through today: Int32) -> [Change] {
         guard let last = measured[series].last?.day else { return [] }
         let end = min(today, last + Int32(rules[series].days) - 1)
@@ -178,7 +178,7 @@ public struct DayHistory: Sendable {
         }
     }
 
-    /// What each touched day is made of, for each series.
+    /// The readings that each touched day is computed from, for each series.
     private func bases(of days: [Int32]) -> [[Int32: [Int64]]] {
         rules.indices.map { series in
             Dictionary(uniqueKeysWithValues: days.map { ($0, basis(series, of: $0)) })
@@ -193,7 +193,7 @@ public struct DayHistory: Sendable {
         var changes: [Change] = []
         var next = Int32.min
         for day in touched where day <= today {
-            // No value stands for longer, so nothing changes farther away.
+            // No value is carried further than this, so later days do not change.
             for day in max(day, next)..<min(day + Int32(rules.days), today + 1) {
                 let was = Self.value(before, rules, on: day, through: today)
                 let now = value(series, on: day, through: today)
@@ -238,12 +238,12 @@ public struct DayHistory: Sendable {
             following: isWeighted ? readings[range(of: day + 1)] : [])
     }
 
-    /// What reaches into days, which are in order, and what is near them.
+    /// The readings that extend into the given sorted days, and the readings near those days.
     private func sums(_ series: Int, _ days: [Int32]) -> SumOfDays {
         var reaching = long
         var next = 0
         for day in days {
-            // No short reading reaches farther than the day after the next, where a zone leaves out a whole one.
+            // A short reading reaches at most the day after the next, if a zone skips a whole day.
             let first = Self.firstIndex(readings) { $0.day >= day - 2 - margin }
             let end = Self.firstIndex(readings) { $0.day > day + margin }
             guard max(first, next) < end else { continue }
@@ -256,7 +256,7 @@ public struct DayHistory: Sendable {
 
     // MARK: - Mirrors
 
-    /// The same for each series; mostly all have one order of sources.
+    /// Computes the mirrors for each series; most series share one order of sources, so results are reused.
     private static func mirrored(_ rules: [SeriesRules], _ find: (SeriesRules) -> Set<Int64>) -> [Set<Int64>] {
         var found: [Set<Int64>] = []
         for (series, own) in rules.enumerated() {
@@ -266,7 +266,7 @@ public struct DayHistory: Sendable {
         return found
     }
 
-    /// Looks again which readings count of the instants at which some were taken out or in.
+    /// Compares the mirrors again at each instant at which readings were removed or added.
     private mutating func compareAgain(_ removed: [Reading], _ puts: [Reading]) {
         for reading in removed {
             for series in rules.indices { mirrored[series].remove(reading.number) }
@@ -282,11 +282,11 @@ public struct DayHistory: Sendable {
         }
     }
 
-    /// The readings that begin at the same time as some others, those among them.
+    /// The readings that begin at the same time as one of `others`, including `others` themselves.
     private func beginning(with others: [Reading]) -> [Reading] {
         var found: [Reading] = []
         for other in others {
-            // At one instant no two places are farther apart than two days of the calendar.
+            // At one instant, the dates of two places differ by at most two days.
             for day in other.day - 2...other.day + 2 {
                 var place = Self.firstIndex(readings) { ($0.day, $0.time) >= (day, other.time) }
                 while place < readings.count, readings[place].day == day, readings[place].time == other.time {
@@ -298,7 +298,7 @@ public struct DayHistory: Sendable {
         return found
     }
 
-    // MARK: - Finding
+    // MARK: - Search
 
     private static func value(
         _ measured: [MeasuredDay], _ rules: SeriesRules, on day: Int32, through today: Int32
@@ -320,7 +320,7 @@ public struct DayHistory: Sendable {
 
     private func place(of reading: Reading) -> Int { Self.firstIndex(readings) { reading < $0 } }
 
-    /// Where `isBehind` begins to hold, by halves.
+    /// The first index for which `isBehind` is true, found by binary search.
     private static func firstIndex<Element>(_ array: [Element], _ isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, array.count)
         while low < high {

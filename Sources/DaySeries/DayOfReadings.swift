@@ -1,14 +1,14 @@
 import HealthStatistics
 import Samples
 
-/// The day's own value, of the readings of that day alone.
+/// A day's own value, computed only from the readings of that day.
 public struct MeasuredDay: Hashable, Sendable {
     /// The local day, in days since 1970-01-01.
     public var day: Int32
-    /// In the type's one unit, as the readings have it.
+    /// In the type's canonical unit, as the readings have it.
     public var value: Double
 
-    /// A day's value as it is given; nothing is checked.
+    /// Creates a day's value without checking it.
     public init(day: Int32, value: Double) { (self.day, self.value) = (day, value) }
 }
 
@@ -16,10 +16,10 @@ public struct MeasuredDay: Hashable, Sendable {
 struct DayOfReadings {
     let readings: ArraySlice<Reading>
     let rules: SeriesRules
-    /// Those of the day after, where values are weighted by how long they held.
+    /// The readings of the next day, if values are weighted by how long they held.
     var following: ArraySlice<Reading> = []
 
-    /// The readings that count, in their order: those of the preferred source, without what came a second time another way.
+    /// The readings that count, in order: those of the preferred source, without mirrors.
     var counting: [Reading] {
         var counting = Array(readings)
         if let wanted { counting.removeAll { !wanted.contains($0.source) } }
@@ -34,18 +34,18 @@ struct DayOfReadings {
         return kept
     }
 
-    /// The sources that count alone; `nil` for all.
+    /// The preferred sources that alone count for this day; `nil` if all sources count.
     private var wanted: Set<Int32>? {
         rules.preferred.first { wanted in readings.contains { wanted.contains($0.source) } }
     }
 
-    /// Whether there is nothing to choose from, which is the usual case and costs no memory.
+    /// Whether there is nothing to choose from; this usual case allocates no memory.
     private var isPlain: Bool {
         guard rules.preferred.isEmpty, let first = readings.first else { return false }
         return readings.allSatisfy { $0.source == first.source }
     }
 
-    /// `nil` where there are none.
+    /// `nil` if there are no readings.
     var value: Double? { isPlain ? value(of: readings) : value(of: counting[...]) }
 
     private func value(of readings: ArraySlice<Reading>) -> Double? {
@@ -53,9 +53,9 @@ struct DayOfReadings {
             ? weightedMean(of: readings) : DayOfReadings.value(of: readings, rules.aggregator)
     }
 
-    /// What readings say of which all count, each as much as any other.
+    /// The value of readings that all count equally.
     ///
-    /// - Parameter readings: in their order, so that a value does not depend on when they arrived.
+    /// - Parameter readings: sorted, so that the value does not depend on when they arrived.
     static func value(of readings: ArraySlice<Reading>, _ aggregator: Aggregator) -> Double? {
         guard let first = readings.first?.value, let last = readings.last?.value else { return nil }
         switch aggregator {
@@ -69,14 +69,14 @@ struct DayOfReadings {
         case .median:
             let values = readings.map(\.value).sorted()
             let middle = values.count / 2
-            // Halves first: two doubles near the largest would overflow.
+            // Halve before adding: the sum of two doubles near the maximum would overflow.
             return values.count % 2 == 1 ? values[middle] : values[middle - 1] / 2 + values[middle] / 2
         case .sum: preconditionFailure("a sum is made of all readings that reach into a day")
         }
     }
 
     private static func mean(of readings: ArraySlice<Reading>) -> Double? {
-        // As `ExactSum.rounded`, in the one pass that is needed anyway.
+        // The same calculation as `ExactSum.rounded`, combined with the pass that is needed anyway.
         var (low, high, sum, left) = (Double.infinity, -Double.infinity, 0.0, 0.0)
         var isExact = true
         for index in readings.indices {
@@ -92,7 +92,7 @@ struct DayOfReadings {
         }
         sum += left
         if !isExact || !sum.isFinite { sum = ExactSum.rounded(of: readings.lazy.map(\.value)) ?? .infinity }
-        // Rounding must not lead out of what was measured: three times 80.1 is 80.1.
+        // Rounding must not leave the range of the measured values: the mean of three times 80.1 is 80.1.
         return max(low, min(high, sum / Double(readings.count)))
     }
 
@@ -100,7 +100,7 @@ struct DayOfReadings {
         var tally = Tally()
         var (begin, next): (Int64?, Int64?) = (nil, end(after: readings))
         for reading in readings.reversed() {
-            // Readings of one instant hold as long as one another.
+            // Readings at the same instant hold equally long.
             if let begin, begin > reading.time { next = begin }
             begin = reading.time
             let level = Level(
@@ -110,7 +110,7 @@ struct DayOfReadings {
         return tally.average(.discreteTemporallyWeighted)
     }
 
-    /// When what the last reading says ends at the latest: with the first reading of the day after that begins later.
+    /// The latest end of the last reading's value: the start of the first later reading on the next day.
     private func end(after readings: ArraySlice<Reading>) -> Int64? {
         guard let last = readings.last else { return nil }
         let wanted = wanted

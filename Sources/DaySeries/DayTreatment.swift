@@ -1,22 +1,22 @@
 public import Samples
 
-/// What the days of a type may be made of.
+/// How the day values of a type are computed.
 ///
-/// Carrying is for what changes slowly and does no harm when it is a week old. A carried glucose, heart rate or blood pressure would
-/// be a number that looks like a measurement and is none: there no setting allows it.
+/// Carrying is only for values that change slowly and are harmless if a week old. A carried glucose, heart rate or blood pressure would look
+/// like a measurement without being one, so no setting allows it.
 public enum DayTreatment: Hashable, Sendable {
     /// The day's value, carried over days without one.
     case carried(Plausible)
-    /// The day's value; days without one have none.
+    /// The day's value; days without readings have none.
     case averaged(Plausible)
-    /// The same, but in its mean each value counts for as long as it held.
+    /// As ``averaged(_:)``, but the mean weights each value by the time it held.
     case weighted(Plausible)
     /// The day's sum.
     case summed(Plausible)
 
-    /// How the days of a type are made.
+    /// The treatment of a type.
     ///
-    /// - Throws: ``DayRefusal`` for what no plain mean or sum can say.
+    /// - Throws: ``DayRefusal`` if a plain mean or sum makes no sense for the type.
     public static func of(_ type: HealthType) throws(DayRefusal) -> DayTreatment {
         guard type.kind == .quantity, let style = type.aggregation else {
             throw DayRefusal(type.id, "it is not a quantity, and a day has one number")
@@ -28,7 +28,7 @@ public enum DayTreatment: Hashable, Sendable {
         }
         switch style {
         case .cumulative:
-            // Of a declared type, too: what is added up grows.
+            // A sum only grows, so negative values are not plausible, even for a declared type.
             plausible.least = plausible.least ?? 0
             return .summed(plausible)
         case .discreteArithmetic: return .averaged(plausible)
@@ -40,7 +40,7 @@ public enum DayTreatment: Hashable, Sendable {
         }
     }
 
-    /// Which values count; every other is left out of the day and reported.
+    /// The values that count; all others are left out of the day and reported.
     public var plausible: Plausible {
         switch self {
         case .carried(let plausible), .averaged(let plausible), .weighted(let plausible), .summed(let plausible):
@@ -48,17 +48,17 @@ public enum DayTreatment: Hashable, Sendable {
         }
     }
 
-    /// Whether a day is the sum of its readings, which several sources are merged for.
+    /// Whether a day is the sum of its readings, merged from several sources.
     public var isSum: Bool { if case .summed = self { true } else { false } }
-    /// Whether a value may stand for the days after it that have none.
+    /// Whether a value may be carried over the following days without one.
     public var isCarried: Bool { if case .carried = self { true } else { false } }
 }
 
 /// Why a type has no day values.
 public struct DayRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The type that was asked for.
+    /// The requested type.
     public let type: TypeID
-    /// Why it has none: a clause for people, such as "decibels have no plain mean".
+    /// The reason: a clause for people, such as "decibels have no plain mean".
     public let reason: String
 
     init(_ type: TypeID, _ reason: String) { (self.type, self.reason) = (type, reason) }
@@ -67,15 +67,15 @@ public struct DayRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(type) has no day values: \(reason)" }
 }
 
-/// What can be a value of a type at all, in its one unit; everything else is kept out of every mean, and reported.
+/// The valid values of a type, in its canonical unit; all others are left out of every mean and reported.
 ///
-/// The bounds are the registry's of what is possible: what the hub marked implausible is left out before this is asked.
+/// The bounds are the registry's possible values. Callers first leave out the values that the hub marked as implausible.
 public struct Plausible: Hashable, Sendable {
-    /// Zero is not a weight: a scale says so when no one is on it.
+    /// False for types such as weight: a scale reports zero when no one stands on it.
     public var isZeroAllowed = true
-    /// Inclusive; `nil` for none.
+    /// Inclusive; `nil` if there is no bound.
     public var least, most: Double?
-    /// Two readings that differ by no more, within a minute and of different sources, are one that came two ways.
+    /// Two readings of different sources within a minute that differ by at most this are one reading received twice.
     public var mirrorTolerance = 0.0
 
     init(_ possible: ClosedRange<Double>?) {
@@ -83,9 +83,9 @@ public struct Plausible: Hashable, Sendable {
         most = possible.flatMap { $0.upperBound.isFinite ? $0.upperBound : nil }
     }
 
-    /// Why a value is none; `nil` when it is one.
+    /// Why a value is not plausible; `nil` if it is.
     ///
-    /// Holds no value, so that it may stand in a log.
+    /// The text does not contain the value, so that it may be logged.
     public func fault(of value: Double) -> String? {
         if !value.isFinite { return "it is not a number" }
         if value == 0, !isZeroAllowed { return "zero is not a measurement" }
@@ -94,10 +94,12 @@ public struct Plausible: Hashable, Sendable {
         return nil
     }
 
-    /// No heart of the living stands still for a reading.
+    /// The heart of a living person does not stand still for a reading, so zero is invalid.
     static let pulse: Set<String> = ["heartRate", "restingHeartRate", "walkingHeartRateAverage"]
 
-    /// The types that may be carried, measures of the body that change slowly, and how far two ways of one reading may differ.
+    /// The types that may be carried: body measures that change slowly.
+    ///
+    /// The number is the mirror tolerance of each type.
     static let mirrorTolerances: [String: Double] = [
         "weight": 0.05, "leanBodyMass": 0.05, "bodyFatPercentage": 0.0005, "bodyMassIndex": 0.05, "height": 0.005,
         "waistCircumference": 0.005, "hc.boneMass": 0.05, "hc.bodyWaterMass": 0.05, "hc.basalMetabolicRate": 1,

@@ -1,13 +1,13 @@
 import HealthStatistics
 
-/// The readings of a series that do not count because they mirror one of a better source, as in statistics.
+/// Finds the readings of a series that do not count because they mirror a reading of a better source, as in statistics.
 enum MirroredReadings {
-    /// Their numbers.
+    /// The numbers of those readings.
     ///
-    /// - Parameter readings: all of one person and type, in any order.
+    /// - Parameter readings: all readings of one person and type, in any order.
     static func numbers(_ readings: [Reading], _ rules: SeriesRules) -> Set<Int64> {
         guard let first = readings.first, readings.contains(where: { $0.source != first.source }) else { return [] }
-        // By day they are nearly in order: places have other days at one instant.
+        // Sorted by day they are nearly sorted by time; at one instant, different places can have different dates.
         let isInOrder = zip(readings, readings.dropFirst()).allSatisfy { $0.time <= $1.time }
         let readings = isInOrder ? readings : readings.sorted { $0.time < $1.time }
         var numbers: Set<Int64> = []
@@ -21,7 +21,7 @@ enum MirroredReadings {
         return numbers
     }
 
-    /// The same of all readings of one instant.
+    /// Finds the mirrors among all readings of one instant.
     static func numbers(together readings: some Collection<Reading>, _ rules: SeriesRules) -> Set<Int64> {
         let sources = Set(readings.map(\.source)).sorted { rules.place(of: $0) < rules.place(of: $1) }
         guard sources.count > 1 else { return [] }
@@ -36,11 +36,11 @@ enum MirroredReadings {
 }
 
 extension SeriesRules {
-    /// The order of sources: those that are wanted first, then by their places.
+    /// The order of sources: preferred sources first, then by rank.
     fileprivate func place(of source: Int32) -> (Int, Int) {
         (preferred.firstIndex { $0.contains(source) } ?? preferred.count, rank(of: source))
     }
 
-    /// A source without a place comes after those that have one.
+    /// The rank of a source; a source without one comes after all ranked sources.
     func rank(of source: Int32) -> Int { ranks[source] ?? 1 << 60 + Int(source) }
 }

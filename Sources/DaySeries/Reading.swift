@@ -1,35 +1,37 @@
 import FoundationEssentials
-// Without it `TimeZone` knows no zone but GMT.
+// Without this import `TimeZone` knows no zone but GMT.
 import FoundationInternationalization
 public import Samples
 
-/// A measured value on its local day, as far as a day value is made of it: 48 bytes, so that ten years fit in a cache.
+/// A measured value on its local day, reduced to the data a day value needs: 48 bytes, so that ten years fit in a cache.
 public struct Reading: Hashable, Sendable {
-    /// The hub's number of the record: its identity, and what a day names in its basis.
+    /// The hub's number of the record.
+    ///
+    /// It identifies the reading, and a day's basis refers to it.
     public var number: Int64
-    /// When it was measured, in microseconds since 1970; of an interval when it began.
+    /// The time of measurement or the start of the interval, in microseconds since 1970.
     public var time: Int64
-    /// When it ended; `time` for what has no length.
+    /// The end of the interval; equals `time` for an instant.
     public var end: Int64
-    /// In the type's one unit.
+    /// In the type's canonical unit.
     public var value: Double
     /// The local day, in days since 1970-01-01.
     public var day: Int32
-    /// Which source it came from; a number of the caller's choice, the same for the same source.
+    /// The source; the caller chooses a number for each source.
     public var source: Int32
-    /// Which of a history's clocks cuts it into days.
+    /// Index of the history's clock that assigns the reading to days.
     public var clock: Int32
 
-    /// A reading; nothing is checked.
+    /// Creates a reading without checking its values.
     ///
     /// - Parameters:
     ///   - number: the hub's number of the record.
-    ///   - time: when it was measured or began, in microseconds since 1970.
-    ///   - end: not before `time`, which it is where none is given.
-    ///   - value: in the type's one unit.
+    ///   - time: the time of measurement or the start, in microseconds since 1970.
+    ///   - end: not before `time`; defaults to `time`.
+    ///   - value: in the type's canonical unit.
     ///   - day: the local day of `time`, in days since 1970-01-01.
     ///   - source: the caller's number of the source.
-    ///   - clock: the place of its clock among those of the history.
+    ///   - clock: index of its clock in the history's clocks.
     public init(
         number: Int64, time: Int64, end: Int64? = nil, value: Double, day: Int32, source: Int32 = 0, clock: Int32 = 0
     ) {
@@ -39,7 +41,7 @@ public struct Reading: Hashable, Sendable {
 }
 
 extension Reading: Comparable {
-    /// By day, then time, then value: an order that does not depend on when a reading arrived, wherever that could be told.
+    /// Sorts by day, time and value, so that the order does not depend on the order of arrival.
     public static func < (left: Reading, right: Reading) -> Bool {
         if left.day != right.day { return left.day < right.day }
         if left.time != right.time { return left.time < right.time }
@@ -48,22 +50,24 @@ extension Reading: Comparable {
     }
 }
 
-/// What cuts a person's time into days.
+/// The rules that divide a person's time into days.
 public struct DayCalendar: Hashable, Sendable {
-    /// The clock that tells the day.
+    /// The clock that decides the day.
     public var policy: LocalDay.ZonePolicy
-    /// IANA name: the zone of `fixed`, and with `sample` that of samples without a local time; also the zone of "today".
+    /// IANA name: the zone of `fixed` and, with `sample`, of samples without a local time.
+    ///
+    /// It is also the zone of "today".
     public var zone: String
     /// When a day begins, in minutes after midnight, 0…1439.
     public var dayStartMinutes: Int
 
-    /// A calendar; minutes outside 0…1439 trap.
+    /// Creates a calendar; minutes outside 0…1439 trap.
     ///
     /// - Parameters:
-    ///   - policy: whether a sample's own clock tells its day, or always that of `zone`.
+    ///   - policy: whether a sample's own clock decides its day, or always the clock of `zone`.
     ///   - zone: IANA name of the person's zone.
     ///   - dayStartMinutes: when a day begins, in minutes after midnight.
-    /// - Returns: `nil` when the machine does not know `zone`.
+    /// - Returns: `nil` if the machine does not know `zone`.
     public init?(_ policy: LocalDay.ZonePolicy = .sample, zone: String, dayStartMinutes: Int = 0) {
         guard
             LocalDay.number(
@@ -73,7 +77,7 @@ public struct DayCalendar: Hashable, Sendable {
         (self.policy, self.zone, self.dayStartMinutes) = (policy, zone, dayStartMinutes)
     }
 
-    /// The day of a sample, in days since 1970-01-01; where its own zone is not in the database of zones, by its offset.
+    /// The day of a sample, in days since 1970-01-01; uses its offset if its own zone is not in the time zone database.
     public func day(of time: Timestamp, zone sampleZone: String? = nil) -> Int32 {
         let day =
             LocalDay.number(
@@ -83,9 +87,9 @@ public struct DayCalendar: Hashable, Sendable {
         return Int32(clamping: day ?? 0)  // `zone` was known when this calendar was made.
     }
 
-    /// The zone whose clock tells the day of a sample: IANA name, or an offset as `GMT+0530`.
+    /// The zone whose clock decides the day of a sample: an IANA name, or an offset such as `GMT+0530`.
     ///
-    /// An offset that the person's zone has just then stands for that zone, which also knows where the next day begins.
+    /// If the offset equals that of the person's zone at that time, the result is the person's zone, which also knows where the next day begins.
     public func zone(at time: Timestamp, zone sampleZone: String? = nil) -> String {
         guard policy == .sample else { return zone }
         if let sampleZone, TimeZone(identifier: sampleZone) != nil { return sampleZone }
@@ -96,7 +100,7 @@ public struct DayCalendar: Hashable, Sendable {
         return TimeZone(secondsFromGMT: Int(minutes) * 60)?.identifier ?? zone
     }
 
-    /// Today at an instant, in microseconds since 1970.
+    /// The current day at an instant in microseconds since 1970.
     public func today(at now: Int64) -> Int32 {
         Int32(
             clamping: LocalDay.number(
@@ -106,10 +110,11 @@ public struct DayCalendar: Hashable, Sendable {
 
     /// The first instant of the day after today, in microseconds since 1970, to the second.
     ///
-    /// Asked of the clock, not computed from a midnight: on some days there is none.
+    /// No day is longer than 49 hours, and no following day begins within the next minute. Searches with the clock instead of computing a
+    /// midnight, because some days have none.
     public func nextDay(after now: Int64) -> Int64 {
         let day = today(at: now)
-        // No day is longer than that, and none that follows begins before a minute has passed.
+        // No day is longer than 49 hours.
         var (low, high) = (now, now + 49 * 3_600_000_000)
         while high - low > 1_000_000 {
             let middle = low + (high - low) / 2

@@ -1,6 +1,6 @@
-/// How the readings of a day become one number.
+/// How the readings of a day are combined into one number.
 public enum Aggregator: String, Hashable, Sendable, CaseIterable {
-    /// The plain mean, each reading as much as any other: the sum is exact, and is rounded once.
+    /// The plain mean, with equal weights: the sum is exact and is rounded once.
     case mean
     /// The middle reading by value, or the mean of the two in the middle.
     case median
@@ -12,42 +12,42 @@ public enum Aggregator: String, Hashable, Sendable, CaseIterable {
     case minimum
     /// The largest value.
     case maximum
-    /// The mean weighted by how long each value held, as statistics have it: until the next reading, and for five minutes at most.
+    /// The mean weighted by the time each value held, as in statistics: until the next reading, and for at most five minutes.
     ///
-    /// Of what is measured more often when it is high, such as a heart rate, a plain mean would be too high.
+    /// A plain mean would be too high for types that are measured more often while they are high, such as a heart rate.
     case weightedMean
-    /// Of cumulative types, such as steps: never carried. Several sources are merged as statistics merge them.
+    /// The sum, for cumulative types such as steps. It is never carried, and several sources are merged as in statistics.
     case sum
 }
 
-/// What makes a series of day values; each different set of rules has a name of its own.
+/// The rules of a series of day values; each different set of rules has a different name.
 public struct SeriesRules: Hashable, Sendable {
-    /// The most days that a value may stand for, its own included.
+    /// Maximum number of days that a value stands for, including its own.
     public static let mostDays = 30
 
-    /// How the readings of one day become its value.
+    /// How the readings of one day are combined into its value.
     public var aggregator: Aggregator
-    /// For how many days a value stands, its own included: 30 carries it over the 29 that follow, 1 over none.
+    /// Number of days that a value stands for, including its own: 30 carries it over the following 29 days, 1 carries it over none.
     public var days: Int
-    /// From this day on nothing is carried that was measured before it: the scale was given away.
+    /// Values measured before this day are not carried to it or beyond, for example because the scale was given away.
     public var carriesUntil: Int32?
-    /// Sources that are wanted, the best first.
+    /// Preferred sources, the best first.
     ///
-    /// Of a day the first that has readings counts alone; all sources where none of these has any. Not of a sum.
+    /// For each day, only the first preferred source with readings counts. If none has readings, all sources count. Sums ignore this.
     public var preferred: [Set<Int32>] = []
-    /// The places of the sources, the best first; one that has none comes last.
+    /// The ranks of the sources, the best first; sources without a rank come last.
     ///
-    /// They decide a sum, and which of several readings counts that are one event.
+    /// They decide how a sum is merged, and which of several mirrored readings counts.
     public var ranks: [Int32: Int] = [:]
-    /// Two readings of different sources within a minute that differ by no more are one, which came two ways; `nil`: they never are.
+    /// Two readings of different sources within a minute that differ by at most this are one reading; with `nil`, they never are.
     public var mirrorTolerance: Double?
 
-    /// Rules under which all sources count.
+    /// Creates rules under which all sources count.
     ///
     /// - Parameters:
-    ///   - aggregator: how the readings of one day become its value.
+    ///   - aggregator: how the readings of one day are combined into its value.
     ///   - days: 1…``mostDays``; other numbers trap. A sum always has 1.
-    ///   - mirrorTolerance: how far two ways of one reading may differ, in the type's unit; a sum always has `nil`.
+    ///   - mirrorTolerance: the maximum difference between two copies of one reading, in the type's unit; a sum always has `nil`.
     public init(_ aggregator: Aggregator, days: Int = SeriesRules.mostDays, mirrorTolerance: Double? = nil) {
         precondition((1...Self.mostDays).contains(days), "a value stands for 1 to \(Self.mostDays) days")
         self.aggregator = aggregator
@@ -55,9 +55,9 @@ public struct SeriesRules: Hashable, Sendable {
         self.mirrorTolerance = aggregator == .sum ? nil : mirrorTolerance
     }
 
-    /// The name of the series: `mean30`, `median7`, and `mean` or `sum` where nothing is carried.
+    /// The name of the series: `mean30`, `median7`, or `mean` or `sum` if nothing is carried.
     public var name: String { days > 1 ? "\(aggregator.rawValue)\(days)" : aggregator.rawValue }
 
-    /// Microseconds between two readings that may be one.
+    /// Maximum time between two readings that may be the same reading, in microseconds.
     static let mirrorTime: Int64 = 60_000_000
 }

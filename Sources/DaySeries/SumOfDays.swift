@@ -1,15 +1,15 @@
 import HealthStatistics
 
-/// What was counted on each day, of several sources: as statistics merge them, so that nothing counts twice.
+/// The daily sums of several sources, merged as in statistics so that nothing counts twice.
 ///
-/// A reading gives each day of its own clock the share of its value that the day has of its time.
+/// A reading contributes to each day of its own clock in proportion to the time it spends in that day.
 struct SumOfDays {
     private let merge: SourceMerge
     private let clocks: [DayClock]
-    /// By number, where there are several clocks.
+    /// Clock by reading number; empty if there is only one clock.
     private var clockOf: [Int64: Int32] = [:]
 
-    /// - Parameter readings: all that count and reach into the days that are asked for, in any order.
+    /// - Parameter readings: all counting readings that extend into the requested days, in any order.
     init(_ readings: some Sequence<Reading>, _ rules: SeriesRules, _ clocks: [DayClock]) {
         self.clocks = clocks
         var portions: [Portion] = []
@@ -23,7 +23,7 @@ struct SumOfDays {
         merge = SourceMerge(counting: portions)
     }
 
-    /// The days that have anything, of these, which are in order.
+    /// The sums of those of the given sorted days that have any.
     func values(_ days: [Int32]) -> [MeasuredDay] {
         guard !days.isEmpty else { return [] }
         var sums: [Int32: ExactSum] = [:]
@@ -38,7 +38,7 @@ struct SumOfDays {
         }
     }
 
-    /// The readings that something counts of on a day.
+    /// The readings that contribute to a day.
     func counting(_ day: Int32) -> [Int64] {
         clocks.indices.flatMap { clock in
             let (start, end) = (clocks[clock].start(of: day), clocks[clock].start(of: day + 1))
@@ -50,16 +50,16 @@ struct SumOfDays {
         clocks.count > 1 ? { clockOf[$0.number] == clock } : nil
     }
 
-    /// Days and what lies between them as intervals side by side.
+    /// The days and the gaps between them, as adjacent intervals.
     private struct Cut {
         var borders: [Int64] = []
-        /// One for each interval; `nil` between days.
+        /// The day of each interval; `nil` for a gap between days.
         var days: [Int32?] = []
 
         init(_ wanted: [Int32], _ clock: DayClock) {
             for day in wanted {
                 let (start, end) = (clock.start(of: day), clock.start(of: day + 1))
-                guard start < end else { continue }  // A day that the zone has left out.
+                guard start < end else { continue }  // Skip a day that does not exist in the zone.
                 if let last = borders.last, last < start {
                     days.append(nil)
                     borders.append(start)
@@ -74,13 +74,13 @@ struct SumOfDays {
 }
 
 extension Reading {
-    /// How far a reading that is not long reaches.
+    /// Maximum length of a short reading.
     static let longestShort: Int64 = 43_200_000_000
 
-    /// Whether it may reach beyond the days next to its own.
+    /// Whether the reading may extend beyond the days next to its own.
     var isLong: Bool { end - time > Self.longestShort }
 
-    /// The last day that it reaches into.
+    /// The last day that the reading extends into.
     func lastDay(_ clocks: [DayClock]) -> Int32 {
         end - 1 <= time ? day : max(day, clocks[Int(clock)].day(of: end - 1))
     }

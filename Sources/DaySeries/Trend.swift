@@ -1,42 +1,42 @@
-/// A line through measured days, computed when it is asked for and never stored.
+/// A line through measured days, computed on request and never stored.
 ///
-/// All are made of measured days, not of carried ones, which would hold the line back.
+/// All lines use measured days only, because carried values would slow the line down.
 public enum Trend: String, Hashable, Sendable, CaseIterable {
-    /// Moves a tenth of the way to each measured day; a day without keeps the line where it is (Hacker's Diet Online).
+    /// Moves a tenth of the way to each measured day; without a measurement the line stays where it is (Hacker's Diet Online).
     case hackersDiet = "hackers-diet"
-    /// The same over the first reading of each day, the days between two readings interpolated (TrendWeight).
+    /// As ``hackersDiet``, but uses the first reading of each day and interpolates the days between readings (TrendWeight).
     case trendWeight = "trendweight"
-    /// A tenth of the way for each day since the last measured one, 1 − 0.9^Δ; only measured days have points.
+    /// Moves a tenth of the way for each day since the last measured one, 1 − 0.9^Δ; only measured days have points.
     case timeAware = "time-aware"
     /// Follows the slope as well as the level, and so does not lag behind a steady change (Holt); only measured days have points.
     case holt
     /// The straight line between two measured days.
     case linear
 
-    /// How far a line moves to a reading in a day: half-life 6.6 days.
+    /// The share of the distance that a line moves to a reading per day; half-life 6.6 days.
     public static let smoothing = 0.1
-    /// How fast Holt's slope follows.
+    /// The smoothing factor of Holt's slope.
     public static let slopeSmoothing = 0.1
 
-    /// Whether the day's value is its first reading, whatever series it is shown beside.
+    /// Whether the line uses each day's first reading, regardless of the series it is shown with.
     public var usesFirstReadings: Bool { self == .trendWeight }
 
     /// A day of the line.
     public struct Point: Hashable, Sendable {
         /// The day, in days since 1970-01-01.
         public var day: Int32
-        /// Where the line is on that day, in the unit of the measured days.
+        /// The value of the line on that day, in the unit of the measured days.
         public var value: Double
-        /// Whether nothing was measured on that day.
+        /// Whether the day has no measurement.
         public var isBetween: Bool
 
-        /// A point as it is given; nothing is checked.
+        /// Creates a point without checking its values.
         public init(day: Int32, value: Double, isBetween: Bool) {
             (self.day, self.value, self.isBetween) = (day, value, isBetween)
         }
     }
 
-    /// The line over measured days, which are in order; it ends with the last of them.
+    /// The line through measured days, which are sorted; it ends at the last of them.
     public func points(_ measured: [MeasuredDay]) -> [Point] {
         switch self {
         case .hackersDiet: Self.held(Self.timeAware(measured) { _ in 1 })
@@ -49,7 +49,9 @@ public enum Trend: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Moves to each day in turn, by as many steps of ``smoothing`` as `steps` says for the days that have passed.
+    /// Moves to each day in turn.
+    ///
+    /// `steps` gives the number of steps of ``smoothing`` for the days that have passed.
     private static func timeAware(_ measured: [MeasuredDay], _ steps: (Int32) -> Int32) -> [Point] {
         var points: [Point] = []
         for own in measured {
@@ -67,7 +69,7 @@ public enum Trend: String, Hashable, Sendable, CaseIterable {
     private static func holt(_ measured: [MeasuredDay]) -> [Point] {
         guard let first = measured.first else { return [] }
         var points = [Point(day: first.day, value: first.value, isBetween: false)]
-        // The first two readings are the first guess of the slope.
+        // The first two readings give the initial slope.
         var slope = measured.count > 1 ? (measured[1].value - first.value) / Double(measured[1].day - first.day) : 0
         var (level, last) = (first.value, first.day)
         for own in measured.dropFirst() {
@@ -81,14 +83,14 @@ public enum Trend: String, Hashable, Sendable, CaseIterable {
         return points
     }
 
-    /// What `count` steps of `smoothing` make in all: 1 − (1 − smoothing)^count.
+    /// The combined effect of `count` steps of `smoothing`: 1 − (1 − smoothing)^count.
     private static func share(_ smoothing: Double, _ count: Int32) -> Double {
         var rest = 1 - smoothing
         for _ in 1..<max(1, count) { rest *= 1 - smoothing }
         return 1 - rest
     }
 
-    /// The days between as well, where the line stands still.
+    /// Adds the days between the points, with the value of the point before.
     private static func held(_ points: [Point]) -> [Point] {
         filled(points) { before, _, _ in before.value }
     }
@@ -115,7 +117,7 @@ public enum Trend: String, Hashable, Sendable, CaseIterable {
 }
 
 extension [Trend.Point] {
-    /// The same line with the marks of another of the same days.
+    /// The same line with the `isBetween` marks of another line over the same days.
     fileprivate func marked(as others: [Trend.Point]) -> [Trend.Point] {
         zip(self, others).map { Trend.Point(day: $0.day, value: $0.value, isBetween: $1.isBetween) }
     }

@@ -1,14 +1,14 @@
-/// The sum of doubles, exact until it is read.
+/// A sum of doubles that is exact until it is read.
 ///
-/// A sum of parts of a year is the sum of the year, to the last bit, whatever the parts and their order: what is added up once and kept,
-/// and what is added up when it is asked for, cannot differ. By Shewchuk's expansions, as Python's `math.fsum`.
+/// The sum of a year equals the sum of its parts to the last bit, however the year is divided and in any order. Sums that are stored
+/// therefore never differ from sums that are computed on request. Uses Shewchuk's expansions, like Python's `math.fsum`.
 public struct ExactSum: Sendable, Hashable {
-    /// Doubles that do not overlap, the smallest first; together they are the sum.
+    /// Non-overlapping doubles, the smallest first; their total is the sum.
     public private(set) var parts: [Double]
 
     public init() { parts = [] }
 
-    /// - Parameter parts: of another sum, or any doubles; finite.
+    /// - Parameter parts: the parts of another sum, or any finite doubles.
     public init(parts: [Double]) {
         self.init()
         for part in parts { add(part) }
@@ -40,9 +40,10 @@ public struct ExactSum: Sendable, Hashable {
         if kept < count { parts.removeLast(count - kept) }
     }
 
-    /// The double nearest to the sum of finite numbers; `nil` where it is beyond all doubles.
+    /// The double nearest to the sum of finite numbers; `nil` if it is beyond the range of doubles.
     ///
-    /// The same as of adding each, and several times as fast: what one addition leaves out is added up by itself, and that is nearly always exact.
+    /// Gives the same result as adding each number to an ``ExactSum``, but several times as fast. It adds up the rounding errors separately, and
+    /// that second sum is nearly always exact.
     @inlinable public static func rounded(of values: some Collection<Double>) -> Double? {
         var (sum, left) = (0.0, 0.0)
         for value in values {
@@ -70,10 +71,10 @@ public struct ExactSum: Sendable, Hashable {
         for part in other.parts { add(part) }
     }
 
-    /// Whether the sums are the same number, of whichever parts.
+    /// Whether the sums are the same number, whatever their parts.
     public static func == (left: ExactSum, right: ExactSum) -> Bool {
         if left.parts == right.parts { return true }
-        // Beyond all doubles they are not told apart.
+        // Sums beyond the range of doubles are not distinguished.
         guard left.rounded != nil, right.rounded != nil else { return left.rounded == right.rounded }
         var difference = left
         for part in right.parts { difference.add(-part) }
@@ -82,7 +83,7 @@ public struct ExactSum: Sendable, Hashable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(rounded) }
 
-    /// The double nearest to the sum; `nil` where it is beyond all doubles.
+    /// The double nearest to the sum; `nil` if it is beyond the range of doubles.
     public var rounded: Double? {
         guard var sum = parts.last else { return 0 }
         guard sum.isFinite else { return nil }
@@ -94,7 +95,7 @@ public struct ExactSum: Sendable, Hashable {
             sum = before + parts[place]
             missing = parts[place] - (sum - before)
         }
-        // Exactly between two doubles: what is below decides, not the even one.
+        // The sum lies exactly between two doubles: the next smaller part decides, not the even rule.
         if place > 0, (missing < 0) == (parts[place - 1] < 0), missing != 0 {
             let twice = missing * 2
             let above = sum + twice

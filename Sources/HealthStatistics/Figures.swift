@@ -1,17 +1,19 @@
 public import Samples
 
-/// The tallies of a span of time: of all sources together, and of each by itself.
+/// The tallies of a span of time: all sources together, and each source separately.
 public struct Figures: Sendable {
-    /// Sources are merged in it where the type is added up.
-    public var total = Tally()
-    /// By rank, as if there were no other source, but without what mirrors a record of a better one; empty if that was not asked for.
+    /// All sources together.
     ///
-    /// If all records of a source that begin in the span mirror others, its tally is empty.
+    /// For a cumulative type the sources are merged.
+    public var total = Tally()
+    /// The tally of each source by rank, ignoring other sources but without records that mirror a better one; empty if not requested.
+    ///
+    /// If all records of a source that begin in the span are mirrors, its tally is empty.
     public var sources: [Int: Tally] = [:]
 
     public init() {}
 
-    /// Whether no record begins in the span, and none that began before counts in it.
+    /// Whether no record begins in the span and no earlier record counts in it.
     public var isEmpty: Bool { total.count == 0 && !total.isCounted }
 
     public mutating func add(_ other: Figures) {
@@ -19,12 +21,12 @@ public struct Figures: Sendable {
         for (rank, tally) in other.sources { sources[rank, default: Tally()].add(tally) }
     }
 
-    /// The figures between each border and the next, of a type that is added up.
+    /// The figures between each border and the next, for a cumulative type.
     ///
-    /// They do not depend on where else time is cut: those of two spans side by side add up to those of both together.
+    /// They do not depend on the other borders: the figures of two adjacent spans add up to those of the combined span.
     /// - Parameters:
-    ///   - portions: all that reach into the time between the first border and the last, in any order; finite values.
-    ///   - borders: in microseconds since 1970, rising, two at least.
+    ///   - portions: all that extend into the time between the first border and the last, in any order; finite values.
+    ///   - borders: in microseconds since 1970, ascending, at least two.
     public static func sums(_ portions: [Portion], _ borders: [Int64], bySource: Bool) -> [Figures] {
         var figures = Array(repeating: Figures(), count: borders.count - 1)
         let portions = portions.sorted(by: SourceMerge.precedes)
@@ -53,11 +55,11 @@ public struct Figures: Sendable {
         return figures
     }
 
-    /// The figures between each border and the next, of a type that is not added up.
+    /// The figures between each border and the next, for a type that is not cumulative.
     ///
     /// - Parameters:
-    ///   - levels: by start; all that begin between the first border and the last, and those that begin after it within the time that the last
-    ///     ones of each source may hold.
+    ///   - levels: sorted by start. Contains all that begin between the first border and the last, and those that begin after it within the time
+    ///     for which the last level of each source may hold.
     public static func levels(
         _ levels: [Level], _ borders: [Int64], _ style: AggregationStyle, bySource: Bool
     ) -> [Figures] {
@@ -82,12 +84,12 @@ public struct Figures: Sendable {
         return figures
     }
 
-    /// What begins after what, read backwards.
+    /// Finds the next start of each level, reading backwards.
     private struct Following {
         private var start: Int64?
         private var later: Int64?
 
-        /// When the reading after this one begins; those of one instant hold as long as one another.
+        /// The start of the next reading; readings at the same instant hold equally long.
         mutating func next(of level: Level) -> Int64? {
             if let start, start > level.start { later = start }
             start = level.start
@@ -95,7 +97,7 @@ public struct Figures: Sendable {
         }
     }
 
-    /// The interval in which an instant lies.
+    /// The index of the interval that contains an instant.
     private static func place(of time: Int64, among borders: [Int64]) -> Int? {
         guard let first = borders.first, let last = borders.last, first <= time, time < last else { return nil }
         var (low, high) = (0, borders.count - 1)

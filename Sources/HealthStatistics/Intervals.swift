@@ -1,13 +1,13 @@
 import FoundationEssentials
-// Without it `TimeZone` knows no zone but GMT.
+// Without this import `TimeZone` knows no zone but GMT.
 import FoundationInternationalization
 public import Samples
 
-/// Cuts time into hours, days, weeks, months or years, in both directions from an anchor, as the clocks of a zone do.
+/// Divides time into hours, days, weeks, months or years, in both directions from an anchor, by the clocks of a zone.
 ///
 /// Each border is computed from the anchor itself: months from 31 January begin on the last day of short months and on the 31st of the
-/// others. A day is from a time of the wall clock to the same on the next day, and has 23 or 25 hours where the clocks change. A time that
-/// the clocks show twice is the first of the two; one that they leave out is as much later as they are put forward.
+/// others. A day lasts from a wall-clock time to the same time on the next day, so it has 23 or 25 hours if the clocks change. If a local
+/// time occurs twice, the first one is used. If the clocks skip it, the border is later by the length of the skip.
 public struct Intervals: Sendable {
     public enum Unit: String, Hashable, Sendable, CaseIterable {
         case hour, day, week, month, year
@@ -18,17 +18,17 @@ public struct Intervals: Sendable {
     /// Microseconds since 1970, a whole second.
     public let anchor: Int64
     private let zone: TimeZone
-    /// What the calendar and the clock of the zone show at the anchor.
+    /// The date in the zone at the anchor.
     private let date: LocalDate
     private let secondOfDay: Int64
 
-    /// The most intervals of one unit together.
+    /// The allowed number of units per interval.
     public static let counts = 1...10_000
 
     /// - Parameters:
-    ///   - anchor: microseconds since 1970; what is less than a second is cut off.
+    ///   - anchor: microseconds since 1970; fractions of a second are cut off.
     ///   - zone: IANA name.
-    /// - Returns: `nil` where the machine does not know the zone, or the count is beyond ``counts``.
+    /// - Returns: `nil` if the machine does not know the zone, or if the count is outside ``counts``.
     public init?(every count: Int = 1, _ unit: Unit, anchor: Int64, zone: String) {
         guard Intervals.counts.contains(count), let zone = TimeZone(identifier: zone) else { return nil }
         (self.count, self.unit, self.zone) = (count, unit, zone)
@@ -39,22 +39,22 @@ public struct Intervals: Sendable {
         secondOfDay = local - Int64(date.daysSinceEpoch) * 86_400
     }
 
-    /// Intervals of which one begins at midnight of Monday, 1 January 2001.
+    /// Creates intervals of which one begins at midnight of Monday, 1 January 2001.
     ///
     /// - Parameters:
     ///   - zone: IANA name.
-    ///   - dayStartMinutes: how much later than midnight days begin.
-    /// - Returns: `nil` where the machine does not know the zone, or the count is beyond ``counts``.
+    ///   - dayStartMinutes: minutes after midnight at which days begin.
+    /// - Returns: `nil` if the machine does not know the zone, or if the count is outside ``counts``.
     public init?(every count: Int = 1, _ unit: Unit, zone: String, dayStartMinutes: Int = 0) {
         guard let days = Intervals(every: 1, .day, anchor: 0, zone: zone) else { return nil }
         let begin = days.instant(Intervals.usualAnchor, at: Int64(dayStartMinutes) * 60) * 1_000_000
         self.init(every: count, unit, anchor: begin, zone: zone)
     }
 
-    /// Monday, 1 January 2001: on it lies the anchor of those who name none.
+    /// Monday, 1 January 2001: the day of the default anchor.
     public static let usualAnchor = LocalDate(daysSinceEpoch: 11_323)
 
-    /// An instant with the offset that the clocks of the zone have at it.
+    /// An instant with the zone's offset at that time.
     public func local(_ time: Int64) -> Timestamp {
         let offset = Intervals.offset(zone, at: time.flooredDivision(by: 1_000_000))
         return Timestamp(microseconds: time, offsetMinutes: Int16(offset.flooredDivision(by: 60)))
@@ -63,7 +63,7 @@ public struct Intervals: Sendable {
     /// The `number`-th border after the anchor; before it for negative numbers.
     public func border(_ number: Int) -> Int64 {
         let steps = number * count
-        // Hours are 3,600 seconds, whatever the clocks say.
+        // Hours are 3,600 seconds, regardless of clock changes.
         guard unit != .hour, steps != 0 else { return anchor + Int64(steps) * 3_600_000_000 }
         let day =
             switch unit {
@@ -75,7 +75,7 @@ public struct Intervals: Sendable {
         return instant(day, at: secondOfDay) * 1_000_000
     }
 
-    /// When the clocks of the zone show a time on a day, in seconds since 1970.
+    /// The instant at which the zone's clocks show a time on a day, in seconds since 1970.
     private func instant(_ day: LocalDate, at secondOfDay: Int64) -> Int64 {
         LocalDay.instant(at: Int64(day.daysSinceEpoch) * 86_400 + secondOfDay, in: zone)
     }
@@ -84,9 +84,9 @@ public struct Intervals: Sendable {
         Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second))))
     }
 
-    /// The number of the interval in which an instant lies: its border is the last that is not after it.
+    /// The number of the interval that contains an instant: that of the last border that is not after it.
     public func number(of time: Int64) -> Int {
-        // No unit is longer than this: the true number is near, and never further away from the anchor.
+        // No unit is longer than this, so the estimate is never further from the anchor than the true number.
         let longest: Int64 =
             switch unit {
             case .hour: 3_600
@@ -102,7 +102,7 @@ public struct Intervals: Sendable {
             if border > time {
                 number -= 1
             } else if self.border(number + 1) <= time {
-                // In large steps while it is far.
+                // Take large steps while the border is far away.
                 number += max(1, Int((time - border) / (longest * 1_000_000 * Int64(count))))
             } else {
                 return number
@@ -110,9 +110,9 @@ public struct Intervals: Sendable {
         }
     }
 
-    /// The borders of all intervals that a span touches, so many at most.
+    /// The borders of all intervals that a span touches.
     ///
-    /// - Returns: `nil` where there would be more than `most` intervals.
+    /// - Returns: `nil` if there would be more than `most` intervals.
     public func borders(from: Int64, to: Int64, most: Int) -> [Int64]? {
         guard from < to else { return [] }
         let (first, last) = (number(of: from), number(of: to - 1))

@@ -1,4 +1,4 @@
-/// A single reading of a type that is not added up, in the type's one unit.
+/// A single reading of a type that is not cumulative, in the type's canonical unit.
 public struct Level: Hashable, Sendable {
     public var number: Int64
     /// In microseconds since 1970.
@@ -6,7 +6,7 @@ public struct Level: Hashable, Sendable {
     /// Not before `start`.
     public var end: Int64
     public var value: Double
-    /// The place of its source among the sources of the type, the best first.
+    /// The rank of its source among the sources of the type, the best first.
     public var rank: Int
 
     public init(number: Int64, start: Int64, end: Int64, value: Double, rank: Int) {

@@ -1,4 +1,4 @@
-/// A record that may be one way of several in which an event reached the hub.
+/// A record that may be one of several copies of the same event.
 public protocol MirrorCandidate {
     /// The hub's number of the record.
     var number: Int64 { get }
@@ -7,29 +7,29 @@ public protocol MirrorCandidate {
     /// Not before `start`; equal to it for an instant.
     var end: Int64 { get }
     var value: Double { get }
-    /// The place of its source, the best first; no two sources share one.
+    /// The rank of its source, the best first; no two sources share one.
     var rank: Int { get }
 }
 
 extension Portion: MirrorCandidate {}
 extension Level: MirrorCandidate {}
 
-/// Finds records of one person and type that several sources have of one event.
+/// Finds records of one person and type in which several sources report the same event.
 ///
 /// Two records of different sources mirror each other if they begin at the same time, their values agree, and their ends agree or one has
 /// no end. Two records of one source are two events, so a record mirrors at most one of another source. The best source's record counts.
 public enum Mirrors {
-    /// Two values agree if they differ by no more than this part of the larger one.
+    /// Two values agree if they differ by at most this fraction of the larger one.
     public static let tolerance = 0.0005
 
     public static func agree(_ left: Double, _ right: Double) -> Bool {
         abs(left - right) <= tolerance * max(abs(left), abs(right))
     }
 
-    /// For each record that does not count, the place of the one that counts instead.
+    /// For each record that does not count, the index of the record that counts instead.
     ///
-    /// It does not depend on the order in which records arrived. Of one instant all records are needed: with some of them left out, others count.
-    /// - Parameter records: of one person, type and kind of value, by start; finite values.
+    /// The result does not depend on the order of arrival. All records of an instant are needed: if some are missing, others count.
+    /// - Parameter records: records of one person, type and kind of value, sorted by start; finite values.
     public static func find(_ records: [some MirrorCandidate]) -> [Int: Int] {
         var found: [Int: Int] = [:]
         var first = 0
@@ -45,14 +45,14 @@ public enum Mirrors {
         return found
     }
 
-    /// The same of records that begin together.
+    /// Finds mirrors among records that begin at the same time.
     private static func find(
         _ records: [some MirrorCandidate], _ range: Range<Int>, _ found: inout [Int: Int]
     ) {
         let places = range.sorted { left, right in
             let (left, right) = (records[left], records[right])
             if left.rank != right.rank { return left.rank < right.rank }
-            // Intervals first: fewer of the others fit them.
+            // Compare intervals first, because fewer records match them.
             let (isShort, isOtherShort) = (left.end == left.start, right.end == right.start)
             if isShort != isOtherShort { return isOtherShort }
             if left.value != right.value { return left.value < right.value }
@@ -74,9 +74,11 @@ public enum Mirrors {
         }
     }
 
-    /// The records of an instant that count, of all sources looked at so far.
+    /// The counting records of an instant, from all sources processed so far.
     private struct Counting<Record: MirrorCandidate> {
-        /// Places by value, with a place up to which nothing is left for the source that is looked at.
+        /// Indices sorted by value.
+        ///
+        /// Those before `passed` no longer match any record of the current source.
         private struct Row {
             var places: [Int] = []
             var passed = 0
@@ -84,22 +86,22 @@ public enum Mirrors {
 
         private let records: [Record]
         private var all = Row()
-        /// By their ends.
+        /// Rows by end.
         private var rows: [Int64: Row] = [:]
         private var taken: Set<Int> = []
 
         init(_ records: [Record]) { self.records = records }
 
-        /// Begins with another source.
+        /// Starts with the next source.
         mutating func begin() {
             taken = []
             all.passed = 0
             for end in rows.keys { rows[end]?.passed = 0 }
         }
 
-        /// One that a record mirrors and that no other record of its source does.
+        /// A counting record that this record mirrors and that no other record of its source has taken.
         ///
-        /// - Parameter place: of one source first those with an end, then those without, each by value.
+        /// - Parameter place: records of one source come with an end first, then without one, each sorted by value.
         mutating func take(_ place: Int) -> Int? {
             let record = records[place]
             var better: Int?
@@ -114,7 +116,7 @@ public enum Mirrors {
             return better
         }
 
-        /// Without `self`, a copy of which would make each change of a row a change of a copy of all.
+        /// Static, because a copy of `self` would make each change of a row copy all rows.
         private static func take(
             _ row: inout Row, _ record: Record, _ records: [Record], _ taken: Set<Int>
         ) -> Int? {

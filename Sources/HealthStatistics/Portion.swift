@@ -1,13 +1,13 @@
-/// What one source says of a span of time: a sample of a type that is added up, in the type's one unit.
+/// A sample of a cumulative type: the amount that one source reports for a span of time, in the type's canonical unit.
 public struct Portion: Hashable, Sendable {
     /// The hub's number of the record.
     public var number: Int64
     /// In microseconds since 1970.
     public var start: Int64
-    /// Not before `start`; the same for what has no length.
+    /// Not before `start`; equal to it for an instant.
     public var end: Int64
     public var value: Double
-    /// The place of its source among the sources of the type, the best first; each source has one of its own.
+    /// The rank of its source among the sources of the type, the best first; no two sources share one.
     public var rank: Int
 
     public init(number: Int64, start: Int64, end: Int64, value: Double, rank: Int) {

@@ -1,25 +1,25 @@
-/// Adds up what several sources have counted, so that nothing counts twice.
+/// Sums the samples of several sources so that nothing counts twice.
 ///
-/// A phone and a watch on one walk count the same steps. Time is cut where anything begins or ends. In each slice the samples of the best
-/// source that has any there count, each with the share of its value that the slice is of its length. What has no length counts whole,
-/// where no sample of a better source covers it. A source of sums, which have all in them that others say, is the best (``SourceRank``).
+/// A phone and a watch on one walk count the same steps. Time is divided wherever a sample begins or ends. In each slice, only the samples
+/// of the best source present count, each in proportion to the slice's share of its length. A sample without a length counts fully unless
+/// a sample of a better source covers it. A source of sums, which already include other sources, is the best (``SourceRank``).
 /// A sample that mirrors one of a better source does not count (``Mirrors``).
 ///
-/// The share of a slice is what the sample had counted at its end less what it had at its beginning, both rounded once. So slices side by
-/// side give what they give together, whatever cuts them, and all of a sample is the value that its source said.
+/// The share of a slice is the sample's count at the end of the slice minus its count at the beginning, both rounded once. Adjacent slices
+/// therefore add up to the combined slice, wherever the borders are, and all slices of a sample add up to the value its source reported.
 public struct SourceMerge: Sendable {
-    /// What counts in an interval.
+    /// The total of an interval.
     public struct Total: Sendable {
         public var sum = ExactSum()
-        /// For how long, in microseconds.
+        /// The counted time, in microseconds.
         public var duration: Int64 = 0
     }
 
-    /// By start; what mirrors another that counts is left out.
+    /// Sorted by start, without mirrors.
     private let portions: [Portion]
 
-    /// - Parameter portions: of one person and type, in any order; finite values. For each one that begins before the first border, all that begin with it
-    ///   are needed: one of them may count instead.
+    /// - Parameter portions: portions of one person and type, in any order, with finite values. If a portion begins before the first border, all
+    ///   that begin at the same time are needed, because one of them may count instead.
     public init(_ portions: [Portion]) {
         let portions = portions.sorted(by: SourceMerge.precedes)
         let mirrors = Mirrors.find(portions)
@@ -27,7 +27,7 @@ public struct SourceMerge: Sendable {
             mirrors.isEmpty ? portions : portions.indices.filter { mirrors[$0] == nil }.map { portions[$0] }
     }
 
-    /// - Parameter portions: the same without those that mirror another (``Mirrors/find(_:)``).
+    /// - Parameter portions: the same, but without mirrors (``Mirrors/find(_:)``).
     public init(counting portions: [Portion]) { self.portions = portions.sorted(by: SourceMerge.precedes) }
 
     static func precedes(_ left: Portion, _ right: Portion) -> Bool {
@@ -38,19 +38,19 @@ public struct SourceMerge: Sendable {
         return left.number < right.number
     }
 
-    /// What counts between each border and the next.
+    /// The totals between each border and the next.
     ///
     /// - Parameters:
-    ///   - borders: in microseconds since 1970, rising, two at least.
-    ///   - isAdded: what is added up; the others only cover what samples of sources behind theirs say. With it there is no duration.
-    /// - Returns: one for each interval; `nil` where there is nothing.
+    ///   - borders: in microseconds since 1970, ascending, at least two.
+    ///   - isAdded: selects the portions to add up; the others only cover samples of lower-ranked sources. With it there is no duration.
+    /// - Returns: one total for each interval; `nil` if the interval has none.
     public func totals(_ borders: [Int64], adding isAdded: ((Portion) -> Bool)? = nil) -> [Total?] {
         var sweep = Sweep(portions, borders, isAdded)
         sweep.run()
         return sweep.totals
     }
 
-    /// The numbers of the samples that something counts of between two instants, by start.
+    /// The numbers of the samples that count between two instants, sorted by start.
     public func counted(from: Int64, to: Int64, adding isAdded: ((Portion) -> Bool)? = nil) -> [Int64] {
         var sweep = Sweep(portions, [from, to], isAdded)
         sweep.counted = []
@@ -59,23 +59,23 @@ public struct SourceMerge: Sendable {
     }
 }
 
-/// One walk through time.
+/// A single pass through time.
 private struct Sweep {
     private let portions: [Portion]
     private let borders: [Int64]
-    /// Indices of what has a length, by its end.
+    /// Indices of samples with a length, sorted by end.
     private let ends: [Int]
     private let isAdded: ((Portion) -> Bool)?
     var totals: [SourceMerge.Total?]
-    /// Indices of what counts, where that is asked for.
+    /// Indices of the samples that count, if requested.
     var counted: Set<Int>?
 
     private var interval = -1
-    /// By rank, the samples under way.
+    /// The samples in progress, by rank.
     private var running: [Int: Set<Int>] = [:]
-    /// The rank of the source that counts; every sample of it under way does.
+    /// The rank of the source that counts; all of its samples in progress count.
     private var winner: Int?
-    /// Since when it has counted, in this interval.
+    /// The time since which it counts in this interval.
     private var since = Int64.min
 
     init(_ portions: [Portion], _ borders: [Int64], _ isAdded: ((Portion) -> Bool)?) {
@@ -87,7 +87,7 @@ private struct Sweep {
     mutating func run() {
         var (start, end, border) = (0, 0, 0)
         while border < borders.count {
-            // At one instant what ends goes first, then the border, then what begins: all are half-open.
+            // At one instant, ends come first, then the border, then starts: all intervals are half-open.
             var now = borders[border]
             if start < portions.count { now = min(now, portions[start].start) }
             if end < ends.count { now = min(now, portions[ends[end]].end) }
@@ -106,7 +106,7 @@ private struct Sweep {
                 start += 1
             }
             choose(at: now)
-            // What has no length is covered by what begins with it.
+            // A sample without a length is covered by samples that begin at the same time.
             for place in first..<start where portions[place].length == 0 { count(instant: place) }
         }
     }
@@ -120,7 +120,7 @@ private struct Sweep {
         if running[portion.rank]?.isEmpty == true { running[portion.rank] = nil }
     }
 
-    /// What counts from now on.
+    /// Chooses the source that counts from now on.
     private mutating func choose(at now: Int64) {
         let next = running.keys.min()
         guard next != winner else { return }
@@ -128,7 +128,7 @@ private struct Sweep {
         winner = next
     }
 
-    /// Adds what the winner has counted that is still under way.
+    /// Adds the count so far of the winner's samples in progress.
     private mutating func count(until now: Int64) {
         if let winner { for place in running[winner] ?? [] { add(place, until: now) } }
         if winner != nil, isAdded == nil, totals.indices.contains(interval), since < now {
@@ -156,7 +156,7 @@ private struct Sweep {
 }
 
 extension Array {
-    /// An optional element as if it were there.
+    /// Accesses an optional element with a default value.
     fileprivate subscript<Wrapped>(place: Int, default value: @autoclosure () -> Wrapped) -> Wrapped
     where Element == Wrapped? {
         get { self[place] ?? value() }
@@ -165,7 +165,7 @@ extension Array {
 }
 
 extension Portion {
-    /// What of its value was counted from its start to an instant of it.
+    /// The part of its value that was counted from its start to an instant.
     fileprivate func counted(until time: Int64) -> Double {
         let passed = time - start
         return passed >= length ? value : passed <= 0 ? 0 : value * (Double(passed) / Double(length))

@@ -1,27 +1,27 @@
 public import Samples
 
-/// What is to be computed.
+/// The statistics to compute.
 public struct StatisticsOptions: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Each figure for every source by itself, too.
+    /// Each figure for every source separately, in addition to the total.
     public static let bySource = StatisticsOptions(rawValue: 1)
     public static let average = StatisticsOptions(rawValue: 2)
     public static let minimum = StatisticsOptions(rawValue: 4)
     public static let maximum = StatisticsOptions(rawValue: 8)
     public static let sum = StatisticsOptions(rawValue: 16)
     public static let mostRecent = StatisticsOptions(rawValue: 32)
-    /// How long something counted.
+    /// The counted time.
     public static let duration = StatisticsOptions(rawValue: 64)
 
-    /// By the names that QUERY and the command line have for them.
+    /// The options by their names in QUERY and on the command line.
     public static let names: KeyValuePairs<String, StatisticsOptions> = [
         "average": .average, "minimum": .minimum, "maximum": .maximum, "sum": .sum, "duration": .duration,
         "mostRecent": .mostRecent, "bySource": .bySource,
     ]
 
-    /// Those that a type's values can answer.
+    /// The options that suit a type's values.
     public static func fitting(_ style: AggregationStyle) -> StatisticsOptions {
         switch style {
         case .cumulative: [.sum, .duration, .mostRecent, .bySource]
@@ -30,7 +30,7 @@ public struct StatisticsOptions: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// Why these options cannot be had of a type, with those that can; `nil` when they can.
+    /// Why these options do not suit a type, with those that do; `nil` if they do.
     public func fault(for type: HealthType) -> String? {
         guard let style = type.aggregation else {
             return "\(type.id) has no number in its values, and no statistics; hub samples \(type.id) lists them"

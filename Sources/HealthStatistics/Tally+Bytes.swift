@@ -1,4 +1,4 @@
-/// A tally as bytes, to be kept: three bytes that say what follows, then numbers of eight bytes, the lowest first.
+/// Serialisation of a tally: three bytes that describe the contents, then eight-byte little-endian numbers.
 extension Tally {
     private enum Mark {
         static let latest: UInt8 = 1
@@ -7,7 +7,7 @@ extension Tally {
         static let range: UInt8 = 8
     }
 
-    /// Appends it.
+    /// Appends the tally.
     public func write(to bytes: inout [UInt8]) {
         func put(_ number: Int64) {
             withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
@@ -33,7 +33,7 @@ extension Tally {
         for part in sum.parts + weights.parts { put(part) }
     }
 
-    /// How many bytes one has that was written; `nil` where they end before it does.
+    /// The length of a serialised tally in bytes; `nil` if the bytes end too early.
     public static func length(of bytes: UnsafeRawBufferPointer, at place: Int) -> Int? {
         guard place >= 0, place + 3 <= bytes.count else { return nil }
         let marks = bytes[place]
@@ -45,9 +45,9 @@ extension Tally {
         return place + length <= bytes.count ? length : nil
     }
 
-    /// Adds one that was written, and goes on behind it.
+    /// Adds a serialised tally and moves `place` behind it.
     ///
-    /// - Returns: `false` where the bytes end before it does; nothing was added then.
+    /// - Returns: `false` if the bytes end too early; then nothing is added.
     public mutating func add(written bytes: UnsafeRawBufferPointer, at place: inout Int) -> Bool {
         guard let length = Tally.length(of: bytes, at: place) else { return false }
         let (marks, sums, weighed) = (bytes[place], bytes[place + 1], bytes[place + 2])

@@ -4,7 +4,7 @@
 
 public import Samples
 
-/// What was measured in a span of time, kept so that spans can be added up: a month's is its days', to the last bit.
+/// The measurements of a span of time, stored so that spans can be added up: a month equals the sum of its days, to the last bit.
 public struct Tally: Sendable, Hashable {
     /// A reading as it was measured.
     public struct Reading: Hashable, Sendable {
@@ -13,21 +13,21 @@ public struct Tally: Sendable, Hashable {
         public var start, end: Int64
         public var value: Double
 
-        /// Whether it ended later; of those that ended together, began later; else has the higher number.
+        /// Whether it ended later; if the ends are equal, whether it began later or has the higher number.
         func isLater(than other: Reading) -> Bool {
             (end, start, number) > (other.end, other.start, other.number)
         }
     }
 
-    /// The records that begin in the span, also those that count for nothing because a better source's do.
+    /// The number of records that begin in the span, including those that do not count because a better source's records do.
     public internal(set) var count = 0
-    /// When the first of them begins.
+    /// The start of the first of them.
     public internal(set) var first: Int64?
-    /// The one of them that ends last.
+    /// The one of them with the latest end.
     public internal(set) var latest: Reading?
-    /// Whether anything counts: the sum of zeros is zero, and of nothing it is `nil`.
+    /// Whether anything counts: the sum of zeros is zero, but the sum of nothing is `nil`.
     public internal(set) var isCounted = false
-    /// For how long something counts, in microseconds, of a type that is added up.
+    /// The counted time of a cumulative type, in microseconds.
     public internal(set) var duration: Int64 = 0
     public internal(set) var minimum, maximum: Double?
     var sum = ExactSum()
@@ -35,20 +35,20 @@ public struct Tally: Sendable, Hashable {
 
     public init() {}
 
-    /// The longest that a value is taken to hold without another, in microseconds.
+    /// Maximum time that a value holds without a later reading, in microseconds.
     public static let holdTime: Int64 = 300_000_000
-    /// The longest that a sample holds by its own length.
+    /// Maximum time that a sample holds because of its own length, in microseconds.
     public static let longestHold: Int64 = 86_400_000_000
 
-    /// The sum of a type that is added up; `nil` where nothing counts, or where it is beyond all doubles.
+    /// The sum of a cumulative type; `nil` if nothing counts, or if it is beyond the range of doubles.
     public var total: Double? { isCounted ? sum.rounded : nil }
 
-    /// The mean of a type that is not added up; `nil` where nothing was measured.
+    /// The mean of a type that is not cumulative; `nil` if nothing was measured.
     public func average(_ style: AggregationStyle) -> Double? {
         guard let minimum, let maximum else { return nil }
         let mean = (sum.rounded ?? .infinity) / (weights.rounded ?? 1)
         let average = style == .discreteEquivalentContinuousLevel ? 10 * log10(mean) : mean
-        // Rounding must not lead out of what was measured: three times 80.1 is 80.1.
+        // Rounding must not leave the range of the measured values: the mean of three times 80.1 is 80.1.
         return max(minimum, min(maximum, average))
     }
 
@@ -64,7 +64,7 @@ public struct Tally: Sendable, Hashable {
         weights.add(other.weights)
     }
 
-    /// Notes a record that begins in the span.
+    /// Records a reading that begins in the span.
     mutating func note(_ reading: Reading) {
         count += 1
         first = min(first ?? reading.start, reading.start)
@@ -76,7 +76,7 @@ public struct Tally: Sendable, Hashable {
         latest = reading
     }
 
-    /// Adds what counts of samples that are added up.
+    /// Adds the counted total of cumulative samples.
     mutating func add(_ counted: SourceMerge.Total) {
         isCounted = true
         sum.add(counted.sum)
@@ -85,7 +85,7 @@ public struct Tally: Sendable, Hashable {
 
     /// Adds a level.
     ///
-    /// - Parameter next: when the reading after it begins; `nil` where there is none. Those of one instant hold as long as one another.
+    /// - Parameter next: the start of the next reading; `nil` if there is none. Readings at the same instant hold equally long.
     public mutating func add(_ level: Level, _ style: AggregationStyle, until next: Int64?) {
         note(Reading(number: level.number, start: level.start, end: level.end, value: level.value))
         isCounted = true
@@ -96,7 +96,7 @@ public struct Tally: Sendable, Hashable {
         weights.add(weight)
     }
 
-    /// For how long a value counts, in microseconds: at least one.
+    /// The time for which a value holds, in microseconds: at least one.
     private static func weight(of level: Level, until next: Int64?) -> Double {
         let most = max(holdTime, min(level.end - level.start, longestHold))
         let held = next.map { min($0 - level.start, most) } ?? most
