@@ -1,8 +1,8 @@
 public import Samples
 
-/// What an export turned out to have in it, and what was odd about it.
+/// The contents of an export and the anomalies found in it.
 public struct ExportAccount: Sendable {
-    /// What was odd, and what was done about it.
+    /// An anomaly and its handling.
     public enum Oddity: String, CaseIterable, Sendable {
         case malformedTag = "malformed-tag"
         case controlCharacter = "control-character"
@@ -33,13 +33,13 @@ public struct ExportAccount: Sendable {
         case truncated = "truncated"
         case wrongSum = "wrong-sum"
 
-        /// What became of it.
+        /// The effect of an anomaly on the data.
         public enum Effect: String, Sendable {
-            /// It is not in the hub.
+            /// The data is not in the hub.
             case lost
-            /// It is in the hub as it is written, as `x.apple.exportElement`, as text or under `unread`.
+            /// The data is in the hub as written: as `x.apple.exportElement`, as text, or under `unread`.
             case kept
-            /// It is read, or there was nothing to keep.
+            /// The data was read, or there was nothing to keep.
             case none
         }
 
@@ -97,26 +97,26 @@ public struct ExportAccount: Sendable {
         }
     }
 
-    /// How often, and where: the first ``ExportAccount/maximumPlaces`` of them.
+    /// How often an anomaly occurred, with its first ``ExportAccount/maximumPlaces`` places.
     public struct Odd: Hashable, Sendable {
         public var count = 0
         public var places: [Place] = []
         public var firstOffset: Int64? { places.first?.byte }
     }
 
-    /// Where something was odd, and in what; no health value is in it.
+    /// The place of an anomaly; it contains no health value.
     public struct Place: Hashable, Sendable {
-        /// `nil`: the XML itself.
+        /// `nil` for the XML itself.
         public var file: String?
-        /// Where the element begins in the XML.
+        /// The offset of the element in the XML.
         public var byte: Int64?
-        /// The element's time in UTC, or as it is written if it cannot be read.
+        /// The element's time in UTC, or as written if it cannot be read.
         public var date: String?
         public var type: String?
         public var source: String?
-        /// Why.
+        /// The reason for the anomaly.
         public var reason: String?
-        /// How many are at this place, such as points of a file.
+        /// The number of anomalies at this place, such as points of a file.
         public var count = 1
 
         public init(
@@ -128,12 +128,12 @@ public struct ExportAccount: Sendable {
         }
     }
 
-    /// Of each oddity: the rest is counted.
+    /// Maximum number of places kept for each anomaly; the others are only counted.
     public static let maximumPlaces = 1_000
 
-    /// What there is of one type.
+    /// The records of one type or source.
     public struct Tally: Hashable, Sendable {
-        /// Records that were made.
+        /// The number of records made.
         public var count = 0
         /// Seconds since 1970.
         public var first = Int64.max
@@ -146,35 +146,35 @@ public struct ExportAccount: Sendable {
         }
     }
 
-    /// When it was made, in seconds since 1970.
+    /// The time of the export, in seconds since 1970.
     public var exportDate: Int64?
     public var locale: String?
-    /// Of the format, as its declaration says.
+    /// The version of the format in its declaration.
     public var version: Int?
-    /// Records of each type and of each source, in the order in which they came first.
+    /// The records of each type and of each source, in order of first appearance.
     public internal(set) var types: [(id: TypeID, tally: Tally)] = []
     public internal(set) var sources: [(name: String, tally: Tally)] = []
-    /// Elements of the XML by name, and records that stand within others.
+    /// The XML elements by name, and the number of records within other elements.
     public internal(set) var elements: [String: Int] = [:]
     public internal(set) var nestedRecords = 0
-    /// Records that came a second time: members of correlations that stand at the top too.
+    /// The number of repeated records: members of correlations that occur at the top level as well.
     public internal(set) var repeatedMembers = 0
-    /// Records that the filter has left out.
+    /// The number of records that the filter excluded.
     public internal(set) var filtered = 0
     public internal(set) var oddities: [Oddity: Odd] = [:]
-    /// Types that the hub does not know; they are kept under their identifiers.
+    /// Types that the hub does not know; their records are kept under the original identifiers.
     public internal(set) var unknownTypes: Set<String> = []
     public internal(set) var unknownElements: Set<String> = []
-    /// `</HealthData>` was there.
+    /// Whether `</HealthData>` was found.
     public internal(set) var isComplete = false
-    /// Why reading ended, where it did not end well.
+    /// Why reading ended early, if it did.
     public internal(set) var fault: String?
 
     public init() {}
 
     public var records: Int { types.reduce(0) { $0 + $1.tally.count } }
 
-    /// How many things of the file are not in the hub.
+    /// The number of items in the file that are not in the hub.
     public var lost: Int { oddities.reduce(0) { $0 + ($1.key.effect == .lost ? $1.value.count : 0) } }
 
     mutating func note(_ oddity: Oddity, at offset: Int64? = nil, count: Int = 1) {

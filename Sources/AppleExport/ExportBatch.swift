@@ -2,16 +2,18 @@ public import HubWire
 import JSON
 import Samples
 
-/// Some records of an export, as text, those that are stored together in groups.
+/// A batch of records of an export, as text; records that are stored together form a group.
 public struct ExportBatch: Sendable {
     public var groups = GroupedRecords()
-    /// For each record of `groups`, in their order, what it is of.
+    /// The type and source of each record of `groups`, in the same order.
     public var marks: [Mark] = []
-    /// How far the XML was read when all of it had been taken: what was given up to there need not be given again.
+    /// The offset in the XML at the end of this batch.
+    ///
+    /// If reading resumes here, earlier records need not be sent again.
     public var offset: Int64 = 0
 
     public struct Mark: Hashable, Sendable {
-        /// Places in the lists of the ``ExportAccount``.
+        /// Indices in the lists of the ``ExportAccount``.
         public var type: Int
         public var source: Int
     }
@@ -25,14 +27,14 @@ public struct ExportBatch: Sendable {
 }
 
 extension ExportBatch {
-    /// What identifies a record that this module has made, but for its plugin.
+    /// The identity of a record made by this module, apart from its plugin.
     public static func identity(of record: ArraySlice<UInt8>) -> (device: String?, account: String?, key: String) {
-        // Members in this order, and no text before them that could look like one: quotes within texts are escaped.
+        // The members come in this order, and no earlier text can look like one, because quotes within texts are escaped.
         let account = text(#""source":{"account":""#, of: record) ?? text(#"","account":""#, of: record)
         return (text(#""source":{"device":""#, of: record), account, text(#","key":""#, of: record) ?? "")
     }
 
-    /// Type, start and source of a record, for a message.
+    /// The type, start and source of a record, for a message.
     public static func description(
         of record: ArraySlice<UInt8>
     ) -> (type: String?, start: String?, device: String?) {

@@ -1,21 +1,21 @@
 /// Why an export, or a file in it, cannot be read.
 ///
-/// The text says what was being done, to what, why it failed and what to do. It never holds a health value.
+/// The text gives the operation, its object, the cause and the remedy. It never contains a health value.
 public struct ExportError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String { case missing, notAnExport, damaged, tooLarge, io }
         private let kind: Kind
 
-        /// There is no such file.
+        /// The file does not exist.
         public static let missing = Code(kind: .missing)
-        /// It is something else than an export of Apple Health.
+        /// The file is not an export of Apple Health.
         public static let notAnExport = Code(kind: .notAnExport)
-        /// It is one, and cannot be read, or not to its end.
+        /// The file is an export but cannot be read, or not to its end.
         public static let damaged = Code(kind: .damaged)
-        /// It is beyond a bound that no real export comes near.
+        /// The file exceeds a limit far above any real export.
         public static let tooLarge = Code(kind: .tooLarge)
-        /// The machine could not read it.
+        /// The machine could not read the file.
         public static let io = Code(kind: .io)
 
         public var description: String { kind.rawValue }

@@ -1,14 +1,14 @@
 public import Samples
 
-/// Which records of an export are wanted; all conditions hold together.
+/// The records of an export to import; all conditions must hold.
 public struct ExportFilter: Hashable, Sendable {
-    /// Only these types; all where it is `nil`.
+    /// The types to import; `nil` for all.
     ///
-    /// A blood pressure or a food comes whole where it or one of its members is wanted.
+    /// A blood pressure or a food is imported as a whole if the type or one of its members is selected.
     public var types: Set<TypeID>?
-    /// Only what these sources have given, by name; capitals do not count.
+    /// The names of the sources to import, ignoring case.
     public var sources: Set<String>?
-    /// Seconds since 1970: what ends at or after `from`, and begins before `to`.
+    /// Seconds since 1970: selects records that end at or after `from` and begin before `to`.
     public var from: Int64?
     public var to: Int64?
 
@@ -23,15 +23,15 @@ public struct ExportFilter: Hashable, Sendable {
     func takes(source: String) -> Bool { sources?.contains(source.lowercased()) ?? true }
 }
 
-/// What an importer adds to what an export says.
+/// The data that an importer adds to an export.
 public struct ExportOptions: Hashable, Sendable {
-    /// Whose export it is: a part of the identity of all its records, so that two people's never meet.
+    /// The owner of the export: part of the identity of all its records, so that two people's records never collide.
     public var account: String?
-    /// The name of the person, where the hub is to find them by it.
+    /// The person's name, if the hub is to assign the records by it.
     public var person: String?
-    /// Where the person was when nothing else is said: the zone of records that have none.
+    /// The zone of the person, used for records without one.
     public var zone: String?
-    /// The zone of the days of activity summaries, which an export gives without one.
+    /// The zone of the days of activity summaries, which the export does not give.
     public var dayZone: String
     public var filter: ExportFilter
 

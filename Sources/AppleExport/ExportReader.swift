@@ -2,15 +2,15 @@ import Glibc
 import JSON
 import Samples
 
-/// Reads an export from its beginning to its end, and makes records of it as the hub takes them.
+/// Reads an export from start to end and turns it into records for the hub.
 ///
-/// Used by one task at a time. Holds one piece of the file, what it needs to know of repeated names, and 16 bytes for each member of a
-/// correlation; the rest is with who reads.
+/// Used by one task at a time. It keeps in memory one piece of the file, the repeated names, and 16 bytes for each member of a
+/// correlation; the caller holds everything else.
 public final class ExportReader {
     let package: ExportPackage
     let options: ExportOptions
-    // One task reads, and no property is handed on while it is being changed: the check of that at each access would be a twelfth of
-    // the time of an import.
+    // Only one task reads, and no property is passed on while it is being changed. Checking exclusivity at each access would cost a twelfth
+    // of an import's time.
     @exclusivity(unchecked) var tokenizer: XMLTokenizer
     @exclusivity(unchecked) public internal(set) var account = ExportAccount()
 
@@ -30,44 +30,44 @@ public final class ExportReader {
     @exclusivity(unchecked) var batch = ExportBatch()
     @exclusivity(unchecked) var draft = Draft()
     @exclusivity(unchecked) var output: [UInt8] = []
-    /// The token that was read has not been used.
+    /// Whether the last token was put back and will be read again.
     @exclusivity(unchecked) var isPending = false
     @exclusivity(unchecked) var token = XMLTokenizer.Token.end
     var members = MemberRegister()
     let deferred: DeferredRecords
     var namedFiles: Set<String> = []
-    /// Bytes of the files beside the XML that were read, and how many are: much more than the largest export that is known of has.
+    /// The number of bytes read from the files beside the XML, and its limit, which is far above the largest known export.
     var fileBytes: Int64 = 0
     var mostFileBytes: Int64 = 16 << 30
-    /// Reading the XML ended before its end.
+    /// Whether reading the XML ended early.
     private var isCut = false
-    /// Nothing of the XML is known to be lost.
+    /// Whether no part of the XML is known to be lost.
     private(set) var isWhole = false
     /// The last summary of each day, by its start.
     var summaries: [Int64: (record: [UInt8], end: Int64)] = [:]
-    /// Records within a correlation that is wanted are wanted too.
+    /// Whether the reader is within a selected correlation, so that its records are selected as well.
     var isWithinWanted = false
     private var phase = Phase.start
-    /// Times outside these are no measurement's, in seconds since 1970: as the hub sees it ([Samples.md]).
+    /// Times outside these are implausible, in seconds since 1970; the same bounds as the hub's ([Samples.md]).
     static let earliest = SampleMembers.earliest / 1_000_000
     private(set) var latest = Int64.max
     private let now = Int64(Glibc.time(nil))
-    /// Nothing that ends up to here is given again.
+    /// Records that end before this offset are not emitted again.
     private let resumeOffset: Int64
     var isSilent: Bool { tokenizer.offset < resumeOffset && phase == .elements }
 
     private enum Phase { case start, elements, deferred, files, over }
 
     /// - Parameters:
-    ///   - scratch: a folder for a file without a name, for what cannot be given before the end of the export.
-    ///   - resumeOffset: the ``ExportBatch/offset`` of the last batch that the hub has; 0 for all.
+    ///   - scratch: a folder for an unnamed file with the records that must wait until the end of the export.
+    ///   - resumeOffset: the ``ExportBatch/offset`` of the last batch that the hub has; 0 to read everything.
     public convenience init(
         _ path: String, options: ExportOptions = ExportOptions(), scratch: String, resumeOffset: Int64 = 0
     ) throws(ExportError) {
         try self.init(try ExportPackage(path), options: options, scratch: scratch, resumeOffset: resumeOffset)
     }
 
-    /// An XML in memory.
+    /// Reads XML in memory.
     public convenience init(
         xml bytes: [UInt8], options: ExportOptions = ExportOptions(), scratch: String
     ) throws(ExportError) {
@@ -92,14 +92,14 @@ public final class ExportReader {
         latest = max(now, exportDate ?? now) + SampleMembers.ahead / 1_000_000
     }
 
-    /// How far the file has been read, of how much; in a zip of its packed bytes.
+    /// The position in the file and its size; for a zip, in compressed bytes.
     public var position: Int64 { tokenizer.inputPosition }
     public var size: Int64 { tokenizer.inputSize }
 
-    /// The next records, about so many; `nil` at the end.
+    /// The next records, about `count`; `nil` at the end.
     ///
-    /// What is damaged ends no more than it must; the ``account`` tells of it.
-    /// - Throws: ``ExportError`` where the file is not an export, or the machine cannot read it or keep what must wait.
+    /// Damage costs as few records as possible and is noted in the ``account``.
+    /// - Throws: ``ExportError`` if the file is not an export, or if the machine cannot read it or store the deferred records.
     public func next(_ count: Int) throws(ExportError) -> ExportBatch? {
         batch = ExportBatch()
         while batch.count < count {
@@ -141,12 +141,12 @@ public final class ExportReader {
     }
 
     private func finished() -> ExportBatch {
-        // A tag that was put back has not been used: the next reading begins with it.
+        // A token that was put back is not used up: the next batch begins with it.
         batch.offset = phase == .elements ? isPending ? tokenizer.offset : tokenizer.endOffset : Int64.max
         return batch
     }
 
-    /// Passes over the declaration, which is where real files are broken.
+    /// Skips the declaration, which is malformed in real files.
     private func begin() throws(ExportError) {
         var version: Int?
         let isFound = try tokenizer.skip(to: "<HealthData", within: 4 << 20) { bytes in
@@ -169,7 +169,7 @@ public final class ExportReader {
         return Int(String(decoding: rest.prefix { (0x30...0x39).contains($0) }, as: UTF8.self))
     }
 
-    /// The next tag, or again the one that was put back.
+    /// The next tag, or the one that was put back.
     func nextToken() throws(ExportError) -> XMLTokenizer.Token {
         if isPending {
             isPending = false
@@ -179,7 +179,7 @@ public final class ExportReader {
         return token
     }
 
-    /// Reads one element at the top; false at the end.
+    /// Reads one element at the top level; returns false at the end.
     private func readElement() throws(ExportError) -> Bool {
         switch try nextToken() {
         case .end: return false
@@ -227,7 +227,7 @@ public final class ExportReader {
         account.elements[name, default: 0] += 1
     }
 
-    /// Keeps an unknown element of the top with its attributes and children if it has a time.
+    /// Keeps an unknown top-level element with its attributes and children if it has a time.
     private func readUnknown(_ name: String) throws(ExportError) {
         let texts = tokenizer.texts
         readAttributes()
@@ -252,7 +252,7 @@ public final class ExportReader {
         if account.unknownElements.count < 100 { account.unknownElements.insert(String(name.prefix(64))) }
     }
 
-    /// Keeps an unknown element within another, with its children, under `unread` of the outer one.
+    /// Keeps an unknown nested element, with its children, under `unread` of the outer one.
     func keepUnknown() throws(ExportError) {
         var depth = 0
         repeat {
@@ -273,14 +273,16 @@ public final class ExportReader {
         } while depth > 0
     }
 
-    /// Elements of the top; where one comes within another, the end of that other was lost.
+    /// Whether the element belongs at the top level.
+    ///
+    /// If it occurs within another element, the end of that element is missing.
     func isTopLevel(exceptRecords: Bool) -> Bool {
         tokenizer.isNamed("Correlation") || tokenizer.isNamed("Workout") || tokenizer.isNamed("ActivitySummary")
             || tokenizer.isNamed("ClinicalRecord") || tokenizer.isNamed("Audiogram")
             || tokenizer.isNamed("VisionPrescription") || !exceptRecords && tokenizer.isNamed("Record")
     }
 
-    /// Passes over what an element has in it; the token is its beginning.
+    /// Skips the contents of an element; the token is its start.
     func skipChildren(of name: String) throws(ExportError) {
         guard token == .open else { return }
         var depth = 1
@@ -299,9 +301,9 @@ public final class ExportReader {
         }
     }
 
-    /// Calls `child` for each element within the one whose beginning was just read; `child` reads what that has in it in turn.
+    /// Calls `child` for each element within the current one; `child` reads the contents of that element.
     ///
-    /// - Returns: whether its end was there, or the beginning of another at the top where its end was lost.
+    /// - Returns: whether the element's end was found; also true if the start of another top-level element shows that the end is missing.
     func readChildren(
         recordsBelong: Bool = false, _ child: (ExportReader) throws(ExportError) -> Void
     ) throws(ExportError) -> Bool {
@@ -323,19 +325,19 @@ public final class ExportReader {
 
     func index(ofSource name: String) -> Int {
         if let known = sourceIndex[name] { return known }
-        // A file that has a source for each record has one for all the others.
+        // A file with very many sources has one entry for the rest of them.
         guard account.sources.count < 10_000 else { return index(ofSource: "(others)") }
         account.sources.append((name, ExportAccount.Tally()))
         sourceIndex[name] = account.sources.count - 1
         return account.sources.count - 1
     }
 
-    /// HealthKit has some hundreds.
+    /// HealthKit has a few hundred.
     static let maximumTypes = 2_000
 
     func index(of id: TypeID) -> Int {
         if let known = typeIndex[id] { return known }
-        // As of sources: those of a file that has a type for each record are counted together, and stored all the same.
+        // A file with very many types has one entry for the rest of them; their records are stored as usual.
         guard account.types.count < Self.maximumTypes || id == .otherTypes else {
             return index(of: .otherTypes)
         }

@@ -3,32 +3,32 @@ package import HubWire
 package import PluginKit
 import Samples
 
-/// Gives a hub what an export has, batch after batch; several are on their way at a time.
+/// Sends an export to a hub in batches, several of them concurrently.
 ///
-/// Nothing is kept here of what the hub has: what it had already is a duplicate there.
+/// It does not record which records the hub has; the hub detects duplicates.
 package struct ExportImport: Sendable {
-    /// How far it has come.
+    /// The progress of an import.
     package struct Progress: Sendable {
-        /// Bytes of the file that were read, and how many it has; in a zip packed bytes.
+        /// The bytes of the file that were read, and its size; for a zip, compressed bytes.
         package var position: Int64
         package var size: Int64
-        /// Records that the hub has answered.
+        /// The number of records that the hub has answered.
         package var records: Int
-        /// Seconds that the rest will take at the pace so far; `nil` before that can be said.
+        /// Estimated remaining seconds at the pace so far; `nil` if there is no estimate yet.
         package var remaining: Double?
     }
 
     package var path: String
     package var options: ExportOptions
-    /// A folder for what waits for the end of the export.
+    /// A folder for the records that must wait until the end of the export.
     package var scratch: String
-    /// Whether nothing is to be stored, and what the hub has already only looked up.
+    /// Whether to store nothing and only look up which records the hub already has.
     package var isDryRun = false
-    /// In a dry run: whether the hub is asked which records it has.
+    /// In a dry run: whether to ask the hub which records it has.
     package var looksUp = true
-    /// The place up to which the hub has all; from ``save``.
+    /// The offset up to which the hub has everything; from ``save``.
     package var resumeOffset: Int64 = 0
-    /// Is told the place up to which the hub has answered everything, now and then.
+    /// Called from time to time with the offset up to which the hub has answered everything.
     package var save: @Sendable (Int64) async throws -> Void = { _ in }
     package var tell: @Sendable (Progress) -> Void = { _ in }
 
@@ -36,27 +36,29 @@ package struct ExportImport: Sendable {
         (self.path, self.options, self.scratch) = (path, options, scratch)
     }
 
-    /// What the importer declares in HELLO.
+    /// The types that the importer declares in HELLO.
     package static let declarations = ExportReader.declaredTypes.map {
         TypeDeclaration(id: $0.rawValue, kind: .other)
     }
     /// The plugin kind of all records that come from exports.
     package static let kind = "apple-health"
 
-    /// The hub could not store for some seconds: the import ended, and can go on where it was.
+    /// The hub could not store records for some seconds; the import ended and can be resumed.
     package struct StoreHalt: Error {
-        /// As the hub gave it.
+        /// The reason that the hub gave.
         package let reason: String
-        /// Up to there: what was answered, of which all that was not refused is stored.
+        /// The results so far; all answered records are stored unless the hub refused them.
         package let report: ImportReport
     }
 
-    /// Milliseconds that the hub may fail to store before the import ends: a short lack of room passes, a full disk does not.
+    /// How long the hub may fail to store before the import ends, in milliseconds.
+    ///
+    /// A brief lack of space passes, but a full disk does not.
     private static let storePatience: Int64 = 4_000
     private static let batchRecords = 2_000
     private static let batchesAtOnce = 6
 
-    /// One call to the hub that is under way.
+    /// One call to the hub in progress.
     private struct Sent: Sendable {
         let batch: ExportBatch
         let offset: Int64
@@ -66,8 +68,8 @@ package struct ExportImport: Sendable {
 
     /// Reads the export to its end, or until the task is cancelled.
     ///
-    /// - Returns: what came of it; ``ImportReport/finished`` is false where it was cancelled.
-    /// - Throws: ``ExportError`` where the file is not an export; ``StoreHalt``; ``GiveError`` `stopping`, and what ``save`` throws.
+    /// - Returns: the results; ``ImportReport/finished`` is false if the task was cancelled.
+    /// - Throws: ``ExportError`` if the file is not an export; ``StoreHalt``; ``GiveError`` `stopping`; errors of ``save``.
     package func run(_ link: HubLink) async throws -> ImportReport {
         let reader = try ExportReader(path, options: options, scratch: scratch, resumeOffset: resumeOffset)
         var counts = ImportCounts()
@@ -95,7 +97,7 @@ package struct ExportImport: Sendable {
             do {
                 try await settle(sent.removeFirst())
             } catch let error as GiveError where error.code == .storage {
-                // What is on its way has its answers, too: some of it may be stored.
+                // Batches in progress also get answers, and some of them may be stored.
                 for other in sent {
                     if let results = try? await other.task.value { note(results, of: other.batch, &counts) }
                 }
@@ -111,7 +113,7 @@ package struct ExportImport: Sendable {
             sent.append(Sent(batch: batch, offset: batch.offset, position: reader.position, task: task))
         }
         let isFinished = !Task.isCancelled
-        // What is on its way is answered, or the plugin is stopped.
+        // Wait for the answers to all batches in progress, unless the plugin is stopped.
         while !sent.isEmpty { try await settleFirst() }
         return report(finished: isFinished)
     }
@@ -119,7 +121,7 @@ package struct ExportImport: Sendable {
     private func note(_ results: [RecordResult], of batch: ExportBatch, _ counts: inout ImportCounts) {
         for (index, (mark, result)) in zip(batch.marks, results).enumerated() {
             switch result {
-            // The number of a record is the sequence of its first version (R6.2).
+            // The number of a record equals the sequence of its first version (R6.2).
             case .stored(let number, let sequence):
                 counts.add(mark) { if number == sequence { $0.new += 1 } else { $0.changed += 1 } }
             case .duplicate: counts.add(mark) { $0.known += 1 }
@@ -132,7 +134,7 @@ package struct ExportImport: Sendable {
         }
     }
 
-    /// A call that is refused as a whole is given group by group, so that it costs only the group that it was refused for.
+    /// Sends a refused batch again group by group, so that only the groups at fault are refused.
     private func give(_ groups: GroupedRecords, _ link: HubLink) async throws -> [RecordResult] {
         do throws(GiveError) {
             return try await link.store(groups, isBackfill: true, storePatience: Self.storePatience)
@@ -146,9 +148,9 @@ package struct ExportImport: Sendable {
         }
     }
 
-    // MARK: - A look
+    // MARK: - Look-up
 
-    /// For each record whether the hub has one of its identity.
+    /// For each record, whether the hub has one with its identity.
     private func look(_ batch: ExportBatch, _ link: HubLink) async throws -> [RecordResult] {
         var known: Set<String> = []
         var decoder = StoredRecordDecoder()
@@ -190,7 +192,7 @@ extension ImportCounts {
 }
 
 extension ExportImport.Progress {
-    /// `, 2 min left`, or nothing where that cannot be said yet.
+    /// `, 2 min left`, or an empty string if there is no estimate yet.
     package var estimate: String {
         guard let remaining else { return "" }
         let seconds = Int(remaining.rounded(.up))

@@ -1,20 +1,20 @@
 import AppleExport
 import Samples
 
-/// What came of an import, or of a look at what one would bring; what `--json` prints.
+/// The result of an import or of a dry run, as `--json` prints it.
 package struct ImportReport: Encodable, Sendable {
     package struct Part: Encodable, Sendable {
         /// A type or a source.
         package var name: String
-        /// In the file.
+        /// The number of records in the file.
         package var records: Int
-        /// Which of them the hub did not have: stored now, or, of a look, not found there.
+        /// The number of them that are new to the hub: stored by an import, or not found by a dry run.
         package var new: Int?
-        /// Which the hub had otherwise: new versions of what was there; absent of a look, which only finds identities.
+        /// The number stored as new versions of existing records; absent in a dry run, which only looks up identities.
         package var changed: Int?
-        /// Which the hub had.
+        /// The number that the hub already had.
         package var known: Int?
-        /// Which the hub has refused.
+        /// The number that the hub refused.
         package var refused: Int
         /// RFC 3339, in UTC.
         package var from: String?
@@ -24,56 +24,56 @@ package struct ImportReport: Encodable, Sendable {
     package struct Oddity: Encodable, Sendable {
         package var what: String
         package var count: Int
-        /// `lost`, `kept` (as it is written) or `none`.
+        /// `lost`, `kept` (as written) or `none`.
         package var effect: String
         package var explanation: String
-        /// Where in the XML it was first, in bytes.
+        /// The offset of the first one in the XML, in bytes.
         package var firstByte: Int64?
-        /// The first thousand.
+        /// The first thousand places.
         package var places: [Place]
     }
 
-    /// Where something is that is not as it should be.
+    /// The place of an anomaly or refusal.
     package struct Place: Encodable, Sendable {
-        /// Beside the XML.
+        /// The file beside the XML.
         package var file: String?
-        /// In the XML.
+        /// The offset in the XML.
         package var byte: Int64?
         package var date: String?
         package var type: String?
         package var source: String?
         package var reason: String?
-        /// If there are several at this place, such as points of a route.
+        /// The number of anomalies at this place if there are several, such as points of a route.
         package var count: Int?
     }
 
     package struct Refusal: Encodable, Sendable {
         package var reason: String
         package var count: Int
-        /// The first hundred.
+        /// The first hundred places.
         package var places: [Place]
     }
 
     package var file: String
-    /// Nothing was stored.
+    /// Whether nothing was stored.
     package var dryRun: Bool
-    /// It was read to its end.
+    /// Whether the file was read to its end.
     package var finished = false
-    /// When the phone made it.
+    /// The time at which the phone made the export.
     package var exportDate: String?
-    /// The XML has its end.
+    /// Whether the XML has its end tag.
     package var complete = false
-    /// Why a part of it could not be read.
+    /// Why a part of the export could not be read.
     package var fault: String?
     package var records = 0
-    /// Absent where nothing was stored and nothing looked up.
+    /// Absent if nothing was stored and nothing was looked up.
     package var new: Int?
     package var changed: Int?
     package var known: Int?
     package var refused = 0
-    /// Things of the file that are not in the hub: those of `oddities` whose effect is `lost`.
+    /// The number of items in the file that are not in the hub: those of `oddities` whose effect is `lost`.
     package var lost = 0
-    /// Left out by the filter.
+    /// The number of records that the filter excluded.
     package var filtered = 0
     package var from: String?
     package var to: String?
@@ -81,7 +81,7 @@ package struct ImportReport: Encodable, Sendable {
     package var sources: [Part] = []
     package var oddities: [Oddity] = []
     package var refusals: [Refusal] = []
-    /// Types that the hub does not know, kept under their identifiers, and elements that were passed over.
+    /// Types that the hub does not know, kept under their identifiers, and elements that were skipped.
     package var unknownTypes: [String] = []
     package var unknownElements: [String] = []
 
@@ -97,11 +97,11 @@ package struct ImportReport: Encodable, Sendable {
         return report
     }
 
-    /// Of which all was read that there is.
+    /// Whether the whole file was read and nothing was refused or lost.
     package var isWhole: Bool { finished && complete && fault == nil && refused == 0 && lost == 0 }
 }
 
-/// Counts what becomes of records, by the places of types and sources in the reader's account.
+/// Counts the results of records by the indices of types and sources in the reader's account.
 struct ImportCounts {
     struct Count {
         var new = 0
@@ -115,7 +115,7 @@ struct ImportCounts {
     private(set) var all = Count()
     private(set) var refusals: [String: (count: Int, places: [ImportReport.Place])] = [:]
     private static let places = 100
-    /// Different reasons that are told apart.
+    /// Maximum number of different reasons.
     private static let reasons = 200
 
     mutating func add(_ mark: ExportBatch.Mark, _ change: (inout Count) -> Void) {
@@ -135,7 +135,7 @@ struct ImportCounts {
         refusals[reason] = known
     }
 
-    /// The report, as far as the file has been read.
+    /// The report on the file as far as it was read.
     func report(
         _ account: ExportAccount, file: String, dryRun: Bool, isCounted: Bool, finished: Bool
     ) -> ImportReport {

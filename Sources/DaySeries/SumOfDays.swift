@@ -2,7 +2,7 @@ import HealthStatistics
 
 /// The daily sums of several sources, merged as in statistics so that nothing counts twice.
 ///
-/// A reading contributes to each day of its own clock in proportion to the time it spends in that day.
+/// A reading contributes to each day of its clock in proportion to the time it spends in that day.
 struct SumOfDays {
     private let merge: SourceMerge
     private let clocks: [DayClock]

@@ -2,7 +2,7 @@
 ///
 /// All lines use measured days only, because carried values would slow the line down.
 public enum Trend: String, Hashable, Sendable, CaseIterable {
-    /// Moves a tenth of the way to each measured day; without a measurement the line stays where it is (Hacker's Diet Online).
+    /// Moves a tenth of the way to each measured day; without a measurement the line stays level (Hacker's Diet Online).
     case hackersDiet = "hackers-diet"
     /// As ``hackersDiet``, but uses the first reading of each day and interpolates the days between readings (TrendWeight).
     case trendWeight = "trendweight"

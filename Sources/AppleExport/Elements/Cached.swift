@@ -1,28 +1,28 @@
 import JSON
 import Samples
 
-/// What is known of a type of the export, made once for each spelling.
+/// The properties of a type in the export, created once for each spelling.
 final class TypeEntry {
     let id: TypeID
-    /// The id, or the name that stands in the export where that cannot be an id.
+    /// The id, or the export's own name if that cannot be an id.
     let name: String
-    /// `nil` for a type that the registry does not have.
+    /// `nil` if the registry does not have the type.
     let health: HealthType?
     let kind: SampleKind
     /// Such as `{"type":"heartRate"`.
     let head: [UInt8]
-    /// Its place among the account's types.
+    /// Its index among the account's types.
     let index: Int
     let isWanted: Bool
-    /// Whether its records may stand within a correlation or a workout as well as at the top.
+    /// Whether its records may occur within a correlation or a workout as well as at the top level.
     let isMember: Bool
-    /// Whether what a person ate is a part of what identifies it: one meal has the same amount of the same thing twice.
+    /// Whether the food is part of a record's identity, because one meal can contain the same amount of the same nutrient twice.
     let isEaten: Bool
-    /// Whether the hub takes no sample of it without further metadata.
+    /// The metadata keys without which the hub rejects a sample of the type.
     let required: [String]
-    /// In the type's own unit; `nil` where every number can be.
+    /// In the type's canonical unit; `nil` if every number is possible.
     let possible: ClosedRange<Double>?
-    // As of the reader that has it, ``ExportReader``.
+    // Used only by the one task that uses its ``ExportReader``.
     @exclusivity(unchecked) var units = ByteCache<UnitEntry>(bound: 32, longest: 256)
     @exclusivity(unchecked) var values = ByteCache<ValueEntry>(bound: 32, longest: 256)
 
@@ -47,7 +47,7 @@ final class TypeEntry {
         units.value(of: bytes) { UnitEntry(XMLText.decoded($0).text, of: health) }
     }
 
-    /// A value of a category by HealthKit's constant, its name or its number.
+    /// A category value, by HealthKit's constant, its name or its number.
     func value(_ bytes: UnsafeRawBufferPointer) -> ValueEntry {
         values.value(of: bytes) { ValueEntry(XMLText.decoded($0).text, of: health) }
     }
@@ -61,9 +61,9 @@ final class UnitEntry {
     private let unit: HealthUnit?
     private let target: HealthUnit?
     private let isOwn: Bool
-    /// As it is written, where the hub spells it otherwise.
+    /// The original spelling, if it differs from the hub's.
     let written: String?
-    /// Whether values in it are values of the type, or of a type that is not known.
+    /// Whether the unit suits the type; any readable unit suits an unknown type.
     let isFit: Bool
 
     init(_ text: String, of health: HealthType?) {
@@ -79,11 +79,11 @@ final class UnitEntry {
         let target = health?.healthUnit
         (self.unit, self.target) = (unit, target)
         isOwn = health?.unit == self.text
-        // As long as a record's unit may be.
+        // The maximum length of a record's unit.
         isFit = (1...256).contains(self.text.utf8.count) && unit != nil
     }
 
-    /// The unit of this name, where values in it are values of the type.
+    /// The unit with this name, if it suits the type.
     private static func unit(_ text: String, of health: HealthType?) -> HealthUnit? {
         guard let health else { return try? HealthUnit(text) }
         guard let own = health.healthUnit, let unit = try? health.meant(by: text), unit.isCompatible(with: own) else {
@@ -92,7 +92,7 @@ final class UnitEntry {
         return unit
     }
 
-    /// In the type's own unit, where it has one.
+    /// The value in the type's canonical unit, if it has one.
     @inline(__always)
     func canonical(_ value: Double) -> Double {
         guard !isOwn, let unit, let target else { return value }
@@ -102,7 +102,7 @@ final class UnitEntry {
 
 /// A value of a category.
 final class ValueEntry {
-    /// As the hub calls it; `nil` where the type has no such value.
+    /// The hub's name; `nil` if the type has no such value.
     let name: String?
     let json: [UInt8]
 
@@ -128,11 +128,13 @@ final class ValueEntry {
 /// A source by its name.
 final class SourceEntry {
     let name: String
-    /// As it is identified: its name, with plain spaces.
+    /// The name used in record identities, with plain spaces.
     let identity: [UInt8]
-    /// `,"source":{"device":"…","account":"…"}`, empty where there is neither; before it whose it is, where that is said.
+    /// `,"source":{"device":"…","account":"…"}`, or empty if there is neither.
+    ///
+    /// It follows the `subject` if the options name a person.
     let json: [UInt8]
-    /// `"sourceName":"…"`, where it is written otherwise.
+    /// `"sourceName":"…"`, if the export spells it differently.
     let metadata: [UInt8]
     let oddities: XMLText.Oddities
     let index: Int
@@ -141,7 +143,7 @@ final class SourceEntry {
     init(_ bytes: UnsafeRawBufferPointer?, _ options: ExportOptions, index: (String) -> Int) {
         let (text, oddities) = bytes.map { XMLText.decoded($0) } ?? ("", [])
         var name = SourceName.normalized(text)
-        // The most that the hub takes for the name of a device.
+        // The maximum length of a device name in the hub.
         while name.utf8.count > 256 { name.removeLast() }
         self.oddities = oddities
         self.name = name
@@ -178,7 +180,7 @@ final class SourceEntry {
     }
 }
 
-/// Members of metadata that many records have alike: of a device or of a version.
+/// Members of metadata that many records share, for a device or a version.
 final class MetadataEntry {
     let json: [UInt8]
     let oddities: XMLText.Oddities

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Records that wait for the end of the export: those that may stand within a correlation as well, which comes later.
+/// Records held back until the end of the export, because a later correlation may contain them as well.
 ///
-/// In a file without a name, which is gone when the process is, whatever ends it.
+/// They are stored in an unnamed file, which disappears with the process however it ends.
 final class DeferredRecords {
     struct Record {
         var mark: UInt64
@@ -32,7 +32,7 @@ final class DeferredRecords {
         else { throw fault("written") }
     }
 
-    /// The next in the order in which they were given; `nil` behind the last.
+    /// The next record in the order in which they were added; `nil` after the last.
     func next() throws(ExportError) -> Record? {
         guard let file else { return nil }
         if !isReading {

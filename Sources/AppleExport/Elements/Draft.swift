@@ -1,6 +1,6 @@
 import JSON
 
-/// What has been read of an element that becomes a record; its parts are kept apart from the buffer that they were read from.
+/// The data of an element that becomes a record, copied from the read buffer.
 struct Draft {
     var type: TypeEntry?
     var source: SourceEntry?
@@ -8,17 +8,17 @@ struct Draft {
     var revision: MetadataEntry?
     var device: MetadataEntry?
     var hasValue = false
-    /// The value as it is written.
+    /// The value as written in the export.
     var value: [UInt8] = []
     var start: ExportTime?
     var end: ExportTime?
-    /// A start or an end that cannot be read, as it is written.
+    /// The original text of a start or end that cannot be read.
     var wrongTime: String?
-    /// Its times are in a form of the phone's language, which is noted.
+    /// Whether its times are in a form of the phone's language, which the account notes.
     var isForeignTime = false
     var created: Int64?
     var hasWrongTime: Bool { wrongTime != nil }
-    /// Members of metadata, with commas between them.
+    /// Members of metadata, separated by commas.
     var metadata: [UInt8] = []
     var unread: [UInt8] = []
     var zone: String?
@@ -27,10 +27,10 @@ struct Draft {
     var externalUUID: String?
     var foodType: String?
     var names: Set<String> = []
-    /// Where it begins in the XML.
+    /// The offset of the element in the XML.
     var offset: Int64 = 0
 
-    /// Makes it as new, and keeps the room it has.
+    /// Resets the draft but keeps its allocated memory.
     mutating func reset(at offset: Int64) {
         (type, source, unit, revision, device) = (nil, nil, nil, nil, nil)
         (hasValue, start, end, created, wrongTime) = (false, nil, nil, nil, nil)
@@ -44,13 +44,15 @@ struct Draft {
         leftOut = 0
     }
 
-    /// How many members there was no room for: an element may have millions of them, and a record has room for few.
+    /// The number of metadata members that did not fit.
+    ///
+    /// An element may have millions of them, but a record has room for few.
     var leftOut = 0
     private static let room = ExportReader.metadataRoom
 
-    /// A member of metadata, given as JSON; the first of a name counts.
+    /// Adds a metadata member as JSON; the first member of a name counts.
     ///
-    /// - Returns: false where there is one of that name already.
+    /// - Returns: false if there is already a member with that name.
     mutating func add(_ name: String, json: [UInt8]) -> Bool {
         guard !names.contains(name) else { return false }
         guard metadata.count + name.utf8.count + json.count + 4 < Self.room else {
@@ -71,7 +73,7 @@ struct Draft {
         return add(name, json: json)
     }
 
-    /// What has no place of its own, under its own name; the second of a name as `NAME 2`.
+    /// Adds an attribute without a place in the record, under its original name; a second one becomes `NAME 2`.
     mutating func addUnread(_ name: String, json: [UInt8]) {
         var (free, number) = (name, 1)
         while names.contains("unread \(free)"), number < 100 {

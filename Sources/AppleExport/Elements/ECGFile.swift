@@ -1,40 +1,40 @@
 import Samples
 
-/// An electrocardiogram as Apple Health writes it: ten lines of labels and what they say, in the phone's language, and a voltage a line.
+/// An electrocardiogram as Apple Health writes it: ten lines of labels and values in the phone's language, then one voltage per line.
 public struct ECGFile: Hashable, Sendable {
     public var time: ExportTime
     /// Seconds since 1970.
     public var recorded: Int64 { time.seconds }
-    /// The time is in a form of the phone's language.
+    /// Whether the time is in a form of the phone's language.
     public var isForeignTime: Bool
     public var classification: String
     public var symptoms: String
     public var softwareVersion: String
     public var device: String
-    /// As it is written, such as `511,422 hertz`, and in hertz where that can be read.
+    /// The sample rate as written, such as `511,422 hertz`, and in hertz if it can be read.
     public var sampleRate: String
     public var hertz: Double?
     public var lead: String
     public var unit: String
-    /// As they are written, with a point.
+    /// The voltages as written, with a decimal point.
     public var voltages: [String]
-    /// Lines among the voltages that are none, and the first of them, from 1.
+    /// The number of voltage lines that are not numbers, and the first such line, counted from 1.
     public var unreadLines: Int
     public var firstUnreadLine: Int?
 
-    /// Why a file is no electrocardiogram.
+    /// Why a file is not an electrocardiogram.
     public struct Fault: Error, Hashable, Sendable {
         public var reason: String
-        /// The time as it is written.
+        /// The time as written in the file.
         public var time: String?
     }
 
-    /// Of the 30 s at 512 Hz there are 15,360.
+    /// A recording of 30 s at 512 Hz has 15,360.
     private static let maximumVoltages = 1_000_000
 
-    /// Reads labels by their place, since their words are in the phone's language.
+    /// Reads labels by position, because their words are in the phone's language.
     ///
-    /// The name and the date of birth, which stand there too, are not kept: whose it is the hub knows.
+    /// Does not keep the name and the date of birth in the file, because the hub already knows the person.
     static func read(_ bytes: [UInt8]) -> Result<ECGFile, Fault> {
         do throws(Fault) { return .success(try ECGFile(bytes)) } catch { return .failure(error) }
     }
@@ -72,9 +72,9 @@ public struct ECGFile: Hashable, Sendable {
         (self.voltages, unreadLines, firstUnreadLine) = (voltages, unread, first)
     }
 
-    /// A line that is one number and nothing else.
+    /// A line that contains only one number.
     ///
-    /// One with both a point and a comma could be two numbers, and is none.
+    /// A line with both a point and a comma could be two numbers and is rejected.
     static func voltage(_ line: some StringProtocol) -> String? {
         let text = String(line.filter { $0 != " " && $0 != "\u{A0}" }).replacing(",", with: ".")
         guard !text.isEmpty, text.utf8.count <= 32, text.utf8.count(where: { $0 == 0x2E }) <= 1,
@@ -88,7 +88,7 @@ public struct ECGFile: Hashable, Sendable {
         return DecimalText.number(number).flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// A line of RFC 4180 within one line.
+    /// The fields of one line of RFC 4180 CSV.
     static func fields(_ line: some StringProtocol) -> [String] {
         var (fields, isQuoted) = ([""], false)
         for character in line {

@@ -2,16 +2,18 @@ import HubWire
 import JSON
 import Samples
 
-/// `Correlation`: a blood pressure or a food, with the records that it consists of.
+/// Reads `Correlation`: a blood pressure or a food, with its member records.
 extension ExportReader {
-    /// More members than any meal has; where the end of a correlation was lost, what follows are no members of it.
+    /// More members than any meal has.
+    ///
+    /// If the end of a correlation is missing, the records after it are not its members.
     private static let maximumMembers = 200
 
     func readCorrelation() throws(ExportError) {
         readAttributes()
         let outer = draft
         var (own, members): (Draft, [MadeRecord]) = (outer, [])
-        // Records stand within before or after its metadata; each of them takes the draft.
+        // Member records may come before or after the metadata, and each of them reuses the draft.
         let wanted = outer.type?.isWanted ?? false
         isWithinWanted = true
         let filteredBefore = account.filtered
@@ -38,7 +40,7 @@ extension ExportReader {
             }
         }
         isWithinWanted = false
-        // The last element of a file that was cut is not whole, and what it lacks cannot be known.
+        // The last element of a truncated file is incomplete, and the missing content is unknown.
         guard isWhole else { return members.forEach { giveMember($0, in: nil, owner: $0.mark) } }
         guard wanted || memberTypesWanted else {
             account.filtered = filteredBefore + members.count + 1
@@ -48,7 +50,7 @@ extension ExportReader {
         give(members)
     }
 
-    /// A record within another element, as the draft; the token is its beginning.
+    /// Reads a record within another element, using the draft; the token is its start.
     func readMember() throws(ExportError) -> MadeRecord? {
         readAttributes()
         let isWhole = try readChildren { (reader) throws(ExportError) in
@@ -61,7 +63,7 @@ extension ExportReader {
         return isWhole ? finish() : nil
     }
 
-    /// The correlation of the draft with its members, stored together; without it, where the hub would not take it.
+    /// Emits the correlation of the draft and its members as one group; emits only the members if the hub would reject the correlation.
     private func give(_ all: [MadeRecord]) {
         var (members, seen): ([MadeRecord], Set<UInt64>) = ([], [])
         for member in all where seen.insert(member.mark).inserted { members.append(member) }
@@ -83,7 +85,7 @@ extension ExportReader {
             return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
         }
         noteUnlikely(start, draft.end ?? start)
-        // Its members are a part of what identifies it: two meals may be of one minute.
+        // The members are part of the identity, because two meals may have the same minute.
         let isTaken = type.kind == .correlation && takes(type, members.map(\.type))
         if !isTaken { account.note(.brokenCorrelation, place()) }
         output.removeAll(keepingCapacity: true)
@@ -123,7 +125,7 @@ extension ExportReader {
         batch.marks += kinds
     }
 
-    /// Whether these are the members that the hub takes of the correlation, once each.
+    /// Whether the hub accepts these members for the correlation, each once.
     private func takes(_ type: TypeEntry, _ members: [TypeEntry]) -> Bool {
         guard type.required.allSatisfy({ draft.names.contains($0) }), let health = type.health else { return false }
         let ids = members.map(\.id)
@@ -131,14 +133,14 @@ extension ExportReader {
         return !members.isEmpty && members.allSatisfy { $0.isEaten && $0.health?.kind == .quantity }
     }
 
-    /// Which of several records of one identity this is: 1, but where another correlation has it already.
+    /// The occurrence number of a member's identity: 1 unless another correlation has already taken it.
     func claim(_ member: MadeRecord, by owner: UInt64) -> Int {
         var occurrence = 1
         while !members.claim(member.mark &+ UInt64(occurrence - 1), by: owner), occurrence < 100 { occurrence += 1 }
         return occurrence
     }
 
-    /// A record that stands within another element, with a group of it or without.
+    /// Emits a record that occurs within another element, with or without a group.
     func giveMember(_ member: MadeRecord, in group: [UInt8]?, owner: UInt64) {
         let occurrence = member.type.isMember ? claim(member, by: owner) : 1
         tally(member.kind.type, member.kind.source, member.start, member.end)

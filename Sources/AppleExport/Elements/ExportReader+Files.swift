@@ -2,14 +2,14 @@ import FoundationEssentials
 import JSON
 import Samples
 
-/// The files beside the XML: electrocardiograms, routes that no workout names, clinical documents.
+/// Reads the files beside the XML: electrocardiograms, routes that no workout names, clinical documents.
 extension ExportReader {
     private static let maximumDocument = 16 << 20
 
     func readFiles() throws(ExportError) {
         readOtherRoutes()
         let unnamed = package.names(in: "clinical-records").filter { !namedFiles.contains($0) }
-        // Where documents are not asked for, what they name is not looked at.
+        // If the filter excludes clinical documents, the files that they name are not reported.
         let isAsked = options.filter.types?.contains(.clinicalDocument) ?? true
         for name in unnamed where isAsked { account.note(.otherFile, ExportAccount.Place(file: name)) }
         guard options.filter.types?.contains(.electrocardiogram) ?? true else { return }
@@ -34,11 +34,11 @@ extension ExportReader {
         }
     }
 
-    /// A file of the export, whole; `nil` where it is not there or cannot be read, which the account tells.
+    /// Reads a whole file of the export; returns `nil` and notes it in the account if the file is missing or unreadable.
     ///
     /// - Parameters:
-    ///   - most: bytes that it may have.
-    ///   - isPart: of another, which is good without it.
+    ///   - most: maximum size in bytes.
+    ///   - isPart: whether the file is an optional part of another one.
     private func document(_ name: String, upTo most: Int = maximumDocument, isPart: Bool = false) -> [UInt8]? {
         do throws(ExportError) {
             guard let source = try package.open(name) else {
@@ -66,7 +66,7 @@ extension ExportReader {
 
     private func give(_ file: ECGFile) {
         let seconds = file.hertz.map { Double(file.voltages.count) / $0 } ?? 0
-        // A rate at which it would take longer than time goes on says nothing of its end.
+        // If the rate implies an end beyond the range of timestamps, the end is unknown.
         let told = Timestamp(file.recorded, adding: seconds + Double(file.time.microseconds) / 1_000_000)
         if told == nil {
             account.note(
@@ -116,7 +116,7 @@ extension ExportReader {
         giveVoltages(file, key, times)
     }
 
-    /// The zone of what an export says without one.
+    /// The zone for times that the export gives without one.
     var zoneJSON: [UInt8] {
         options.zone.map { Array(#","zone":"#.utf8) + Self.quoted($0) } ?? []
     }
@@ -127,7 +127,7 @@ extension ExportReader {
         batch.append(record, kind)
     }
 
-    /// The voltages, as many in a record as it has room for.
+    /// Emits the voltages, as many in each record as fit.
     private func giveVoltages(_ file: ECGFile, _ key: [UInt8], _ times: [UInt8]) {
         guard let type = type("x.apple.ecgVoltages") else { return }
         for (part, first) in stride(from: 0, to: file.voltages.count, by: 5_000).enumerated() {
@@ -154,7 +154,7 @@ extension ExportReader {
 
     // MARK: - Clinical documents
 
-    /// `ClinicalRecord`: what it says, the document that it names, whole, and the files that the document names in turn.
+    /// Reads `ClinicalRecord`: its attributes, the whole document that it names, and the files that the document names.
     func readClinicalRecord() throws(ExportError) {
         let (texts, offset) = (tokenizer.texts, tokenizer.offset)
         if token == .open { try skipChildren(of: "ClinicalRecord") }
@@ -184,7 +184,7 @@ extension ExportReader {
         }
         let document = name.flatMap { self.document($0) }
         give(Self.pieces(of: document ?? []), of: name, key, writer)
-        // A document names few, and what it has becomes records at once: a hundred, and as much as one document.
+        // A document names few files, and they become records at once: at most a hundred, with a total size of one document.
         var room = Self.maximumDocument
         for (number, file) in attachments(of: document ?? []).enumerated() {
             namedFiles.insert(file)
@@ -200,7 +200,7 @@ extension ExportReader {
         }
     }
 
-    /// What the records of a document have in common.
+    /// The shared properties of a document's records.
     private struct DocumentWriter {
         let type: TypeEntry
         let source: SourceEntry
@@ -209,7 +209,7 @@ extension ExportReader {
         var facts: [(name: String, text: String)] = []
     }
 
-    /// A file in records, of which each has a piece.
+    /// Emits a file as several records, each with one piece.
     private func give(_ pieces: [String], of name: String?, _ key: [UInt8], _ writer: DocumentWriter) {
         let (type, source, start) = (writer.type, writer.source, writer.start)
         for (part, piece) in pieces.enumerated() {
@@ -236,7 +236,7 @@ extension ExportReader {
         }
     }
 
-    /// The files of the export that a document names as `url`, such as those of FHIR's Attachment, each once.
+    /// The files of the export that a document names as `url`, as in FHIR's Attachment, each once.
     private func attachments(of document: [UInt8]) -> [String] {
         var (found, seen) = ([String](), Set<String>())
         let mark: StaticString = "\"url\""
@@ -245,7 +245,7 @@ extension ExportReader {
             var place = 0
             while let next = ByteSearch.find(mark, in: start + place, bytes.count - place) {
                 place += next + mark.utf8CodeUnitCount
-                // Between the name and the text a colon, and white space.
+                // A colon and white space lie between the name and the text.
                 while place < bytes.count, [0x20, 0x09, 0x0A, 0x0D, 0x3A].contains(bytes[place]) { place += 1 }
                 guard place < bytes.count, bytes[place] == 0x22 else { continue }
                 let text = bytes[(place + 1)...].prefix { $0 != 0x22 }
@@ -257,14 +257,14 @@ extension ExportReader {
         return found
     }
 
-    /// Bytes as base64, in pieces that have room in a record.
+    /// Encodes bytes as base64 pieces that fit into a record.
     private static func packed(_ bytes: [UInt8]) -> [String] {
         stride(from: 0, to: bytes.count, by: 30_000).map {
             Data(bytes[$0..<min($0 + 30_000, bytes.count)]).base64EncodedString()
         }
     }
 
-    /// A document in pieces, of which each is text and has room in a record, whatever has to be escaped.
+    /// Splits a document into pieces of text, each of which fits into a record even after escaping.
     static func pieces(of bytes: [UInt8]) -> [String] {
         var (pieces, start): ([String], Int) = ([], 0)
         while start < bytes.count {
@@ -273,7 +273,7 @@ extension ExportReader {
                 size += bytes[end] < 0x20 ? 6 : bytes[end] == 0x22 || bytes[end] == 0x5C ? 2 : 1
                 end += 1
             }
-            // Not within a character.
+            // Do not split a character.
             while end < bytes.count, end > start + 1, bytes[end] & 0xC0 == 0x80 { end -= 1 }
             pieces.append(String(decoding: bytes[start..<end], as: UTF8.self))
             start = end

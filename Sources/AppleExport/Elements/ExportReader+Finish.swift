@@ -1,19 +1,19 @@
 import JSON
 import Samples
 
-/// From the draft to the text of a record.
+/// Turns the draft into the text of a record.
 extension ExportReader {
-    /// What becomes of the value.
+    /// The content of the record's value.
     private enum Content {
         case quantity(UnitEntry, DecimalText.Number)
         case category(ValueEntry)
-        /// A text, of a type that has no other form or is not known.
+        /// A text, for a type that has no other form or is unknown.
         case text(isDeclared: Bool)
-        /// What the type does not take, as it is.
+        /// The element as it is, because its value does not suit the type.
         case element
     }
 
-    /// The record of the draft; `nil` where there is none, which the account tells.
+    /// The record of the draft; returns `nil` and notes it in the account if there is none.
     func finish(element name: String = "Record") -> MadeRecord? {
         guard let type = draft.type else {
             account.note(.missingAttribute, place(reason: "\(name) without type"))
@@ -44,14 +44,14 @@ extension ExportReader {
         return make(type, noSource, start, start, .element, name)
     }
 
-    /// An element that no time can be given to.
+    /// Notes an element without a usable time.
     func noteTimeless(_ name: String) {
         account.note(
             draft.hasWrongTime ? .wrongTime : .missingAttribute,
             place(reason: draft.wrongTime.map { "time \"\($0)\"" } ?? "\(name) without startDate"))
     }
 
-    /// Whether the end can be read, and is not before the start.
+    /// Whether the end is readable and not before the start.
     var hasGoodEnd: Bool { !draft.hasWrongTime && draft.start.map { draft.end ?? $0 >= $0 } ?? false }
 
     private func wrongEnd() -> Content {
@@ -61,7 +61,7 @@ extension ExportReader {
         return .element
     }
 
-    /// A time that no measurement has: the hub stores it, and marks it as implausible.
+    /// Notes a time that no measurement can have; the hub stores the record and marks it as implausible.
     func noteUnlikely(_ start: ExportTime, _ end: ExportTime) {
         guard start.seconds < Self.earliest || end.seconds > latest else { return }
         let wrong = start.seconds < Self.earliest || start.seconds > latest ? start : end
@@ -173,7 +173,7 @@ extension ExportReader {
         return entry
     }
 
-    /// What the element says, for a record that cannot say it otherwise.
+    /// Adds the element's attributes to a record that cannot express them otherwise.
     private func addAttributes(_ type: TypeEntry) {
         var json: [UInt8] = Array(#"{"type":"#.utf8)
         json.append(quoted: type.name)
@@ -189,12 +189,12 @@ extension ExportReader {
         _ = draft.add("attributes", json: json)
     }
 
-    // MARK: - The parts that all records have
+    // MARK: - Parts that all records have
 
-    /// Whether the source says itself what identifies the sample.
+    /// Whether the source identifies the sample by its own id.
     var hasOwnIdentity: Bool { isSynchronized || draft.externalUUID != nil }
 
-    /// Whether the source gives the sample a name of its own, and numbers for its versions.
+    /// Whether the source gives the sample an identifier and version numbers.
     private var isSynchronized: Bool { draft.syncIdentifier != nil && draft.syncVersion != nil }
 
     func beginKey(_ type: TypeEntry, _ source: SourceEntry, _ start: ExportTime, _ end: ExportTime) {
@@ -226,7 +226,7 @@ extension ExportReader {
         }
     }
 
-    /// The source and the key.
+    /// Appends the source and the key.
     func appendKey(_ source: SourceEntry, _ start: ExportTime) -> (Int, Int, UInt64) {
         output.append(bytes: source.json)
         output.append(literal: #","key":""#)
@@ -237,7 +237,7 @@ extension ExportReader {
         return (keyStart, keyEnd, mark)
     }
 
-    /// The metadata and the version, and the end of the record.
+    /// Appends the metadata, the version and the end of the record.
     func appendMetadata(_ source: SourceEntry) {
         if isSynchronized, let created = draft.created {
             var json: [UInt8] = [0x22]
@@ -276,6 +276,6 @@ extension ExportReader {
         output.append(0x7D)
     }
 
-    /// The hub takes 16,384 bytes.
+    /// The hub accepts at most 16,384 bytes.
     static let metadataRoom = 16_000
 }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-// Without it `TimeZone` knows no zone but GMT.
+// Without this import `TimeZone` knows no zone but GMT.
 import FoundationInternationalization
 import JSON
 import Samples
@@ -8,7 +8,9 @@ import Samples
 extension ExportReader {
     // MARK: - Me
 
-    /// What the phone knows of the person, facts from their birth on, so that each export says the same.
+    /// Reads the phone's facts about the person.
+    ///
+    /// They hold from the person's birth on, so that each export gives the same records.
     func readMe() throws(ExportError) {
         let facts = tokenizer.texts
         let offset = tokenizer.offset
@@ -47,7 +49,7 @@ extension ExportReader {
         if !isEmpty { try skipChildren(of: "Me") }
     }
 
-    /// What an element without a type says and the hub has no place for, as a record of its own.
+    /// Keeps the data of an element that has no type and no place in the hub as a separate record.
     private func keepUnread(
         _ facts: [(name: String, value: String)], of element: String, at start: ExportTime, _ offset: Int64
     ) {
@@ -58,7 +60,7 @@ extension ExportReader {
             .unreadValue,
             place(reason: "\(element): \(facts.prefix(8).map { $0.name.prefix(64) }.joined(separator: ", "))"))
         _ = draft.add("attributes", json: Self.object(facts))
-        // The same facts give the same key.
+        // Equal facts produce equal keys.
         draft.value = Array(facts.map { "\($0.name)=\($0.value)" }.joined(separator: " ").utf8)
         if let made = make(as: element) { give(made) }
     }
@@ -86,9 +88,9 @@ extension ExportReader {
 
     // MARK: - ActivitySummary
 
-    /// The rings of a day.
+    /// Reads the activity rings of a day.
     ///
-    /// Of several of one day, with other goals, the last counts, and is given at the end.
+    /// If a day has several summaries with different goals, the last one counts. It is emitted at the end.
     func readActivitySummary() throws(ExportError) {
         let isEmpty = token == .empty
         let offset = tokenizer.offset
@@ -115,7 +117,7 @@ extension ExportReader {
             ("appleExerciseTime", "min"), ("appleStandHours", "count"),
         ] {
             guard let text = texts[name] else { continue }
-            // Of each day one is kept to the end.
+            // One summary per day is held until the end.
             guard let unit, unit.utf8.count <= 64, let value = DecimalText.number(text), value >= 0,
                 unit == "min" || unit == "count" || Self.isEnergy(unit)
             else {
@@ -155,19 +157,21 @@ extension ExportReader {
         }
     }
 
-    /// Phones write days before all others, with nothing but goals.
+    /// Whether a summary contains no activity, only goals; phones write such days before all others.
     private static func isPlaceholder(_ texts: [String: String]) -> Bool {
         ["activeEnergyBurned", "appleMoveTime", "appleExerciseTime", "appleStandHours"].allSatisfy { name in
             texts[name].map { DecimalText.number($0) == 0 } ?? true
         }
     }
 
-    /// The unit of energy as the hub spells it.
+    /// The hub's spelling of a unit of energy.
     private static func energy(_ unit: String) -> String {
         isEnergy(unit) ? unit : UnitWords.spelling(of: unit) ?? unit
     }
 
-    /// The hub refuses a record for a unit that it cannot read, and the other rings of the day with it.
+    /// Whether the unit is a readable unit of energy.
+    ///
+    /// The hub rejects a record with an unreadable unit, which would lose the day's other rings.
     private static func isEnergy(_ unit: String) -> Bool {
         guard let unit = try? HealthUnit(unit), let energy = try? HealthUnit("kcal") else { return false }
         return unit.isCompatible(with: energy)
@@ -176,18 +180,18 @@ extension ExportReader {
     /// More than two hundred years.
     private static let maximumDays = 80_000
 
-    /// What waits of them, day by day.
+    /// Emits the waiting summaries in order of days.
     func giveSummaries() {
         let kind = ExportBatch.Mark(type: index(of: .activitySummary), source: noSource.index)
         for (start, summary) in summaries.sorted(by: { $0.key < $1.key }) {
-            // The day is over when the next begins, which is another date.
+            // A day ends where the next one begins, which is already another date.
             tally(kind.type, kind.source, start, summary.end - 1)
             batch.append(summary.record, kind)
         }
         summaries = [:]
     }
 
-    /// From one midnight of the zone to the next.
+    /// The span from one midnight of the zone to the next.
     private func summaryDay(_ date: LocalDate) -> (start: Int64, end: Int64) {
         (midnight(date), midnight(date.adding(days: 1)))
     }
@@ -198,7 +202,7 @@ extension ExportReader {
         func offset(at second: Int64) -> Int64 {
             Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second))))
         }
-        // Where the clocks show no midnight, the day begins as much later as they are put forward; of two the first counts.
+        // If the clocks skip midnight, the day begins later by the length of the skip; if midnight occurs twice, the first one counts.
         let before = plain - offset(at: plain - 86_400)
         let after = plain - offset(at: plain + 86_400)
         return before + offset(at: before) != plain && after + offset(at: after) == plain ? after : before
@@ -273,7 +277,7 @@ extension ExportReader {
 
     func type(_ name: String) -> TypeEntry? { Array(name.utf8).withUnsafeBytes { type($0) } }
 
-    /// Attributes of this tag as quantities: `sphere="-1.25" sphereUnit="D"` is `"sphere":{"value":-1.25,"unit":"D"}`.
+    /// The attributes of this tag as quantities: `sphere="-1.25" sphereUnit="D"` becomes `"sphere":{"value":-1.25,"unit":"D"}`.
     func quantities(_ names: [String], valueSuffix: String) -> [UInt8] {
         let texts = Dictionary(tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         var output: [UInt8] = [0x7B]
@@ -294,7 +298,7 @@ extension ExportReader {
                 output.append(quoted: text)
             }
         }
-        // What is no quantity, as it is written.
+        // Attributes that are not quantities are kept as written.
         let read = Set(names.flatMap { [$0 + valueSuffix, texts[$0 + valueSuffix] == nil ? "" : $0 + "Unit"] })
         for (name, text) in texts.sorted(by: { $0.key < $1.key }) where !read.contains(name) {
             if output.count > 1 { output.append(0x2C) }

@@ -1,17 +1,17 @@
 import JSON
 public import Samples
 
-/// `Record`: a quantity or a category.
+/// Reads `Record`: a quantity or a category.
 extension ExportReader {
-    /// A record at the top; the token is its beginning.
+    /// Reads a record at the top level; the token is its start.
     func readRecord() throws(ExportError) {
         let isEmpty = token == .empty
         readAttributes()
-        // The last element of a file that was cut is not whole.
+        // The last element of a truncated file is incomplete.
         if !isEmpty { guard try readRecordChildren() else { return } }
         guard let made = finish() else { return }
         if made.type.isMember {
-            // What waits is given at the end, also where reading goes on in the middle.
+            // Deferred records are emitted at the end, even if reading resumes in the middle of the file.
             return try deferred.append(
                 DeferredRecords.Record(
                     mark: made.mark, kind: made.kind, start: made.start, end: made.end, bytes: made.record(in: nil)))
@@ -25,9 +25,9 @@ extension ExportReader {
         batch.append(made.record(in: nil), made.kind)
     }
 
-    /// Takes what the tag says into the draft.
+    /// Copies the tag's attributes into the draft.
     ///
-    /// - Parameter known: attributes that are read elsewhere.
+    /// - Parameter known: attributes that the caller reads.
     func readAttributes(except known: [StaticString] = []) {
         draft.reset(at: tokenizer.offset)
         for index in 0..<tokenizer.attributeCount {
@@ -69,7 +69,7 @@ extension ExportReader {
         tokenizer.value(of: "sourceName") == nil && tokenizer.value(of: "source") != nil
     }
 
-    /// The unit of an element whose type comes after it.
+    /// The unit of an element whose type attribute comes after its unit.
     private func laterUnit() -> UnitEntry? {
         guard let name = tokenizer.value(of: "type"), let unit = tokenizer.value(of: "unit") else { return nil }
         return type(name)?.unit(unit)
@@ -77,7 +77,7 @@ extension ExportReader {
 
     private func takeStart(_ value: UnsafeRawBufferPointer) {
         guard draft.start == nil else {
-            // An old fault of iOS: the end is written as a second start.
+            // Work around an old bug of iOS, which wrote the end as a second start.
             account.note(.repeatedAttribute, at: draft.offset)
             if draft.end == nil { takeEnd(value) }
             return
@@ -90,7 +90,7 @@ extension ExportReader {
         draft.end = readTime(value)
     }
 
-    /// A time of the draft; one that cannot be read is kept as it is written.
+    /// Reads a time of the draft; keeps the original text if it cannot be read.
     private func readTime(_ value: UnsafeRawBufferPointer) -> ExportTime? {
         let time = times.time(value)
         if time == nil {
@@ -102,14 +102,14 @@ extension ExportReader {
         return time
     }
 
-    /// The place of the element in the draft, with its type and source.
+    /// The position of the draft's element, with its type and source.
     func place(reason: String? = nil) -> ExportAccount.Place {
         ExportAccount.Place(
             byte: draft.offset, date: draft.start.map { utc.text($0) } ?? draft.wrongTime, type: draft.type?.name,
             source: draft.source?.name, reason: reason)
     }
 
-    /// An attribute that has no place here.
+    /// Keeps an attribute that has no place in the record.
     private func addUnread(_ index: Int) {
         let (name, _) = XMLText.decoded(tokenizer.attributeName(index))
         var json: [UInt8] = []
@@ -122,7 +122,7 @@ extension ExportReader {
             let text = XMLText.decoded(bytes).text
             let health = TypeRegistry.standard.resolve(text)
             let id = health?.id ?? (try? TypeID(text)) ?? ExportReader.element
-            // A name that no type can have is kept among the attributes of its element.
+            // A name that cannot be a type id is kept among the attributes of its element.
             let isName = id != ExportReader.element
             if isName, let known = typesByID[id] { return known }
             let isWanted = options.filter.types?.contains(id) ?? true
@@ -139,7 +139,7 @@ extension ExportReader {
         return entry
     }
 
-    /// What has no other place is a record of this type, with its attributes in metadata.
+    /// The type for elements without another place; their attributes go into the metadata.
     static let element = TypeID.exportElement
 
     func source(_ bytes: UnsafeRawBufferPointer) -> SourceEntry {
@@ -168,10 +168,10 @@ extension ExportReader {
         }
     }
 
-    /// A `MetadataEntry`, into the draft.
+    /// Reads a `MetadataEntry` into the draft.
     func readMetadata() throws(ExportError) {
         guard let key = tokenizer.value(of: "key"), let value = tokenizer.value(of: "value") else {
-            // Neither a key nor a value alone says anything, but they are not ours to drop.
+            // A key or a value alone has no meaning, but the importer must not drop it.
             draft.addUnread("MetadataEntry", json: ExportReader.object(tokenizer.texts))
             account.note(.unreadMetadata, place(reason: "MetadataEntry without key or value"))
             return try skipChildren(of: "MetadataEntry")
@@ -204,7 +204,7 @@ extension ExportReader {
         }
     }
 
-    /// The beats of a heart rate variability: times of the wall clock without a date, in the phone's way of writing them.
+    /// Reads the beats of a heart rate variability: wall-clock times without a date, in the phone's format.
     private func readBeats() throws(ExportError) {
         var beats: [UInt8] = [0x5B]
         var count = 0
@@ -248,16 +248,16 @@ extension ExportReader {
         if count > 0 { _ = draft.add("beats", json: beats) }
     }
 
-    /// What a minute has, and what metadata has room for.
+    /// The most beats that occur in a minute and fit into the metadata.
     private static let maximumBeats = 240
 }
 
 extension TypeID {
-    /// What an export has in it and the hub has no form for: an element with its attributes, kept as they are.
+    /// An element of the export that the hub has no form for, kept with its attributes.
     static let exportElement = ExportReader.declared("x.apple.exportElement")
-    /// A clinical document, as FHIR has it.
+    /// A clinical document in FHIR format.
     static let clinicalDocument = ExportReader.declared("x.apple.clinicalDocument")
-    /// In the account alone: what is beyond the types that are counted one by one.
+    /// Used only in the account: the total of the types that are not counted individually.
     static let otherTypes = ExportReader.declared("x.apple.otherTypes")
     /// The voltages of an electrocardiogram.
     static let ecgVoltages = ExportReader.declared("x.apple.ecgVoltages")

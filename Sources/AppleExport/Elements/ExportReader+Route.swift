@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// `WorkoutRoute`, and the GPX files that it names.
+/// Reads `WorkoutRoute` and the GPX files that it names.
 extension ExportReader {
     func readRoute(_ routes: inout Routes) throws(ExportError) {
         let outer = draft
@@ -20,7 +20,7 @@ extension ExportReader {
             } else {
                 reader.account.note(.leftOut, reader.place(reason: "a file of a route"))
             }
-            // Whatever becomes of its workout: this one has named it.
+            // The file counts as named even if its workout is not imported.
             if reader.package.has(name) { reader.namedFiles.insert(name) }
             try reader.skipChildren(of: "FileReference")
         }
@@ -32,7 +32,7 @@ extension ExportReader {
         routes.all.append(route)
     }
 
-    /// A point of very old files, which have no GPX.
+    /// Reads a point of a very old file without GPX.
     func readLocation(_ routes: inout Routes) throws(ExportError) {
         if routes.all.last.map({ $0.points.isEmpty }) ?? true { routes.all.append(RouteDraft(draft: draft)) }
         var route = routes.all.removeLast()
@@ -62,7 +62,7 @@ extension ExportReader {
         }
     }
 
-    /// The records of a route, in the group of its workout.
+    /// Emits the records of a route, in the group of its workout.
     func give(_ route: RouteDraft, _ number: Int, _ key: [UInt8], _ source: SourceEntry) {
         guard let type = type("HKWorkoutRouteTypeIdentifier") else { return }
         guard type.isWanted else { return account.filtered += 1 }
@@ -78,7 +78,7 @@ extension ExportReader {
         let place = ExportAccount.Place(file: name)
         do throws(ExportError) {
             guard let source = try package.open(name) else { return account.note(.missingFile, place) }
-            // The same file may be named by each workout, and lie in a zip under as many names as there are.
+            // Each workout may name the same file, and a zip may contain it under many names.
             guard fileBytes < mostFileBytes else { return account.note(.leftOut, place) }
             let (bytes, faults) = try RouteFile.read(source) { writer.add($0) }
             fileBytes += bytes
@@ -101,13 +101,13 @@ extension ExportReader {
         }
     }
 
-    /// Files of routes that no workout has named.
+    /// Reads the route files that no workout names.
     func readOtherRoutes() {
         guard options.filter.types?.contains(.workoutRoute) ?? true, options.filter.sources == nil,
             let type = type("HKWorkoutRouteTypeIdentifier")
         else { return }
         let names = package.names(in: "workout-routes").filter { !namedFiles.contains($0) && $0.hasSuffix(".gpx") }
-        // What names them may be in what is lost, and then they are told apart by what it says.
+        // A route may belong to a workout in the lost part of the file. Workouts distinguish such routes, so do not import them without one.
         guard isWhole else { return names.forEach { account.note(.unnamedRoute, ExportAccount.Place(file: $0)) } }
         for name in names {
             var writer = RouteWriter(
@@ -119,7 +119,7 @@ extension ExportReader {
 }
 
 extension ExportReader {
-    /// A record with the metadata of another draft than that which is being read, and its end.
+    /// Appends the metadata of another draft than the current one, and the end of the record.
     func appendingMetadata(of other: Draft, _ source: SourceEntry, to record: [UInt8]) -> [UInt8] {
         let kept = (draft, output)
         defer { (draft, output) = kept }
@@ -129,9 +129,9 @@ extension ExportReader {
     }
 }
 
-/// Makes records of the points of a route: a record has room for some hundreds.
+/// Writes the points of a route as records, each with some hundreds of points.
 struct RouteWriter {
-    /// What its keys begin with; `nil`: with the time of the first point.
+    /// The beginning of its keys; `nil` to use the time of the first point.
     var head: [UInt8]?
     let group: [UInt8]?
     let source: SourceEntry
@@ -150,7 +150,7 @@ struct RouteWriter {
     }
 
     mutating func add(_ point: RoutePointText) {
-        // Points of a record are in the order of time; one that is before the last begins another.
+        // The points of a record are in order of time. A point earlier than the last one starts a new record.
         if count >= 400 || points.count > 44_000 || count > 0 && point.microseconds < last { end() }
         if count == 0 { first = point.microseconds }
         last = point.microseconds

@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// `Workout`, with all that stands in it.
+/// Reads `Workout` with its contents.
 extension ExportReader {
     func readWorkout() throws(ExportError) {
         readAttributes(except: Self.workoutAttributes)
@@ -30,7 +30,7 @@ extension ExportReader {
                         workout.members.append(member)
                     }
                 } else {
-                    // No workout has so many: the end of this one was lost.
+                    // No workout has this many records, so its end is missing.
                     try reader.readRecord()
                 }
                 reader.isWithinWanted = false
@@ -49,9 +49,9 @@ extension ExportReader {
         "totalFlightsClimbed", "totalFlightsClimbedUnit",
     ]
 
-    // MARK: - As a record
+    // MARK: - Writing the record
 
-    /// Totals that older files have as attributes, where there is no statistic of that kind.
+    /// Adds the totals that older files have as attributes, unless there is a statistic of the same kind.
     private func addTotals(_ attributes: [String: String], _ activity: WorkoutActivity?, _ workout: inout WorkoutDraft)
     {
         let kinds: [(name: String, type: TypeID?)] = [
@@ -67,7 +67,7 @@ extension ExportReader {
             if let id, let number, let type = type(id.rawValue) {
                 if workout.totals.add(type, "sum", number, UnitEntry(unit, of: type.health)) == .taken { continue }
             }
-            // The activity does not tell the kind of this distance: it is kept under its name in the export.
+            // The activity does not determine the kind of this distance, so it keeps its name in the export.
             var json = Array(#"{"value":"#.utf8)
             if let number { NumberWriter.append(number.value, to: &json) } else { json.append(quoted: text) }
             json.append(literal: #","unit":"#)
@@ -97,7 +97,7 @@ extension ExportReader {
         guard type.isWanted else {
             account.filtered += 1
             workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
-            // Its routes may be wanted without it.
+            // The filter may select its routes without it.
             output.removeAll(keepingCapacity: true)
             let (keyStart, keyEnd, _) = appendKey(of: type, named, source, start, end)
             let key = Array(output[keyStart..<keyEnd])
@@ -136,7 +136,7 @@ extension ExportReader {
         for (number, route) in workout.routes.all.enumerated() { give(route, number + 1, key, source) }
     }
 
-    /// Keeps a workout whose end is wrong as it is written, as far as a record has room, without its routes.
+    /// Keeps a workout with an invalid end as it is written, as far as it fits into a record, and without its routes.
     private func giveAsElement(_ workout: WorkoutDraft, _ attributes: [String: String]) {
         let texts = attributes.map { (name: $0.key, value: $0.value) }.sorted { $0.name < $1.name }
         draft.addUnread("Workout", json: Self.object(texts))
@@ -153,7 +153,7 @@ extension ExportReader {
         if let made = finish(element: "Workout") { give(made) }
     }
 
-    /// The source and the key of a workout.
+    /// Appends the source and the key of a workout.
     private func appendKey(
         of type: TypeEntry, _ activity: String, _ source: SourceEntry, _ start: ExportTime, _ end: ExportTime
     ) -> (Int, Int, UInt64) {
@@ -168,7 +168,7 @@ extension ExportReader {
         return json
     }
 
-    /// The member `workout`, and what of it a record has no room for.
+    /// Appends the member `workout`; returns the parts that do not fit into the record.
     private func appendParts(
         _ workout: WorkoutDraft, _ attributes: [String: String], _ start: ExportTime, _ end: ExportTime
     ) -> [(name: String, json: [UInt8])] {
@@ -198,12 +198,12 @@ extension ExportReader {
         return rest
     }
 
-    /// Of what stands in a workout, of each kind: many times what the longest has.
+    /// Maximum size of each kind of content in a workout, many times that of the longest one known.
     static let partsBound = 8 << 20
-    /// Of the 65,536 bytes of a record, without its metadata.
+    /// Share of a record's 65,536 bytes that is available without its metadata.
     private static let partsRoom = 46_000
 
-    /// An event or an activity beyond what the workout's record has room for.
+    /// Emits an event or an activity that did not fit into the workout's record.
     private func giveRest(
         _ part: (name: String, json: [UInt8]), _ number: Int, _ key: [UInt8], _ source: SourceEntry,
         _ start: ExportTime, _ end: ExportTime

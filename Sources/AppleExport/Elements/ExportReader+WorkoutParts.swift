@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// What stands in a `Workout`: statistics, events, activities, zones.
+/// Reads the contents of a `Workout`: statistics, events, activities, zones.
 extension ExportReader {
-    /// A figure of a type: `sum`, `average`, `minimum` or `maximum`.
+    /// Reads a statistic of a type: `sum`, `average`, `minimum` or `maximum`.
     ///
-    /// Its times are those of the workout, and often wrong.
+    /// Ignores its times, which should be those of the workout and are often wrong.
     func readStatistics(_ totals: inout WorkoutDraft.Totals) throws(ExportError) {
         let offset = tokenizer.offset
         let texts = tokenizer.texts
@@ -25,7 +25,7 @@ extension ExportReader {
         try skipChildren(of: "WorkoutStatistics")
     }
 
-    /// What the hub has no place for, under `unread`.
+    /// Keeps content that the hub has no place for under `unread`.
     func keepUnread(_ name: String, _ texts: [(name: String, value: String)], _ offset: Int64) {
         let label = texts.first { $0.name == "type" }.map { " \($0.value)" } ?? ""
         account.note(.unreadValue, place(reason: name + label))
@@ -71,7 +71,7 @@ extension ExportReader {
             } else {
                 account.note(.unreadValue, place(reason: "a WorkoutEvent that has no end"))
             }
-            // To the last digit, which a time has no room for.
+            // Keep all digits, because a time cannot hold them.
             _ = draft.add(
                 "duration",
                 json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
@@ -80,14 +80,14 @@ extension ExportReader {
         if !events.append(json) { account.note(.leftOut, at: offset) }
     }
 
-    /// What a part says beyond what the hub has a place for.
+    /// Keeps the attributes of a part that the hub has no place for.
     private func addUnread(_ texts: [(name: String, value: String)], except known: Set<String>) {
         for text in texts where !known.contains(text.name) {
             draft.addUnread(text.name, json: ExportReader.quoted(text.value))
         }
     }
 
-    /// The metadata of what was read, which has no zone of its own, and the end of its object.
+    /// Appends the metadata of a part, including its zone, because a part has no zone member, and closes the object.
     private func endPart(_ json: inout [UInt8]) {
         if let zone = draft.zone { _ = draft.add("timeZone", text: zone) }
         if !draft.unread.isEmpty { _ = draft.add("unread", json: [0x7B] + draft.unread + [0x7D]) }
@@ -107,7 +107,7 @@ extension ExportReader {
 
     func time(_ text: String?) -> ExportTime? { text.flatMap { times.time($0) } }
 
-    /// `duration` and `durationUnit`: seconds, and as they are written, the number as JSON.
+    /// Reads `duration` and `durationUnit`: the seconds, and the original number as JSON with its unit.
     func duration(
         _ texts: [(name: String, value: String)]
     ) -> (seconds: Double, number: [UInt8], unit: String)? {
@@ -126,7 +126,7 @@ extension ExportReader {
         return (seconds, number, unit)
     }
 
-    /// A part of a workout of several; one whose activity the export does not say has that of its workout.
+    /// Reads one activity of a workout with several; if the export does not give its kind, the workout's kind is used.
     func readActivity(_ usual: WorkoutActivity?, _ activities: inout WorkoutDraft.Parts) throws(ExportError) {
         let (texts, offset) = (tokenizer.texts, tokenizer.offset)
         var outer = draft
@@ -172,13 +172,13 @@ extension ExportReader {
         if !activities.append(json) { account.note(.leftOut, at: offset) }
     }
 
-    /// An activity that the hub does not know is HealthKit's own `other`, with what it is in metadata.
+    /// For activities that the hub does not know: HealthKit's `other`, with the original name in the metadata.
     static let otherActivity =
         WorkoutActivity.activity(named: "HKWorkoutActivityTypeOther") ?? WorkoutActivity.all[0]
 
-    /// Without pauses.
+    /// Appends the duration without pauses.
     ///
-    /// One that is longer than the workout is kept as it is written.
+    /// A duration longer than the workout is kept as it is written.
     func appendDuration(
         _ texts: [(name: String, value: String)], _ start: ExportTime, _ end: ExportTime?, to json: inout [UInt8]
     ) {

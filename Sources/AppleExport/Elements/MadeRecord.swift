@@ -1,22 +1,22 @@
-/// A record as text, which may come into a group yet.
+/// A finished record as text, which may still be added to a group.
 struct MadeRecord {
     let type: TypeEntry
     let kind: ExportBatch.Mark
     let start: Int64
     let end: Int64
-    /// Without a group.
+    /// The record without a group.
     let bytes: [UInt8]
-    /// Where its key begins, and where the key's closing quote is.
+    /// The positions of the key's first byte and of its closing quote.
     let keyStart: Int
     let keyEnd: Int
-    /// Stands for the key in memory.
+    /// A hash that represents the key in memory.
     let mark: UInt64
 
     var key: ArraySlice<UInt8> { bytes[keyStart..<keyEnd] }
 
     /// - Parameters:
-    ///   - group: as JSON has it, without quotes.
-    ///   - occurrence: where several records have one identity, which of them it is.
+    ///   - group: the group's key as JSON, without quotes.
+    ///   - occurrence: the number of this record among records with the same identity.
     func record(in group: [UInt8]?, occurrence: Int = 1) -> [UInt8] {
         guard group != nil || occurrence > 1 else { return bytes }
         var record: [UInt8] = []

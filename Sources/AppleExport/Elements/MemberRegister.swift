@@ -1,12 +1,14 @@
-/// The members of correlations and workouts that have been given, by the marks of their keys, and of which.
+/// The members of correlations and workouts that were emitted: the hash of each member's key, with the hash of its owner.
 struct MemberRegister {
     private var owners: [UInt64: UInt64] = [:]
-    /// More than anyone writes down of their meals in a life; a hostile file that has more is read without knowing them.
+    /// More members than anyone records in a lifetime.
+    ///
+    /// Beyond this bound, a hostile file is read without registering its members.
     private static let bound = 1_000_000
 
     func contains(_ mark: UInt64) -> Bool { owners[mark] != nil }
 
-    /// How often this member has been taken by others than `owner`: 0 where it is the first's, whose again.
+    /// Claims a member for `owner`; returns false if another owner has it already.
     mutating func claim(_ mark: UInt64, by owner: UInt64) -> Bool {
         if let known = owners[mark] { return known == owner }
         if owners.count < Self.bound { owners[mark] = owner }

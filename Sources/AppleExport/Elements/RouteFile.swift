@@ -3,23 +3,23 @@ import Samples
 
 /// A GPX file (1.1) as Apple Health writes it: `trkpt` with `ele`, `time`, and in `extensions` `speed`, `course`, `hAcc`, `vAcc`.
 public enum RouteFile {
-    /// Points of a file that are no points of a route.
+    /// Track points that are not usable.
     struct Faults {
-        /// Without a time, or with one that cannot be read.
+        /// Without a time, or with an unreadable time.
         var timeless = 0
         /// Without latitude or longitude.
         var placeless = 0
-        /// The phone did not know its place.
+        /// The device marked its position as unknown.
         var unplaced = 0
-        /// Tags that make no sense, and points that the file ends in.
+        /// Malformed tags, and points cut off by the end of the file.
         var broken = 0
-        /// The first time that cannot be read.
+        /// The first time that cannot be read, as written.
         var wrongTime: String?
     }
 
-    /// Calls `point` for each in the order of the file.
+    /// Calls `point` for each point in the order of the file.
     ///
-    /// - Returns: the number of unpacked bytes, and the points that cannot be used.
+    /// - Returns: the number of unpacked bytes, and the unusable points.
     static func read(
         _ source: any ByteSource, _ point: (RoutePointText) -> Void
     ) throws(ExportError) -> (bytes: Int64, faults: Faults) {
@@ -82,7 +82,7 @@ public enum RouteFile {
     }
 }
 
-/// One point, as it is read.
+/// Collects one point while it is read.
 struct RoutePointReader {
     var microseconds: Int64?
     private var json: [UInt8] = []
@@ -90,7 +90,7 @@ struct RoutePointReader {
 
     init() {}
 
-    /// A member that a point may have; one that says that it is not known, such as a course of -1, is left out.
+    /// Reads a member of a point; skips values that mean "unknown", such as a course of -1.
     mutating func take(_ name: String, _ bytes: UnsafeRawBufferPointer) {
         guard let number = DecimalText.number(bytes) else { return }
         switch name {
@@ -120,7 +120,7 @@ struct RoutePointReader {
     enum Made {
         case point(RoutePointText)
         case timeless, placeless
-        /// The device said that it did not know its place.
+        /// The device marked its position as unknown.
         case unplaced
     }
 

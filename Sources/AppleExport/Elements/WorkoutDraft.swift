@@ -1,19 +1,19 @@
 import JSON
 import Samples
 
-/// What a workout has in it, as it is read.
+/// The contents of a workout read so far.
 struct WorkoutDraft {
-    /// A number that is of a workout as a whole, or of one of its activities.
+    /// The totals of a workout or of one of its activities.
     struct Totals {
         private var json: [UInt8] = []
         enum Answer { case taken, repeated, refused }
-        /// What was said of a type and statistic first.
+        /// The first value of each type and statistic.
         private var known: [String: String] = [:]
         private(set) var count = 0
-        /// The types of the sums.
+        /// The types of the totals that are sums.
         private(set) var sums: Set<TypeID> = []
 
-        /// - Returns: `refused` where the hub would not take it, `repeated` where another value is there already.
+        /// - Returns: `refused` if the hub would reject the total, `repeated` if there is already another value.
         mutating func add(
             _ type: TypeEntry, _ statistic: String, _ value: DecimalText.Number, _ unit: UnitEntry
         ) -> Answer {
@@ -46,12 +46,12 @@ struct WorkoutDraft {
         }
     }
 
-    /// Parts of a kind, as JSON: as many as there is memory for.
+    /// The parts of one kind, as JSON, up to a limit of memory.
     struct Parts {
         private(set) var all: [[UInt8]] = []
         private var size = 0
 
-        /// - Returns: false where there is no room.
+        /// - Returns: false if there is no room.
         mutating func append(_ json: [UInt8]) -> Bool {
             guard all.count < 10_000, size + json.count < ExportReader.partsBound else { return false }
             size += json.count
@@ -69,26 +69,26 @@ struct WorkoutDraft {
     var memberBytes = 0
 }
 
-/// A route of a workout: files, or points that stand in the XML.
+/// A route of a workout: files, or points in the XML.
 struct RouteDraft {
     var draft: Draft
     var files: [String] = []
     var points: [RoutePointText] = []
 }
 
-/// The routes of a workout, which wait for its end: as many as there is memory for.
+/// The routes of a workout, held until its end, up to a limit of memory.
 struct Routes {
     var all: [RouteDraft] = []
     private var (files, points, bytes) = (0, 0, 0)
 
-    /// - Returns: false where there is no room.
+    /// - Returns: false if there is no room.
     mutating func take(file name: String) -> Bool {
         guard files < 1_000, name.utf8.count <= 4_096 else { return false }
         files += 1
         return true
     }
 
-    /// - Returns: false where there is no room.
+    /// - Returns: false if there is no room.
     mutating func take(_ point: RoutePointText) -> Bool {
         guard points < 100_000, bytes + point.json.count < 2 * ExportReader.partsBound else { return false }
         (points, bytes) = (points + 1, bytes + point.json.count)
@@ -96,7 +96,7 @@ struct Routes {
     }
 }
 
-/// A point of a route as JSON, and when it was.
+/// A point of a route as JSON, with its time.
 struct RoutePointText {
     var microseconds: Int64
     var json: [UInt8]

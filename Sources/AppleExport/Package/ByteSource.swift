@@ -1,16 +1,16 @@
 import Files
 import Glibc
 
-/// Bytes that come one after the other.
+/// A sequential source of bytes.
 ///
 /// Used by one task at a time.
 public protocol ByteSource: AnyObject {
-    /// Fills the beginning of `buffer`, and says how much of it; 0 at the end alone.
+    /// Fills the start of `buffer` and returns the number of bytes; 0 only at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int
-    /// How far the file below has been read, for progress: of ``inputSize``.
+    /// The position in the underlying file, out of ``inputSize``, for progress.
     var inputPosition: Int64 { get }
     var inputSize: Int64 { get }
-    /// At the end: the sum of the bytes is not what it should be.
+    /// Whether the checksum of the bytes was wrong; known at the end.
     var hasWrongSum: Bool { get }
 }
 
@@ -18,14 +18,14 @@ extension ByteSource {
     public var hasWrongSum: Bool { false }
 }
 
-/// A file of the machine.
+/// A file on disk.
 public final class FileSource: ByteSource {
     private let file: Descriptor
     private let path: String
     public private(set) var inputPosition: Int64 = 0
     public let inputSize: Int64
 
-    /// - Parameter followsLinks: whether the path may be a symbolic link; never where the name stands in a folder that others may write.
+    /// - Parameter followsLinks: whether the path may be a symbolic link; must be false if others can write to the folder of the file.
     public init(_ path: String, followsLinks: Bool = true) throws(ExportError) {
         (file, inputSize) = try FileSource.open(path, followsLinks: followsLinks)
         self.path = path
@@ -38,9 +38,9 @@ public final class FileSource: ByteSource {
         return count
     }
 
-    /// Opens a plain file, and says how long it is.
+    /// Opens a regular file and returns it with its length.
     ///
-    /// Anything else is refused: to read a pipe or a device could take for ever.
+    /// Other kinds are rejected, because reading a pipe or a device could take for ever.
     static func open(_ path: String, followsLinks: Bool = true) throws(ExportError) -> (Descriptor, Int64) {
         let file: Descriptor
         do throws(FileError) {
@@ -55,7 +55,7 @@ public final class FileSource: ByteSource {
         return (file, Int64(status.st_size))
     }
 
-    /// Reads from one place on; fewer bytes than there is room for at the end of the file alone.
+    /// Reads from an offset; returns fewer bytes than requested only at the end of the file.
     static func read(
         _ file: Descriptor, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, _ path: String
     ) throws(ExportError) -> Int {
@@ -93,13 +93,13 @@ public final class BytesSource: ByteSource {
     }
 }
 
-/// A name that stands in a file, in a message: it must not steer a terminal.
+/// A name from a file, for a message: it must not contain characters that control a terminal.
 enum PrintableName {
     static func text(_ name: String) -> String { SourceName.normalized(String(name.prefix(200))) }
 }
 
 extension ByteSource {
-    /// The next `count` bytes, or all that are left.
+    /// The next `count` bytes, or all remaining bytes if there are fewer.
     func head(_ count: Int) throws(ExportError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -109,7 +109,7 @@ extension ByteSource {
                     failure = error
                 }
             }
-            // The bytes before the damage are enough.
+            // The bytes before the damage are sufficient.
             if let failure, bytes.isEmpty { throw failure }
             if piece.isEmpty { break }
             bytes += piece
@@ -117,7 +117,7 @@ extension ByteSource {
         return bytes
     }
 
-    /// All that is left, at most so much.
+    /// All remaining bytes, at most `most`.
     public func readAll(upTo most: Int) throws(ExportError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {

@@ -1,9 +1,9 @@
 import Files
 import Glibc
 
-/// An export where it lies: `export.zip`, or `export.xml` with the folders beside it, unpacked.
+/// An export on disk: `export.zip`, or an unpacked `export.xml` with its folders.
 ///
-/// Names in it are looked up among what is there, and never made into a path.
+/// Names from the export are looked up among the existing files and never used as paths.
 public struct ExportPackage {
     private enum Place {
         case zip(ZipArchive, main: ZipEntry, files: [String: ZipEntry])
@@ -11,15 +11,15 @@ public struct ExportPackage {
         case bytes([UInt8])
     }
 
-    /// As it was given.
+    /// The path as the caller gave it.
     public let path: String
     private let place: Place
-    /// Entries of the zip and folders beside the XML that cannot be read, and why.
+    /// Zip entries and folders beside the XML that cannot be read, with the reasons.
     public let unreadable: [String]
 
-    /// More than ten times the largest export that is known of, which has four gigabytes.
+    /// More than ten times the largest known export, which has four gigabytes.
     private static let maximumMain: Int64 = 64 << 30
-    /// A route has a few megabytes, a document less.
+    /// A route has a few megabytes, and a document has less.
     static let maximumFile: Int64 = 256 << 20
     private static let folders = ["workout-routes/", "electrocardiograms/", "clinical-records/"]
 
@@ -40,12 +40,14 @@ public struct ExportPackage {
         let main = try ExportPackage.main(below: path)
         let folder = main.contains("/") ? String(main[...(main.lastIndex(of: "/") ?? main.startIndex)]) : "./"
         let (files, faults) = ExportPackage.files(in: folder)
-        // Who gives a path means what it leads to; names that stand in a folder lead nowhere else.
+        // The given path may be a symbolic link; names within the folder must not be.
         place = .folder(main: main, isNamed: main == path, files: files)
         unreadable = faults
     }
 
-    /// The files in the folders beside the XML, by the names that the export gives them; none behind a link, at any level.
+    /// The files in the folders beside the XML, by their names in the export.
+    ///
+    /// Symbolic links are skipped at every level.
     private static func files(in folder: String) -> ([String: String], faults: [String]) {
         var (files, faults): ([String: String], [String]) = ([:], [])
         for name in folders {
@@ -69,19 +71,19 @@ public struct ExportPackage {
         return (files, faults)
     }
 
-    /// An XML in memory, without files beside it.
+    /// XML in memory, without files beside it.
     public init(xml bytes: [UInt8]) {
         (path, place, unreadable) = ("(memory)", .bytes(bytes), [])
     }
 
-    /// `S_IFREG` and so on, of the name itself and not of what it leads to; `nil` where there is nothing.
+    /// The file type, such as `S_IFREG`, without following a symbolic link; `nil` if the path does not exist.
     private static func kind(of path: String) -> mode_t? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
     private static func main(of archive: ZipArchive) throws(ExportError) -> ZipEntry {
-        // Its name is in the phone's language, and it is the largest but for the document beside it.
+        // The main file's name depends on the phone's language. It is the largest XML file apart from the clinical document.
         let candidates = archive.entries.filter {
             $0.name.lowercased().hasSuffix(".xml") && isContent($0.name) && $0.lastName != "export_cda.xml"
         }.sorted { $0.size > $1.size }
@@ -99,7 +101,7 @@ public struct ExportPackage {
         return main
     }
 
-    /// Their owners may differ, and one export alone would be half of the file.
+    /// The exports may belong to different people, and importing only one would lose the others.
     private static func several(_ names: [String], in path: String) -> ExportError {
         let list = names.sorted().prefix(5).map { PrintableName.text($0) }.joined(separator: ", ")
         return ExportError(
@@ -108,7 +110,7 @@ public struct ExportPackage {
         )
     }
 
-    /// The error for a zip without an export: its format if it is known, and the remedy.
+    /// The error for a zip without an export: the detected format, if known, and the remedy.
     private static func noExport(in archive: ZipArchive, _ candidates: [ZipEntry]) -> ExportError {
         let files = archive.entries.filter { isContent($0.name) && !$0.isFolder }
         func error(_ text: String) -> ExportError { ExportError(.notAnExport, "\(archive.path): \(text)") }
@@ -135,13 +137,13 @@ public struct ExportPackage {
         )
     }
 
-    /// False for the entries that a Mac adds to a zip.
+    /// False for the entries that macOS adds to a zip.
     private static func isContent(_ name: String) -> Bool {
         let last = name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...]
         return !name.hasPrefix("__MACOSX/") && !last.hasPrefix("._") && last != ".DS_Store"
     }
 
-    /// The file itself, or the one in a folder.
+    /// The file itself, or the export in a folder.
     private static func main(below path: String) throws(ExportError) -> String {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -179,7 +181,7 @@ public struct ExportPackage {
         return folder + name
     }
 
-    /// The format of a file that is no export; `nil` if it is not known.
+    /// The format of a file that is not an export; `nil` if unknown.
     public static func foreign(_ path: String) -> ForeignFormat? {
         guard let source = try? FileSource(path), let head = try? source.head(ForeignFormat.headSize) else {
             return nil
@@ -187,7 +189,7 @@ public struct ExportPackage {
         return ForeignFormat.starting(with: head)
     }
 
-    /// Whether `<HealthData` comes before any other element, behind a declaration of any size that real ones have.
+    /// Whether `<HealthData` is the first element, after a declaration of realistic size.
     private static func startsAsExport(_ source: some ByteSource) -> Bool {
         guard let plain = try? PlainTextSource(source), let head = try? plain.head(131_072) else { return false }
         return head.withUnsafeBufferPointer { bytes in
@@ -197,7 +199,7 @@ public struct ExportPackage {
         }
     }
 
-    /// The XML, from its beginning.
+    /// Opens the XML at its start.
     public func openMain() throws(ExportError) -> any ByteSource {
         let source: any ByteSource =
             switch place {
@@ -208,7 +210,7 @@ public struct ExportPackage {
         return try PlainTextSource(source)
     }
 
-    /// The names of the files in one of the folders of an export, in order.
+    /// The sorted names of the files in one of the folders of an export.
     public func names(in folder: String) -> [String] {
         let prefix = folder + "/"
         let names: [String] =
@@ -220,7 +222,7 @@ public struct ExportPackage {
         return names.sorted()
     }
 
-    /// Whether there is a file of this name, without a slash before it.
+    /// Whether there is a file with this name, given without a leading slash.
     func has(_ name: String) -> Bool {
         switch place {
         case .zip(_, _, let files): files[name] != nil
@@ -229,7 +231,7 @@ public struct ExportPackage {
         }
     }
 
-    /// Files of a zip that are neither the export nor in a folder that is read.
+    /// Files of a zip that are neither the export nor in one of its folders.
     public var otherFiles: [String] {
         guard case .zip(let archive, let main, let files) = place else { return [] }
         let read = Set(
@@ -240,7 +242,7 @@ public struct ExportPackage {
         }.map { PrintableName.text($0.name) }
     }
 
-    /// A file of the export by the name that the export gives it, with or without a slash before it; `nil` where there is none.
+    /// Opens a file by its name in the export, with or without a leading slash; `nil` if there is none.
     public func open(_ name: String) throws(ExportError) -> (any ByteSource)? {
         let name = name.hasPrefix("/") ? String(name.dropFirst()) : name
         guard ExportPackage.folders.contains(where: { name.hasPrefix($0) }) else { return nil }

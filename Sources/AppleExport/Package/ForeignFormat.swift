@@ -1,13 +1,15 @@
-/// What people hand in that is no export of Apple Health: known by its content, so that the error can name it and the way that works today.
+/// A known file format that is not an Apple Health export.
+///
+/// It is recognised by content, so that the error can name the format and the way to import its data.
 public struct ForeignFormat: Hashable, Sendable {
     /// Such as `a Samsung Health export`.
     public let name: String
-    /// How its records reach a hub today; a sentence without its point.
+    /// The way to bring its records into a hub today; a sentence without its full stop.
     public let advice: String
 
     init(_ name: String, _ advice: String = ForeignFormat.lines) { (self.name, self.advice) = (name, advice) }
 
-    /// For an error: after the path and a colon.
+    /// The error text after the path and a colon.
     public var sentence: String { "this is \(name), which hub import does not read: \(advice)" }
 
     private static let lines =
@@ -17,9 +19,9 @@ public struct ForeignFormat: Hashable, Sendable {
     private static let either =
         "let its app write to Apple Health and import that export, or to Health Connect and send that with HC Webhook (Docs/Phones.md)"
 
-    // MARK: - By the names in a zip or folder
+    // MARK: - Detection by the names in a zip or folder
 
-    /// - Parameter names: of files, with `/` between folders.
+    /// - Parameter names: paths of files, with `/` between folders.
     public static func named(_ names: some Sequence<String>) -> ForeignFormat? {
         let names = names.lazy.map { $0.lowercased() }
         for (mark, format) in folders where names.contains(where: { mark($0) }) { return format }
@@ -72,9 +74,9 @@ public struct ForeignFormat: Hashable, Sendable {
         "a file of Health Auto Export",
         "POST it to /ingest/hae with a token of hub ingest new (Docs/Phones.md), as the app itself does")
 
-    // MARK: - By the first bytes
+    // MARK: - Detection by the first bytes
 
-    /// How many bytes ``starting(with:)`` looks at.
+    /// The number of bytes that ``starting(with:)`` examines.
     public static let headSize = 65_536
 
     /// - Parameter head: the first bytes of a file.
@@ -145,7 +147,7 @@ public struct ForeignFormat: Hashable, Sendable {
         return nil
     }
 
-    /// By the header of a table, in small letters.
+    /// Detects a format by the header of a table, in lower case.
     private static func table(_ header: String) -> ForeignFormat? {
         let cells = header.split(omittingEmptySubsequences: false) { $0 == "," || $0 == ";" || $0 == "\t" }
             .map { $0.filter { $0 != "\"" && $0 != " " } }
@@ -207,7 +209,7 @@ public struct ForeignFormat: Hashable, Sendable {
         return nil
     }
 
-    /// Exports whose first line is no header: a comment, or the day of the lines below.
+    /// Detects exports whose first line is not a header but a comment or a date.
     private static func second(_ text: String) -> ForeignFormat? {
         let lines = text.split(whereSeparator: \.isNewline).prefix(8).map { $0.lowercased() }
         if let found = lines.dropFirst().lazy.compactMap({ table($0) }).first { return found }

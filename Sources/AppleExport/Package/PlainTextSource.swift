@@ -1,12 +1,12 @@
-/// A text as UTF-8, whatever it was saved as: an editor may have made UTF-16 of an export, with a mark at its beginning or without.
+/// Converts UTF-16 text to UTF-8, because an editor may have saved an export as UTF-16, with or without a byte order mark.
 ///
-/// Everything else goes through as it is.
+/// All other text passes unchanged.
 final class PlainTextSource: ByteSource {
     private enum Form { case asItIs, littleEndian, bigEndian }
 
     private let source: any ByteSource
     private let form: Form
-    /// What was read and not given yet; of UTF-16 the units of a half character too.
+    /// Bytes that were read but not returned yet; for UTF-16 also the first half of a surrogate pair.
     private var rest: [UInt8]
     private var hasEnded = false
     private static let piece = 64 << 10
@@ -19,13 +19,13 @@ final class PlainTextSource: ByteSource {
         self.source = source
         let head = try source.head(4)
         form = PlainTextSource.form(of: head)
-        // The mark is no character of the text.
+        // The byte order mark is not part of the text.
         let mark = head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0xFE, 0xFF]) ? 2 : 0
         rest = Array(head.dropFirst(form == .asItIs ? 0 : mark))
     }
 
     private static func form(of head: [UInt8]) -> Form {
-        // UTF-32 begins as UTF-16 does, and nothing writes it.
+        // UTF-32 starts with the same bytes as UTF-16, but no program writes it.
         if head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0x3C, 0, 0x3F, 0])
             || head.starts(with: [0x3C, 0, 0x48, 0])
         {
@@ -44,9 +44,9 @@ final class PlainTextSource: ByteSource {
             guard rest.isEmpty else { return give(rest.count, into: buffer) }
             return try source.read(into: buffer)
         }
-        // No character is cut: who asks for less than the longest one has takes it as the end.
+        // Characters are not split, so a buffer smaller than the longest character gets no bytes, as at the end.
         guard buffer.count >= 4 else { return 0 }
-        // A unit becomes three bytes at most, and a pair of them four.
+        // A code unit becomes at most three bytes, and a surrogate pair four.
         let most = max(4, min(PlainTextSource.piece, buffer.count / 3 * 2))
         while true {
             if rest.count < 4, !hasEnded {
@@ -91,7 +91,7 @@ final class PlainTextSource: ByteSource {
         }
         rest.removeFirst(place)
         if hasEnded, rest.count == 1 {
-            // Half a unit at the end of the file.
+            // Half a code unit at the end of the file is dropped.
             rest = []
         }
         return count

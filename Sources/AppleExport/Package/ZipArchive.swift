@@ -3,7 +3,7 @@ import Glibc
 
 /// A file in a zip.
 public struct ZipEntry: Hashable, Sendable {
-    /// As the zip names it, with `/` between folders; not to be used as a path of this machine.
+    /// The name in the zip, with `/` between folders; must not be used as a path on this machine.
     public let name: String
     public let compressedSize: Int64
     public let size: Int64
@@ -13,22 +13,22 @@ public struct ZipEntry: Hashable, Sendable {
     let headerOffset: Int64
 
     public var isFolder: Bool { name.hasSuffix("/") }
-    /// Its bytes need a password.
+    /// Whether decrypting it requires a password.
     public var isEncrypted: Bool { flags & 1 == 1 }
-    /// The name behind the last `/`.
+    /// The part of the name after the last `/`.
     public var lastName: String {
         String(name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...])
     }
 }
 
-/// A zip that is read where it lies: the directory at its end says what is in it (PKWARE's APPNOTE 6.3, with zip64).
+/// A zip archive that is read in place, using the directory at its end (PKWARE's APPNOTE 6.3, with zip64).
 ///
-/// Nothing of it is written anywhere, so that a name in it never becomes a path. Bounds: 200,000 entries, names of 4,096 bytes,
-/// a directory of 64 MiB.
+/// It never extracts files to disk, so a name in it never becomes a path. Limits: 200,000 entries, names of 4,096 bytes,
+/// and a directory of 64 MiB.
 public final class ZipArchive: Sendable {
     public let path: String
     public let entries: [ZipEntry]
-    /// Entries of the directory that cannot be read, and why.
+    /// Directory entries that cannot be read, with the reasons.
     public let unreadable: [String]
     let file: Descriptor
     let size: Int64
@@ -63,14 +63,14 @@ public final class ZipArchive: Sendable {
         return bytes
     }
 
-    /// Opens an entry, to be read from its beginning.
+    /// Opens an entry for reading from its start.
     ///
-    /// - Parameter limit: the most bytes that it may unpack to; what is beyond ends the reading with an error.
+    /// - Parameter limit: the maximum unpacked size in bytes; reading more fails with an error.
     public func open(_ entry: ZipEntry, limit: Int64 = .max) throws(ExportError) -> ZipEntrySource {
         try ZipEntrySource(entry, in: self, limit: limit)
     }
 
-    /// Whether a file begins as a zip does.
+    /// Whether a file starts with the signature of a zip.
     public static func isZip(_ path: String) -> Bool {
         guard let (file, size) = try? FileSource.open(path), size >= 4,
             let bytes = try? bytes(of: file, at: 0, count: 4, path)
@@ -87,7 +87,7 @@ enum ZipDirectory {
         var count: Int64
     }
 
-    /// The last record of a zip is within this many bytes of its end, for its comment has at most 65,535.
+    /// The end record lies within this many bytes of the end of the file, because a comment has at most 65,535 bytes.
     private static let tail = 65_535 + 22 + 20
 
     static func find(in file: Descriptor, size: Int64, path: String) throws(ExportError) -> Place {
@@ -95,7 +95,7 @@ enum ZipDirectory {
         let bytes = try ZipArchive.bytes(of: file, at: size - Int64(count), count: count, path)
         var place = bytes.count - 22
         while place >= 0 {
-            // The comment that it says it has must end where the file ends, or the four bytes are a chance.
+            // The comment must end at the end of the file; otherwise the four bytes match by chance.
             if bytes.isSignature(0x0605_4B50, at: place), place + 22 + Int(bytes.word(place + 20)) <= bytes.count {
                 break
             }
@@ -115,7 +115,7 @@ enum ZipDirectory {
             let record = try wide(at: offset, in: file, size: size, path: path)
             found = record ?? found
         }
-        // What stands before the zip, as where two files were joined, moves everything.
+        // Data before the zip, such as from joining two files, shifts all offsets.
         guard found.offset >= 0, found.size >= 0, found.size <= ZipArchive.maximumDirectory,
             found.offset <= size - found.size, found.count <= ZipArchive.maximumEntries
         else {
@@ -125,7 +125,7 @@ enum ZipDirectory {
         return found
     }
 
-    /// The zip64 record.
+    /// Reads the zip64 record.
     private static func wide(
         at offset: UInt64, in file: Descriptor, size: Int64, path: String
     ) throws(ExportError) -> Place? {
@@ -169,7 +169,7 @@ enum ZipDirectory {
         return (entries, faults)
     }
 
-    /// The sizes of zip64, which stand in an extra field in place of those that are all ones.
+    /// Replaces sizes whose bits are all set with the zip64 sizes from the extra field.
     private static func widen(_ sizes: inout (size: UInt64, packed: UInt64, offset: UInt64), _ extra: [UInt8]) {
         var place = 0
         while place + 4 <= extra.count {
@@ -191,7 +191,7 @@ enum ZipDirectory {
     }
 }
 
-/// Little-endian numbers at a place that the caller has checked.
+/// Reads little-endian numbers at a position that the caller has checked.
 extension [UInt8] {
     func word(_ place: Int) -> UInt16 { UInt16(self[place]) | UInt16(self[place + 1]) << 8 }
     func double(_ place: Int) -> UInt32 { UInt32(word(place)) | UInt32(word(place + 2)) << 16 }

@@ -1,10 +1,11 @@
 import Compression
 import Files
 
-/// What an entry of a zip unpacks to, piece by piece.
+/// Unpacks an entry of a zip piece by piece.
 ///
-/// Ends with an error where the packed bytes are damaged, end too early, or unpack to more than they may: more than the directory
-/// says, or than `limit`. What was read before is good. A wrong sum is told by ``hasWrongSum`` at the end, for all of it has been given by then.
+/// Reading fails with an error if the compressed data is damaged, ends too early, or unpacks to more bytes than the directory
+/// gives or `limit` allows. Data read before the error is valid. A wrong checksum is reported by ``hasWrongSum`` at the end, after all data
+/// has been returned.
 public final class ZipEntrySource: ByteSource {
     private let archive: ZipArchive
     private let entry: ZipEntry
@@ -12,13 +13,13 @@ public final class ZipEntrySource: ByteSource {
     private let start: Int64
     private let inflater: Inflater?
     private let input: UnsafeMutableRawBufferPointer
-    /// What was read of the file and not unpacked yet.
+    /// Bytes that were read from the file but not unpacked yet.
     private var rest: UnsafeRawBufferPointer
     private var taken: Int64 = 0
     private var unpacked: Int64 = 0
     private var sum = CRC32()
     private var hasEnded = false
-    /// The sum of the bytes is not that of the directory: something in them is not as it was.
+    /// Whether the checksum differs from the one in the directory, so that some bytes are wrong.
     public private(set) var hasWrongSum = false
 
     public var inputPosition: Int64 { taken }
@@ -60,7 +61,7 @@ public final class ZipEntrySource: ByteSource {
                     "\(entry.name): it unpacks to more than \(min(entry.size, limit)) bytes, "
                         + (limit < entry.size ? "and no export has that" : "which its zip says it has"))
             }
-            // What may be there is given, and the next call tells the rest.
+            // Return the bytes within the limit; the next call reports the excess.
             unpacked += room
             hasEnded = false
             return Int(room)
@@ -106,7 +107,7 @@ public final class ZipEntrySource: ByteSource {
             count += given
             switch inflater.progress {
             case .goesOn:
-                // What zlib had taken and not given yet comes without more bytes; here is neither.
+                // zlib can return buffered data without new input, but here it neither took nor gave bytes.
                 guard taken > 0 || given > 0 else { return try self.given(count) }
             case .ended:
                 hasEnded = true
@@ -121,7 +122,7 @@ public final class ZipEntrySource: ByteSource {
         return count
     }
 
-    /// What was unpacked before the damage; when there is nothing more, the damage is told.
+    /// Returns the bytes unpacked before the damage; throws if there are none.
     private func given(_ count: Int) throws(ExportError) -> Int {
         if count > 0 { return count }
         throw ExportError(

@@ -1,9 +1,8 @@
-/// A beat of the heart on the wall clock, as the phone's language has it: `07:00:01,20`, `6:14:48.94 PM`.
+/// A heartbeat at a wall-clock time in the phone's format: `07:00:01,20`, `6:14:48.94 PM`.
 enum BeatTime {
-    /// The instant, which is within a few minutes of the record's start.
+    /// The instant, which lies within a few minutes of the record's start.
     ///
-    /// No zone is needed: clocks differ from UTC by whole quarters of an hour, so the minutes within a quarter tell, whatever
-    /// the hour is.
+    /// It needs no zone: clocks differ from UTC by whole quarters of an hour, so the minutes within the quarter determine the instant in any hour.
     static func instant(_ text: String, near start: Int64) -> (seconds: Int64, fraction: String)? {
         let clock = text.prefix { $0.isASCII && ($0.isNumber || ":.,".contains($0)) }
         let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
@@ -15,7 +14,7 @@ enum BeatTime {
         let ofQuarter = (minute * 60 + second) % 900
         var difference = (ofQuarter - start.remainder(of: 900)) % 900
         if difference < 0 { difference += 900 }
-        // A beat may be written a moment before the record begins.
+        // A beat may be written slightly before the record begins.
         if difference > 890 { difference -= 900 }
         guard difference <= 600 else { return nil }
         return (start + difference, fraction)

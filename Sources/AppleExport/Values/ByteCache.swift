@@ -1,8 +1,8 @@
 import Samples
 
-/// What was made of some bytes, found again when the same bytes come: an export says the names of its sources, devices and types millions of times.
+/// Caches values made from byte strings, because an export repeats the names of its sources, devices and types millions of times.
 ///
-/// Bounded: at its bound it forgets all and begins again.
+/// The cache has a maximum size. If it is full, it removes all entries and starts again.
 struct ByteCache<Value: AnyObject> {
     private struct Entry {
         var bytes: [UInt8]
@@ -14,7 +14,7 @@ struct ByteCache<Value: AnyObject> {
     private var lastBytes: [UInt8] = []
     private var lastValue: Value?
     private let bound: Int
-    /// What is longer is made each time.
+    /// Values for longer byte strings are not cached.
     private let longest: Int
 
     init(bound: Int = 4_096, longest: Int = 4_096) { (self.bound, self.longest) = (bound, longest) }

@@ -1,14 +1,14 @@
 import JSON
 
-/// The numbers of an export: `80.4`, `9.94651e-05`.
+/// Reads the numbers of an export: `80.4`, `9.94651e-05`.
 public enum DecimalText {
-    /// A number, and whether its digits are JSON as they stand.
+    /// A number, and whether its digits are valid JSON as written.
     public struct Number {
         public let value: Double
         public let isJSON: Bool
     }
 
-    /// `nil` for text that is not a number, or one beyond the range of doubles; a decimal comma is not guessed at.
+    /// `nil` if the text is not a number or exceeds the range of doubles; decimal commas are not accepted.
     public static func number(_ bytes: UnsafeRawBufferPointer) -> Number? {
         var place = 0
         let count = bytes.count
@@ -77,7 +77,7 @@ public enum DecimalText {
         Array(text.utf8).withUnsafeBytes { number($0)?.value }
     }
 
-    /// Exactly representable powers of ten: a product or quotient of two exact doubles is rounded once.
+    /// The exactly representable powers of ten: a product or quotient of two exact doubles is rounded only once.
     private static let powers: [Double] = [
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
@@ -85,11 +85,11 @@ public enum DecimalText {
 
     /// A value to four significant digits, as an integer and a power of ten: `8040e-2`.
     ///
-    /// What an export writes with six digits in the unit that a person has chosen is the same to four digits in every unit.
+    /// An export writes six digits in the unit that the person chose. After conversion, the first four digits are the same in every unit.
     public static func appendFourDigits(_ value: Double, to output: inout [UInt8]) {
         guard value != 0, value.isFinite else { return output.append(0x30) }
         if value < 0 { output.append(0x2D) }
-        // The smallest doubles lie below what a power of ten can divide.
+        // The smallest doubles are too small for the powers of ten in the table.
         let isTiny = value.magnitude < 1e-290
         let magnitude = isTiny ? value.magnitude * 1e60 : value.magnitude
         var exponent = magnitude >= 1e-20 && magnitude < 1e20 ? 0 : Int(magnitude.exponent) * 30_103 / 100_000 - 3

@@ -1,11 +1,11 @@
-/// What an export prints of a device: `<<HKDevice: 0x281a2b3c0>, name:Apple Watch, manufacturer:Apple Inc., model:Watch, …>`.
+/// Parses the description of a device in an export: `<<HKDevice: 0x281a2b3c0>, name:Apple Watch, manufacturer:Apple Inc., model:Watch, …>`.
 public enum DeviceText {
-    /// The fields that HealthKit has, under the names that the hub's `device` has ([Samples.md]), and others, such as `creation date`, under their own.
+    /// The fields of the device: HealthKit's under the names of the hub's `device` ([Samples.md]), others, such as `creation date`, unchanged.
     ///
-    /// The pointer is left out: it is another one in each export. `nil` where the text has another form.
+    /// Leaves out the pointer, which differs in each export. `nil` if the text has another form.
     public static func fields(_ text: String) -> [(name: String, value: String)]? {
         guard text.hasPrefix("<<HKDevice:"), text.hasSuffix(">"), let end = text.firstIndex(of: ">") else { return nil }
-        // Values have commas: a field begins where a name that is known comes.
+        // Values may contain commas, so a field begins only at a known name.
         var fields: [(name: String, value: String)] = []
         for part in text[text.index(after: end)...].dropLast().split(separator: ", ", omittingEmptySubsequences: true) {
             let part = part.hasPrefix(", ") ? part.dropFirst(2) : part
@@ -28,7 +28,7 @@ public enum DeviceText {
     ]
 }
 
-/// The name of a source, as it is compared: a non-breaking space is a space.
+/// The name of a source for comparisons: a non-breaking space becomes a space.
 public enum SourceName {
     public static func normalized(_ text: String) -> String {
         var output = ""
@@ -38,7 +38,7 @@ public enum SourceName {
             case 0x20, 0xA0, 0x2007, 0x202F, 9, 10, 13:
                 if !isSpace { output.unicodeScalars.append(" ") }
                 isSpace = true
-            // Marks that only move others about: a name of a source must not steer a terminal.
+            // Drop marks that reorder other characters, because the name of a source must not control a terminal.
             case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0...0x1F, 0x7F...0x9F: continue
             default:
                 output.unicodeScalars.append(scalar)

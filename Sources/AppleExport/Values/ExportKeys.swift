@@ -1,9 +1,9 @@
 import Digests
 import JSON
 
-/// The identities of what an export says: the same in each export of the same sample, whatever the phone's language, units and time zone.
+/// The identities of records: equal in each export of the same sample, whatever the phone's language, units and time zone.
 ///
-/// `20260210T053100Z 4f0d0a8f53f6d2a1`: the start, and the first 16 hexadecimal digits of the SHA-256 of what identifies it, parts
+/// `20260210T053100Z 4f0d0a8f53f6d2a1`: the start, and the first 16 hexadecimal digits of the SHA-256 of the identifying parts,
 /// joined by U+001F ([AppleHealth.md]).
 struct ExportKeys {
     private var message: [UInt8] = []
@@ -30,7 +30,7 @@ struct ExportKeys {
         NumberWriter.append(number, to: &message)
     }
 
-    /// Whole seconds, and parts of one if there are some.
+    /// Adds the whole seconds, and the fraction if there is one.
     mutating func add(_ time: ExportTime) {
         add(time.seconds)
         guard time.microseconds > 0 else { return }
@@ -45,8 +45,8 @@ struct ExportKeys {
 
     /// Appends the key.
     ///
-    /// - Parameter start: `nil` for what may be moved in time and is the same.
-    /// - Returns: a number that stands for the key in memory.
+    /// - Parameter start: `nil` for a record that keeps its identity if its time changes.
+    /// - Returns: a hash that represents the key in memory.
     mutating func end(at start: Int64?, to output: inout [UInt8]) -> UInt64 {
         let digest = Digests.sha256(message)
         if let start {

@@ -1,9 +1,9 @@
 import JSON
 import Samples
 
-/// An instant of an export.
+/// An instant in an export.
 ///
-/// Apple writes whole seconds, others parts of them.
+/// Apple writes whole seconds; other programs also write fractions.
 public struct ExportTime: Hashable, Sendable, Comparable {
     /// Since 1970.
     public var seconds: Int64
@@ -23,20 +23,20 @@ public struct ExportTime: Hashable, Sendable, Comparable {
     }
 }
 
-/// Reads the times of an export, `2026-02-10 06:31:00 +0100`, as instants: the offset is that of the day of the export, and says
-/// nothing of where it was measured.
+/// Reads the times of an export, `2026-02-10 06:31:00 +0100`, as instants.
 ///
-/// Keeps the day it has read last, since the next is most often the same.
+/// The offset is the phone's at the time of the export, not at the time of measurement. The reader caches the last day, because the next
+/// time is usually on the same day.
 public struct ExportTimeReader {
     private var lastDay: (UInt64, UInt16) = (0, 0)
     private var lastSeconds: Int64 = 0
 
-    /// The last time was read by ``TimeText`` from a form that differs by language or calendar.
+    /// Whether ``TimeText`` read the last time from a form that differs by language or calendar.
     private(set) var wasForeign = false
 
     public init() {}
 
-    /// Any form that has one meaning, with parts of a second; `nil` for the others.
+    /// Reads any unambiguous form, with fractions of a second; `nil` for others.
     public mutating func time(_ bytes: UnsafeRawBufferPointer) -> ExportTime? {
         wasForeign = false
         if let seconds = seconds(bytes) { return ExportTime(seconds: seconds) }
@@ -49,9 +49,9 @@ public struct ExportTimeReader {
 
     mutating func time(_ text: String) -> ExportTime? { Array(text.utf8).withUnsafeBytes { time($0) } }
 
-    /// Seconds since 1970; `nil` for another form or calendar, and for what no calendar or clock shows.
+    /// Seconds since 1970; `nil` for another form or calendar, and for a date or time that does not exist.
     ///
-    /// Read as well: no space before the offset, a colon in it, and `T` for the first space, as other programs write.
+    /// Also accepts variants that other programs write: no space before the offset, a colon in the offset, and `T` for the first space.
     public mutating func seconds(_ bytes: UnsafeRawBufferPointer) -> Int64? {
         guard bytes.count >= 24, bytes.count <= 27 else { return nil }
         guard let day = day(bytes), bytes[10] == 0x20 || bytes[10] == 0x54, bytes[13] == 0x3A, bytes[16] == 0x3A,
@@ -95,25 +95,25 @@ public struct ExportTimeReader {
 }
 
 extension Timestamp {
-    /// The instant that is so much later than a second since 1970; `nil` for one that no record can have.
+    /// The instant that many `seconds` after a second since 1970; `nil` if it is outside the range of records.
     init?(_ second: Int64, adding seconds: Double) {
-        // 10¹² seconds are beyond all that a timestamp can tell, and their microseconds still have room in a number.
+        // 10¹² seconds exceed the range of timestamps, and their microseconds still fit in an integer.
         guard seconds.magnitude < 1e12, second.magnitude < 1_000_000_000_000 else { return nil }
         self.init(microseconds: second * 1_000_000 + Int64((seconds * 1_000_000).rounded()))
         guard isRepresentable else { return nil }
     }
 }
 
-/// Writes instants in UTC: RFC 3339 with `Z`, and the short form that begins a key.
+/// Writes instants in UTC: RFC 3339 with `Z`, and the short form that starts a key.
 public struct UTCWriter {
     private var lastDay = Int64.min
-    /// Of which an export's next record mostly changes the time alone.
+    /// The last text; usually only the time of day changes for the next record.
     private var long = Array("0000-00-00T00:00:00Z".utf8)
     private var short = Array("00000000T000000Z".utf8)
 
     public init() {}
 
-    /// As in `2026-02-10T05:31:00Z`, with parts of a second if it has some.
+    /// Appends an instant such as `2026-02-10T05:31:00Z`, with the fraction of a second if there is one.
     mutating func append(_ time: ExportTime, to output: inout [UInt8]) {
         guard time.microseconds > 0 else { return append(time.seconds, to: &output) }
         output += Timestamp(microseconds: time.seconds * 1_000_000 + time.microseconds).text.utf8
@@ -125,7 +125,7 @@ public struct UTCWriter {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// As in `2026-02-10T05:31:00Z`.
+    /// Appends an instant such as `2026-02-10T05:31:00Z`.
     public mutating func append(_ seconds: Int64, to output: inout [UInt8]) {
         let rest = prepare(seconds)
         Self.put(rest / 3_600, 2, at: 11, of: &long)
@@ -134,7 +134,7 @@ public struct UTCWriter {
         output.append(bytes: long)
     }
 
-    /// As in `20260210T053100Z`.
+    /// Appends an instant such as `20260210T053100Z`.
     public mutating func appendShort(_ seconds: Int64, to output: inout [UInt8]) {
         let rest = prepare(seconds)
         Self.put(rest / 3_600, 2, at: 9, of: &short)
@@ -149,9 +149,9 @@ public struct UTCWriter {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Writes the date where it is another than before.
+    /// Rewrites the date if it has changed.
     ///
-    /// - Returns: the seconds of the day.
+    /// - Returns: the seconds since midnight.
     private mutating func prepare(_ seconds: Int64) -> Int {
         let day = seconds.flooredDivision(by: 86_400)
         if day != lastDay {

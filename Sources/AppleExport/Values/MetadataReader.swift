@@ -1,9 +1,9 @@
 import JSON
 import Samples
 
-/// A `MetadataEntry` as a member of a sample's metadata: HealthKit's keys by the hub's names and in the form that the hub checks, all others as they are.
+/// Converts a `MetadataEntry` to metadata: HealthKit's keys get the hub's names and checked values, all others stay unchanged.
 public struct MetadataReader {
-    /// What a key and a value become.
+    /// The result for a key and a value.
     enum Entry {
         /// A member, with its JSON.
         case member(name: String, json: [UInt8])
@@ -19,7 +19,7 @@ public struct MetadataReader {
 
     public init() {}
 
-    /// What is not in the form that its key has is kept under its own spelling in `unread`.
+    /// Reads an entry; a value that does not match its key is kept under the original spelling in `unread`.
     mutating func read(_ key: String, _ value: String) -> (entry: Entry, isRead: Bool) {
         guard let known = MetadataKey.named(key) else {
             let isTaken = MetadataReader.reserved.contains(key)
@@ -39,7 +39,7 @@ public struct MetadataReader {
         return (.member(name: key, json: quoted(value)), false)
     }
 
-    /// Members of metadata that are ours.
+    /// Metadata members that this importer writes.
     private static let reserved: Set<String> = [
         "device", "sourceRevision", "sourceName", "creationDate", "unread", "unit", "appleSyncIdentifier",
         "appleSyncVersion", "zones", "note",
@@ -94,7 +94,7 @@ public struct MetadataReader {
         let unit = String(text[text.index(after: space)...])
         guard let parsed = healthUnit(unit), own.map({ healthUnit($0)?.isCompatible(with: parsed) ?? false }) ?? true
         else { return nil }
-        // A humidity is written as hundredths of a percent, and in old files as percent; nowhere as the fraction that % is elsewhere.
+        // Humidity is written in hundredths of a percent, and in old files in percent, but never as the fraction that % means elsewhere.
         if name == "weatherHumidity", unit == "%" { value /= value > 100 ? 10_000 : 100 }
         var output = Array(#"{"value":"#.utf8)
         NumberWriter.append(value, to: &output)

@@ -1,11 +1,11 @@
 import Samples
 
-/// Times as programs and phones write them in other forms than Apple's own: those of which each has one meaning.
+/// Reads unambiguous times in forms of other programs and of phones in other languages.
 ///
 /// `2026-02-10T06:31:00.5Z`, `20150616071820-0700`, `2026-02-10 6:31:00 AM GMT+1`, `2026-02-10 오전 6:31:00 +0900`, in digits of any
-/// script. A time without an offset has several meanings, and so has a date whose order the language decides.
+/// script. A time without an offset is ambiguous, and so is a date whose order depends on the language.
 struct TimeText {
-    /// In bytes; words for halves of the day have up to 60.
+    /// Maximum length in bytes; words for halves of the day have up to 60.
     static let longest = 160
 
     private let scalars: [Unicode.Scalar]
@@ -62,7 +62,7 @@ struct TimeText {
     }
 
     private mutating func clock() -> (Int, Int, Int)? {
-        // Without colons all have two digits.
+        // Without colons, each field has two digits.
         if place + 6 <= scalars.count, scalars[place..<place + 6].allSatisfy(Self.isDigit) {
             guard let hour = number(2, 2), let minute = number(2, 2), let second = number(2, 2) else { return nil }
             return (hour, minute, second)
@@ -72,7 +72,7 @@ struct TimeText {
         return number(2, 2).map { (hour, minute, $0) }
     }
 
-    /// Microseconds; `nil` for a point without digits.
+    /// Microseconds; `nil` for a decimal point without digits.
     private mutating func fraction() -> Int64? {
         guard take(".") || take(",") else { return 0 }
         let digits = word(trimmed: false, Self.isDigit)
@@ -80,7 +80,7 @@ struct TimeText {
         return Int64(digits.prefix(6) + String(repeating: "0", count: max(0, 6 - digits.count)))
     }
 
-    /// `+0100`, `+01:00`, `+1`: seconds.
+    /// The offset in seconds: `+0100`, `+01:00`, `+1`.
     private mutating func offset() -> Int64? {
         let isWest = scalars[place...].first == "-"
         guard take("+") || take("-"), let hours = number(1, 2) else { return nil }
@@ -91,7 +91,7 @@ struct TimeText {
         return isWest ? -seconds : seconds
     }
 
-    /// The word for half of the day, which is empty where there is none, and whether the zone is UTC's.
+    /// Splits off the zone: returns the word for the half of the day, or an empty string, and whether the zone is UTC.
     private static func split(_ words: String, hasOffset: Bool) -> (half: String, isUTC: Bool) {
         for zone in hasOffset ? ["GMT", "UTC"] : ["GMT", "UTC", "Z", "z"] where words.hasSuffix(zone) {
             var half = String(words.dropLast(zone.count))

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Where some bytes come in others.
+/// Searches for bytes within other bytes.
 enum ByteSearch {
-    /// The place of the first; `nil` where they do not come.
+    /// The position of the first occurrence; `nil` if there is none.
     ///
-    /// By `memchr`, since `memmem` is not everywhere.
+    /// Uses `memchr`, because `memmem` is not available everywhere.
     static func find(_ mark: StaticString, in start: UnsafePointer<UInt8>, _ count: Int) -> Int? {
         let (first, length) = (Int32(mark.utf8Start.pointee), mark.utf8CodeUnitCount)
         var place = 0

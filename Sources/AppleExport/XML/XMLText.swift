@@ -1,14 +1,14 @@
-/// The text of an attribute: entities read, control characters made spaces.
+/// Decodes the text of an attribute: replaces entities, and replaces control characters with spaces.
 public enum XMLText {
-    /// What was odd in a text.
+    /// The anomalies of a text.
     public struct Oddities: OptionSet, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// A character that XML does not have, such as U+000B; a space stands for it.
+        /// A character that XML does not allow, such as U+000B; replaced with a space.
         public static let control = Oddities(rawValue: 1)
-        /// A `&` that begins no entity of XML; it stays as it is.
+        /// A `&` that does not start an XML entity; left unchanged.
         public static let entity = Oddities(rawValue: 2)
-        /// Bytes that are no UTF-8; U+FFFD stands for them.
+        /// Bytes that are not UTF-8; replaced with U+FFFD.
         public static let encoding = Oddities(rawValue: 4)
     }
 
@@ -42,7 +42,7 @@ public enum XMLText {
             place += 1
         }
         let text = String(decoding: output, as: UTF8.self)
-        // What is repaired has U+FFFD; what had it already is as long as before.
+        // A repaired text contains U+FFFD. A text that already contained it is unchanged.
         if text.utf8.count != output.count || !text.utf8.elementsEqual(output) { oddities.insert(.encoding) }
         return (text, oddities)
     }
@@ -51,7 +51,7 @@ public enum XMLText {
         value >= 0x20 ? value != 0x7F : value == 9 || value == 10 || value == 13
     }
 
-    /// One of the five entities of XML, or a character by its number; others are declared in what is not read.
+    /// Reads one of the five XML entities or a numeric character reference; others are declared in parts that are not read.
     private static func entity(at start: Int, in bytes: UnsafeRawBufferPointer) -> (Unicode.Scalar, Int)? {
         let bound = min(bytes.count, start + 12)
         guard let end = bytes[start..<bound].firstIndex(of: 0x3B) else { return nil }

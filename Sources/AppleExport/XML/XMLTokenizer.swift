@@ -1,17 +1,17 @@
 import Glibc
 
-/// The tags of an XML file, one after the other, as bytes: nothing is copied, and texts are made only on demand.
+/// Reads the tags of an XML file in sequence, as bytes without copying; texts are created only on request.
 ///
-/// For the flat files that Apple Health exports. What a parser of all XML would end at is passed over here and counted: a tag that
-/// makes no sense (reading goes on at the next `<`), control characters, a `<` in a value, the same attribute twice (both are kept).
-/// Declarations are passed over unread, so nothing in them can name a file or grow: an entity other than the five of XML itself and
-/// characters by number stays as it is written. Bounds: a tag of 2 MiB, 250 attributes; all else is one buffer.
+/// It is made for the flat files that Apple Health exports. It skips and counts errors that would stop a full XML parser: a malformed
+/// tag (reading continues at the next `<`), control characters, a `<` in a value, and a repeated attribute (both are kept).
+/// Declarations are skipped, so they cannot name files or expand. An entity other than XML's five and numeric references stays as written.
+/// Limits: a tag of 2 MiB and 250 attributes; everything else fits in one buffer.
 ///
-/// A token and its ranges hold until the next call.
+/// A token and its ranges are valid until the next call.
 public struct XMLTokenizer: ~Copyable {
     public enum Token { case open, close, empty, end }
 
-    /// An attribute: places in the buffer.
+    /// An attribute, as positions in the buffer.
     public struct Attribute {
         public var name: UInt32
         public var nameCount: UInt32
@@ -22,14 +22,14 @@ public struct XMLTokenizer: ~Copyable {
     private let source: any ByteSource
     private var base: UnsafeMutablePointer<UInt8>
     private var capacity: Int
-    /// Where the next tag is looked for, and where the bytes end that were read.
+    /// The position at which the search for the next tag starts, and the end of the bytes read so far.
     private var position = 0
     private var limit = 0
-    /// Where the first byte of the buffer is in the file.
+    /// The offset of the buffer's first byte in the file.
     private var origin: Int64 = 0
     private var isAtEnd = false
     private var attributes: UnsafeMutablePointer<Attribute>
-    /// Where what lies before this tag begins, behind the tag before.
+    /// The start of the text between the previous tag and this one.
     private var textStart = 0
     private var tagStart = 0
     private var nameStart = 0
@@ -38,10 +38,10 @@ public struct XMLTokenizer: ~Copyable {
     private var searches = [Search](repeating: Search(), count: 4)
 
     public private(set) var attributeCount = 0
-    /// Tags that made no sense, and where the first ``ExportAccount/maximumPlaces`` of them were.
+    /// The number of malformed tags, and the offsets of the first ``ExportAccount/maximumPlaces`` of them.
     public private(set) var malformedTags = 0
     public private(set) var malformedOffsets: [Int64] = []
-    /// The file ends within a tag.
+    /// Whether the file ends within a tag.
     public private(set) var endsInTag = false
 
     public static let maximumAttributes = 250
@@ -60,20 +60,20 @@ public struct XMLTokenizer: ~Copyable {
         attributes.deallocate()
     }
 
-    /// Where this tag begins in the file, and where it ends.
+    /// The offsets in the file at which this tag starts and ends.
     public var offset: Int64 { origin + Int64(tagStart) }
     public var endOffset: Int64 { origin + Int64(position) }
     public var inputPosition: Int64 { source.inputPosition }
     public var inputSize: Int64 { source.inputSize }
     public var hasWrongSum: Bool { source.hasWrongSum }
 
-    // MARK: - What a token says
+    // MARK: - Properties of a token
 
     public var name: UnsafeRawBufferPointer { slice(nameStart, nameCount) }
 
     public func isNamed(_ text: StaticString) -> Bool { XMLTokenizer.equal(base + nameStart, nameCount, text) }
 
-    /// What stands between the tag before and this one; empty where that was longer than the buffer.
+    /// The text between the previous tag and this one; empty if it was longer than the buffer.
     public var text: UnsafeRawBufferPointer { slice(textStart, tagStart - textStart) }
 
     public func attributeName(_ index: Int) -> UnsafeRawBufferPointer {
@@ -84,18 +84,18 @@ public struct XMLTokenizer: ~Copyable {
         XMLTokenizer.equal(base + Int(attributes[index].name), Int(attributes[index].nameCount), text)
     }
 
-    /// As it is written, entities and all.
+    /// The value as written, with entities.
     public func value(_ index: Int) -> UnsafeRawBufferPointer {
         slice(Int(attributes[index].value), Int(attributes[index].valueCount))
     }
 
-    /// The first attribute of that name, as it is written.
+    /// The value of the first attribute with this name, as written.
     public func value(of name: StaticString) -> UnsafeRawBufferPointer? {
         for index in 0..<attributeCount where attributeIsNamed(index, name) { return value(index) }
         return nil
     }
 
-    /// The attributes as texts.
+    /// The attributes as decoded texts.
     public var texts: [(name: String, value: String)] {
         (0..<attributeCount).map { (XMLText.decoded(attributeName($0)).text, XMLText.decoded(value($0)).text) }
     }
@@ -112,9 +112,11 @@ public struct XMLTokenizer: ~Copyable {
 
     // MARK: - Reading
 
-    /// Passes over everything before the first of these bytes, which must come within `bound` bytes; what was passed over is shown to `look` as far as it is at hand.
+    /// Skips everything before the first occurrence of `mark`, which must come within `bound` bytes.
     ///
-    /// - Returns: false where it does not come.
+    /// Calls `look` with the skipped bytes.
+    ///
+    /// - Returns: false if the mark does not occur.
     public mutating func skip(
         to mark: StaticString, within bound: Int, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }
     ) throws(ExportError) -> Bool {
@@ -132,7 +134,7 @@ public struct XMLTokenizer: ~Copyable {
         }
     }
 
-    /// The next tag.
+    /// Reads the next tag.
     public mutating func next() throws(ExportError) -> Token {
         textStart = position
         while true {
@@ -172,9 +174,9 @@ public struct XMLTokenizer: ~Copyable {
         if malformedOffsets.count < ExportAccount.maximumPlaces { malformedOffsets.append(offset) }
     }
 
-    /// Reads on; `false` at the end.
+    /// Reads more bytes; `false` at the end.
     private mutating func more(from kept: Int) throws(ExportError) -> Bool {
-        // Text between two tags of this file is white space; what is longer is not kept.
+        // Text between two tags of an export is white space, so longer text is not kept.
         let from = position - kept > 65_536 ? position : kept
         textStart = from
         guard !isAtEnd else { return false }
@@ -261,7 +263,7 @@ public struct XMLTokenizer: ~Copyable {
                 (attributeCount, position) = (count, place + 2)
                 return isSpaced && hasRepeatedName ? .malformed : .token(.empty)
             }
-            // Without white space between them the quote before was not the end of its value.
+            // If there is no white space between attributes, the previous quote did not end its value.
             guard place > before else { return .malformed }
             let name = place
             var (nameEnd, hasGap) = (place, false)
@@ -295,14 +297,16 @@ public struct XMLTokenizer: ~Copyable {
         }
     }
 
-    /// Tells a tag whose names have spaces from the rest of two tags after a loss of bytes, which has some names twice.
+    /// Whether some names repeat.
+    ///
+    /// This distinguishes a tag with spaces in its names from the remains of two tags after a loss of bytes.
     private var hasRepeatedName: Bool {
         (1..<max(1, attributeCount)).contains { later in
             (0..<later).contains { attributeName($0).elementsEqual(attributeName(later)) }
         }
     }
 
-    /// A comment, a section of text or a declaration.
+    /// Skips a comment, a CDATA section or a declaration.
     private mutating func pass(_ place: Int) -> Outcome {
         let rest = limit - place
         let mark: Mark
@@ -320,9 +324,9 @@ public struct XMLTokenizer: ~Copyable {
         return .passed
     }
 
-    // MARK: - Ends
+    // MARK: - Search for end marks
 
-    /// What may be far away from where it is looked for.
+    /// Marks that may be far away from the start of the search.
     private enum Mark: Int {
         case tag, instruction, comment, section
 
@@ -336,16 +340,16 @@ public struct XMLTokenizer: ~Copyable {
         }
     }
 
-    /// From `start` on the first is at `end`, or there is none before that.
+    /// The result of a search from `start`: the first mark is at `end`, or there is none before `end`.
     private struct Search {
         var start: Int64 = 0
         var end: Int64 = -1
         var isFound = false
     }
 
-    /// The first mark from a place of the buffer on; `nil` where what is there has none.
+    /// The first mark at or after a position in the buffer; `nil` if the buffer has none.
     ///
-    /// What was searched before is not searched again: a file of nothing but beginnings takes no longer than any other.
+    /// Does not search the same bytes twice, so a file that contains only starts of tags takes no longer than others.
     private mutating func find(_ mark: Mark, from place: Int) -> Int? {
         var search = searches[mark.rawValue]
         let wanted = origin + Int64(place)

@@ -30,7 +30,7 @@ extension SampleMembers {
     ///
     /// Differences of clocks and zones are smaller.
     public static let ahead: Int64 = 86_400_000_000
-    /// Earlier times are implausible: 1900, because no one who was measured before then uses a hub.
+    /// Earlier times are implausible: 1900, because no user of a hub was measured before then.
     public static let earliest: Int64 = -2_208_988_800_000_000
 
     /// The members of a sample that are implausible.
