@@ -1,18 +1,20 @@
 import JSON
 
-/// How much a body may have of everything, found before anything of it is read.
+/// Limits on the contents of a body, checked before any of it is read.
 enum BodyBounds {
-    /// Members of an object at most: no app has more than some dozens.
+    /// Maximum number of members of an object; apps use at most some dozens.
     static let maximumMembers = 10_000
-    /// Bytes of a member's name, as it is written: it stands in the place of everything below it, which an answer may tell a hundred times.
+    /// Maximum length of a member's name in bytes, as written.
+    ///
+    /// The name is part of the path of everything below it, which an answer may repeat.
     static let maximumName = 1_024
 
-    /// Counts the elements of all arrays, and the members of each object, and measures their names.
+    /// Counts the elements of all arrays and the members of each object, and measures their names.
     ///
-    /// - Parameter root: what was scanned before, so that nothing is checked again.
-    /// - Throws: ``PhoneError`` where there are more than a body may have.
+    /// - Parameter root: the scanned body, so that its syntax is not checked again.
+    /// - Throws: ``PhoneError`` if the body exceeds a limit.
     static func check(_ root: JSONValue, in bytes: UnsafeRawBufferPointer) throws(PhoneError) {
-        /// Of each object that is open its commas, of each array -1.
+        /// The number of commas of each open object; -1 for each open array.
         var open: [Int] = []
         var (items, isFirst) = (0, false)
         var position = root.start

@@ -1,24 +1,24 @@
-/// What the plugin http-ingest answers to `hub ingest new`.
+/// The answer of the plugin http-ingest to `hub ingest new`.
 package struct NewIngestToken: Codable, Hashable, Sendable {
     package var name: String
-    /// Whose records they are; absent where the hub's rules say so.
+    /// The person who gets the records; absent if the hub's rules decide.
     package var person: String?
-    /// The name to show for the person; absent if it is no other name.
+    /// The name to show for the person; absent if it is the same name.
     package var displayName: String?
-    /// Whose it may be meant to be, of a token without a person whose name begins like a person's.
+    /// For a token without a person: the person that the token's name probably refers to, because it begins with the person's name.
     package var meant: String?
-    /// Where the phone posts to.
+    /// The address to which the phone posts.
     package var address: String
-    /// Shown this once; absent in a dry run.
+    /// Shown only this once; absent in a dry run.
     package var token: String?
-    /// Opens Health Auto Export with all that it needs.
+    /// A link that sets up Health Auto Export completely.
     package var link: String?
-    /// The link as a code, in lines for a terminal.
+    /// The link as a QR code, in lines for a terminal.
     package var qr: [String]?
-    /// How it was found whose it is, where nobody has said it; absent where the name or the call says it.
+    /// How the person was determined; absent if the token's name or the call names the person.
     package var note: String?
 
-    /// Whether no other machine reaches the address.
+    /// Whether other machines cannot reach the address.
     package var isLocal: Bool {
         let host = address.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first ?? ""
         return host.hasPrefix("127.") || host.hasPrefix("localhost") || host.hasPrefix("[::1]")
@@ -29,16 +29,16 @@ package struct NewIngestToken: Codable, Hashable, Sendable {
     }
 }
 
-/// A line of what the plugin http-ingest answers to `hub ingest list`.
+/// An item in the answer of the plugin http-ingest to `hub ingest list`.
 package struct IngestToken: Codable, Hashable, Sendable {
     package var name: String
     package var id: String
     package var person: String?
-    /// What it may send; empty: everything.
+    /// The formats that it may send; empty for all.
     package var formats: [String]
-    /// When it was made, by RFC 3339; absent of one in the settings.
+    /// The time of creation in RFC 3339; absent for a token in the settings.
     package var made: String?
-    /// When it was last used, by RFC 3339; absent where it was not since the plugin's start.
+    /// The time of last use in RFC 3339; absent if it was not used since the plugin started.
     package var lastSeen: String?
     package var inSettings: Bool
 

@@ -1,18 +1,18 @@
 import JSON
 
-/// The members of an object where they lie, without a tree: a body has hundreds of thousands of them.
+/// The members of an object, read in place without a tree, because a body has hundreds of thousands of them.
 struct Members {
     let bytes: UnsafeRawBufferPointer
     private(set) var all: [(name: JSONValue, value: JSONValue)] = []
 
-    /// Reads the members of an object that was scanned before; any other value has none.
+    /// Reads the members of an object that was scanned before; any other value has no members.
     init(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
         all.reserveCapacity(4)
         read(value)
     }
 
-    /// Reads another object into the same room.
+    /// Reads another object and reuses the memory.
     mutating func read(_ value: JSONValue) {
         all.removeAll(keepingCapacity: true)
         guard value.kind == .object else { return }
@@ -28,9 +28,9 @@ struct Members {
         }
     }
 
-    /// The value under a name that needs no escapes; of two members of one name the first.
+    /// The value under a name that needs no escapes; if two members have the name, the first one.
     ///
-    /// `null` is as good as absent.
+    /// A `null` counts as absent.
     subscript(_ name: StaticString) -> JSONValue? {
         for member in all where named(member.name, name) {
             return member.value.kind == .null ? nil : member.value
@@ -46,7 +46,7 @@ struct Members {
         return true
     }
 
-    /// A name that two members have; readers of JSON do not agree which of them counts.
+    /// A name that two members share; JSON readers disagree about which of them counts.
     var repeatedName: String? {
         if all.count > 16 { return repeatedOfMany }
         for (index, member) in all.enumerated() {
@@ -57,7 +57,7 @@ struct Members {
         return nil
     }
 
-    /// The same in one pass: a sender may write any number of members.
+    /// Finds a repeated name in a single pass, because a sender may write any number of members.
     private var repeatedOfMany: String? {
         var names: Set<String> = []
         return all.lazy.map { JSONText.string($0.name, in: bytes) ?? "?" }.first { !names.insert($0).inserted }
@@ -73,7 +73,7 @@ struct Members {
         return true
     }
 
-    /// The value under a name of a table.
+    /// The value under a name from a table.
     func value(named name: String) -> JSONValue? {
         all.first { JSONText.string($0.name, in: bytes) == name }.flatMap { $0.value.kind == .null ? nil : $0.value }
     }
@@ -90,7 +90,7 @@ struct Members {
         self[name].flatMap { $0.kind == .number ? NumberReader.double($0, in: bytes) : nil }
     }
 
-    /// The digits of a number as they stand there.
+    /// The digits of a number as written.
     func digits(_ name: StaticString) -> String? {
         self[name].flatMap { $0.kind == .number ? JSONText.plain($0, bytes) : nil }
     }
@@ -103,7 +103,7 @@ struct Members {
         }
     }
 
-    /// The members of a member that is an object; none where it is anything else.
+    /// The members of a member that is an object; empty for any other value.
     func object(_ name: StaticString) -> Members? {
         self[name].flatMap { $0.kind == .object ? Members($0, in: bytes) : nil }
     }
@@ -113,17 +113,17 @@ struct Members {
 }
 
 extension JSONText {
-    /// The bytes of a value as they stand there.
+    /// The bytes of a value as written.
     static func plain(_ value: JSONValue, _ bytes: UnsafeRawBufferPointer) -> String {
         plain(UnsafeRawBufferPointer(rebasing: bytes[value.start..<value.end]))
     }
 }
 
-/// The elements of an array that was scanned before, one after the other.
+/// Iterates over the elements of an array that was scanned before.
 struct ArrayCursor {
     private var scanner: JSONScanner
     private var isOver = false
-    /// How many elements were given.
+    /// The number of elements returned.
     private(set) var count = 0
 
     init(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) {
@@ -145,11 +145,11 @@ struct ArrayCursor {
     }
 }
 
-/// Writes the metadata of a record: an object with the members that there are.
+/// Writes the metadata of a record: a JSON object without absent members.
 struct MetadataWriter {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
-    /// Whether nothing was added.
+    /// Whether no member was added.
     var isEmpty: Bool { bytes.count == 1 }
 
     private mutating func name(_ name: String) {
@@ -164,7 +164,7 @@ struct MetadataWriter {
         bytes.append(quoted: text)
     }
 
-    /// JSON as it stands.
+    /// Adds JSON unchanged.
     mutating func add(_ name: String, json: String?) {
         guard let json else { return }
         self.name(name)
@@ -179,7 +179,7 @@ struct MetadataWriter {
 
     mutating func add(_ name: String, truth: Bool?) { add(name, json: truth.map { $0 ? "true" : "false" }) }
 
-    /// As HealthKit's quantities stand in metadata.
+    /// Adds a quantity in HealthKit's form.
     mutating func add(_ name: String, _ value: Double, unit: String) {
         self.name(name)
         bytes.append(literal: "{\"value\":")
@@ -189,6 +189,6 @@ struct MetadataWriter {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// The object as text; `nil` where nothing was added.
+    /// The object as text; `nil` if no member was added.
     var text: String? { isEmpty ? nil : String(decoding: bytes, as: UTF8.self) + "}" }
 }

@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// Keeps what no reader understands: each element whole, as a record of a type of its own.
+/// Keeps elements that no reader understands: each one whole, as a record of a separate type.
 struct Keeper {
     let bytes: UnsafeRawBufferPointer
     let context: PhoneContext
@@ -12,9 +12,9 @@ struct Keeper {
         (self.bytes, self.context, self.account, self.type) = (bytes, context, account, type)
     }
 
-    /// Keeps an array's elements, or the value itself, and tells that.
+    /// Keeps an array's elements, or the value itself, and reports that.
     ///
-    /// - Parameter more: what stands beside the elements and belongs to each, as members of JSON.
+    /// - Parameter more: data beside the elements that belongs to each of them, as JSON members.
     func keep(
         _ name: String, _ value: JSONValue, at pointer: String, _ why: String,
         more: [(name: String, text: String)] = [], _ batch: inout PhoneBatch
@@ -34,7 +34,7 @@ struct Keeper {
         batch.ignore(pointer, why, name: String(name.prefix(256)), points: points)
     }
 
-    /// Keeps one value; what is too large for a record is told.
+    /// Keeps one value; reports a value that is too large for a record.
     func keep(
         _ value: JSONValue, _ name: String, at pointer: String, _ more: [(name: String, text: String)] = [],
         _ batch: inout PhoneBatch
@@ -42,14 +42,14 @@ struct Keeper {
         let members = Members(value, in: bytes)
         let time = ["date", "start", "start_time", "time", "startTime", "timestamp", "end_time"].lazy
             .compactMap { name in self.time(members, name) }.first
-        // Twice as much as fits, for white space.
+        // Allow twice the size that fits, because white space is removed.
         guard value.end - value.start <= 2 * JSONObject.maximumBytes, let text = value.sorted(in: bytes) else {
             return batch.reject(pointer, "size", "too large to be kept as it is")
         }
         var writer = MetadataWriter()
         writer.add("name", text: String(name.prefix(1_024)))
         for (name, text) in more { writer.add(name, text: String(text.prefix(1_024))) }
-        // What has no time of its own is known by what it says alone: a time of ours would make another version of each repeat.
+        // An element without a time is identified only by its content. A time chosen here would turn each repeat into a new version.
         writer.add("timeUnknown", truth: time == nil ? true : nil)
         writer.add("item", json: text)
         let start = time ?? Timestamp(microseconds: 0)
@@ -73,14 +73,14 @@ struct Keeper {
 }
 
 extension JSONValue {
-    /// Compact JSON with the members of objects by their names: apps print them in another order each time.
+    /// Compact JSON with sorted members, because apps write them in a different order each time.
     func sorted(in bytes: UnsafeRawBufferPointer) -> String? {
         JSONTree(Array(bytes[start..<end]))?.sorted.json
     }
 }
 
 extension JSONTree {
-    /// With the members of objects by their names.
+    /// The same value with the members of objects sorted by name.
     var sorted: JSONTree {
         switch self {
         case .list(let items): .list(items.map(\.sorted))

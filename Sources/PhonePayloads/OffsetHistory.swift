@@ -1,27 +1,27 @@
 import Samples
 
-/// Which clock the samples of a phone were first seen with.
+/// The clock offsets with which the samples of a phone were first seen.
 ///
-/// Health Auto Export prints every time on the clock that the phone has when it *exports*. After a journey the same samples come with another
-/// offset, which the hub would take for a new version of each. So the first offset of a time stands; what is already old when it first
-/// comes was never seen on its own clock, and has none.
+/// Health Auto Export prints every time on the phone's clock at the time of the *export*. After a journey the same samples arrive with another
+/// offset, and the hub would store each of them as a new version. So the first offset of an instant is kept. A sample that is already old
+/// when it first arrives was never seen on its original clock, so its offset is unknown.
 public struct OffsetHistory: Hashable, Sendable {
-    /// From one instant to another, ends included, in microseconds.
+    /// An interval that includes both ends, in microseconds.
     private struct Span: Hashable, Sendable {
         var first, last: Int64
         var offset: Int16?
     }
 
-    /// In the order of time; none touches another.
+    /// In order of time, without overlaps.
     private var spans: [Span] = []
-    /// How late a sample may come and still have its own clock.
+    /// Maximum age at which a new sample keeps its offset.
     private static let late: Int64 = 7 * 86_400_000_000
-    /// Spans at most; beyond, the oldest are forgotten.
+    /// Maximum number of spans; beyond it, the oldest are removed.
     private static let most = 1_000
 
     public init() {}
 
-    /// Reads what ``text`` wrote.
+    /// Reads the output of ``text``.
     public init(_ text: String) {
         for line in text.split(separator: "\n") {
             let parts = line.split(separator: " ")
@@ -32,14 +32,14 @@ public struct OffsetHistory: Hashable, Sendable {
         }
     }
 
-    /// A line for each span: first and last instant, and the offset or `Z`.
+    /// One line for each span: first and last instant, and the offset or `Z`.
     public var text: String {
         spans.map { "\($0.first) \($0.last) \($0.offset.map(String.init) ?? "Z")\n" }.joined()
     }
 
-    /// Gives the records' times the offsets that they were first seen with, and remembers those that are new.
+    /// Replaces the offsets of the records' times with the first known ones, and remembers new ones.
     ///
-    /// - Returns: whether there is anything new to keep.
+    /// - Returns: whether the history has changed and must be saved.
     public mutating func settle(_ records: inout [PhoneRecord], arrival: Int64) -> Bool {
         let before = spans
         for index in records.indices {
@@ -67,7 +67,7 @@ public struct OffsetHistory: Hashable, Sendable {
     private mutating func settled(_ time: Timestamp, _ arrival: Int64) -> Timestamp {
         guard time.offsetMinutes != nil else { return time }
         let instant = time.microseconds
-        // The first span that does not end before.
+        // Find the first span that does not end before the instant.
         var (low, high) = (0, spans.count)
         while low < high {
             let middle = (low + high) / 2
@@ -81,7 +81,9 @@ public struct OffsetHistory: Hashable, Sendable {
         return Timestamp(microseconds: instant, offsetMinutes: offset)
     }
 
-    /// An instant between two spans makes one of them longer, if that has its offset: what lies between was not seen otherwise.
+    /// Adds an instant.
+    ///
+    /// It extends an adjacent span with the same offset, because no other offset was seen between them.
     private mutating func remember(_ instant: Int64, _ offset: Int16?, before place: Int) {
         let joinsLeft = place > 0 && spans[place - 1].offset == offset
         let joinsRight = place < spans.count && spans[place].offset == offset

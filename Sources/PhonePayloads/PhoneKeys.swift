@@ -2,15 +2,15 @@ import Digests
 import Foundation
 import Samples
 
-/// What tells one sample of a phone from another, where the phone sends no identity.
+/// Makes keys that distinguish the samples of a phone, if the phone sends no identity.
 enum PhoneKeys {
-    /// The first 8 hexadecimal digits of the SHA-256 of the parts, each as it is compared.
+    /// The first 8 hexadecimal digits of the SHA-256 of the normalised parts.
     static func hash(_ parts: String...) -> String {
         let text = parts.map(compared).joined(separator: "\u{1F}")
         return Digests.sha256(text.utf8).prefix(4).hexadecimal
     }
 
-    /// Names as they are compared: phones write the same one with other spaces, apostrophes and capitals.
+    /// Normalises a name for comparison, because phones vary spaces, apostrophes and capitals.
     static func compared(_ text: String) -> String {
         let plain = text.utf8.allSatisfy { $0 < 0x80 }
         guard !plain else { return text.trimmingCharacters(in: .whitespacesAndNewlines).lowercased() }
@@ -19,7 +19,7 @@ enum PhoneKeys {
             .trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
     }
 
-    /// A name in small letters, with every run of other characters than letters and digits as one `_`.
+    /// A name in lower case, with every run of characters other than letters and digits replaced with one `_`.
     static func folded(_ text: String) -> String {
         var (folded, isPending) = ("", false)
         for character in text.lowercased() {
@@ -34,6 +34,6 @@ enum PhoneKeys {
         return folded
     }
 
-    /// A key from what the readers put together; `nil` where that is too long.
+    /// A record key for the text; `nil` if it is too long.
     static func key(_ text: String) -> RecordKey? { RecordKey(text) }
 }

@@ -1,15 +1,15 @@
 import JSON
 import Samples
 
-/// Numbers and units as apps write them.
+/// Reads numbers and units as apps write them.
 enum PhoneNumbers {
-    /// A unit in the hub's grammar, or as it came if it means none of the type's.
+    /// A unit in the hub's grammar, or the original text if it is not a unit of the type.
     static func unit(_ text: String, of type: TypeID? = nil) -> String {
         guard let type = type.flatMap({ PhoneTypes.registry.type($0) }) else { return PhoneUnits.unit(text) }
         return PhoneUnits.unit(text, of: type) ?? text
     }
 
-    /// A number written as 0 to 100, as 0 to 1: the decimal point is moved, since 33.3/100 is another double than 0.333.
+    /// Divides a number by 100 by moving the decimal point, because 33.3/100 is a different double than 0.333.
     static func hundredth(_ digits: String) -> Double? {
         guard let split = digits.firstIndex(where: { $0 == "e" || $0 == "E" }) else { return finite(digits + "e-2") }
         guard let exponent = Int(digits[digits.index(after: split)...]), exponent.magnitude < 400 else { return nil }
@@ -18,17 +18,17 @@ enum PhoneNumbers {
 
     private static func finite(_ text: String) -> Double? { Double(text).flatMap { $0.isFinite ? $0 : nil } }
 
-    /// Nine significant digits: what a phone computes again differs in the last ones.
+    /// Rounds to nine significant digits, because a phone's repeated calculations differ in the last ones.
     static func rounded(_ value: Double) -> Double {
         guard value != 0, value.isFinite else { return value }
         let text = "\(value.magnitude)"
         let (mantissa, exponent) = split(text)
-        // Most have few digits anyway.
+        // Most numbers have few digits anyway.
         let digits = mantissa.filter(\.isNumber).drop { $0 == "0" }
         guard digits.count > 9 else { return value }
         let point = mantissa.prefix { $0 != "." }.count
         let leading = mantissa.prefix(while: { $0 == "0" || $0 == "." })
-        // The power of ten of the first digit that counts.
+        // The power of ten of the first significant digit.
         let first = mantissa.first == "0" ? -(leading.count - 1) : point - 1
         let kept = String(digits.prefix(9))
         let isUp = digits.dropFirst(9).first.map { $0 >= "5" } ?? false
@@ -43,7 +43,7 @@ enum PhoneNumbers {
         return (text[..<place], Int(text[text.index(after: place)...]) ?? 0)
     }
 
-    /// Whether the hub would take this number in this unit; what is wrong else.
+    /// Why the hub would reject this number in this unit; `nil` if it would not.
     static func fault(_ value: Double, _ unit: String, _ type: HealthType) -> (code: String, reason: String)? {
         let foreign = ("unit", "\(unit) is not a unit of \(type.id); expected \(type.unit ?? "none")")
         guard !PhoneUnits.isPercentOfCount(unit, type) else { return foreign }
@@ -59,7 +59,7 @@ enum PhoneNumbers {
         return ("value", objection)
     }
 
-    /// What no person has, where it was read as 0 to 100: the setting is another than the sender's.
+    /// Whether a fraction is impossible for a person, so that the percent setting does not match the sender.
     static func isNoPercentage(_ fraction: Double, of type: TypeID) -> Bool {
         switch type {
         case .oxygenSaturation: fraction < 0.5

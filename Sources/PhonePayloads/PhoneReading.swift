@@ -2,7 +2,7 @@ import HubSettings
 import JSON
 public import Samples
 
-/// A form in which phones, their apps and people send.
+/// A format of the data that phones, apps and people send.
 public enum PhoneFormat: Hashable, Sendable {
     /// Health Auto Export (iOS): metrics, workouts and the rest, versions 1 and 2.
     case healthAutoExport
@@ -12,54 +12,54 @@ public enum PhoneFormat: Hashable, Sendable {
     case healthConnectGateway(type: String)
     /// openScale-sync (Android).
     case openScale
-    /// openScale-sync by MQTT: what a retained list of all weighings of a user says.
+    /// openScale-sync by MQTT: the retained list of all weighings of a user.
     case openScaleHistory(user: String)
     /// ble-scale-sync: one reading without a time.
     case bleScaleSync
-    /// The lines of JSON that ble-scale-sync appends to a file.
+    /// The JSON lines that ble-scale-sync appends to a file.
     case bleScaleLines
     /// Records as a person or a shortcut writes them.
     case plain
 }
 
-/// What a reader knows besides the body: all of it comes from the token and the clock, nothing from the sender.
+/// The context of a body: all of it comes from the token and the clock, nothing from the sender.
 public struct PhoneContext: Sendable {
-    /// How the numbers of percentages are meant.
+    /// The form of percentages.
     public enum Percent: String, Sendable, CaseIterable {
-        /// 0 to 100, as all known senders have it.
+        /// 0 to 100, as all known senders use.
         case hundred
         /// 0 to 1.
         case fraction
     }
 
-    /// The plugin kind, of which sources and series are.
+    /// The plugin kind for sources and series.
     public var plugin: String
-    /// The name of the token: one phone, one name.
+    /// The name of the token: one phone has one name.
     public var device: String
-    /// Whose phone it is, where the token says so.
+    /// The phone's owner, if the token names one.
     public var person: String?
-    /// The name to show for that person; nil: as ``person``.
+    /// The name to show for that person; nil if it equals ``person``.
     public var displayName: String?
-    /// Names of the hub's other persons, display names too.
+    /// The names of the hub's other persons, including display names.
     public var otherPersons: [String] = []
-    /// The person's IANA zone: the day of a time that has no offset.
+    /// The person's IANA zone: it decides the day of a time without an offset.
     public var zone: String
-    /// When the body came, in microseconds since 1970.
+    /// The arrival time of the body, in microseconds since 1970.
     public var arrival: Int64
     /// The header `automation-aggregation` of Health Auto Export.
     public var grouping: String?
     public var percent = Percent.hundred
-    /// Names of workouts in the phone's language, in small letters, and what they are.
+    /// Names of workouts in the phone's language, in lower case, with their activities.
     public var workoutNames: [String: WorkoutActivity] = [:]
-    /// Whether the body came when it was made; a broker may have kept it for any time.
+    /// Whether the body arrived when it was made; a broker may have kept it for any time.
     public var isFresh = true
-    /// Whether values that an app computes from a person's profile are taken, too.
+    /// Whether to accept values that an app computes from a person's profile.
     public var takesComputed = false
-    /// From when on apps that Health Connect names are sources of their own, in microseconds since 1970; `nil`: never.
+    /// The time from which each app in Health Connect is a separate source, in microseconds since 1970; `nil` for never.
     ///
-    /// What began before may be stored under the one source that all of them were, and would come a second time.
+    /// Earlier records may be stored under the single common source, and would be stored a second time.
     public var appsSince: Int64?
-    /// The users of openScale that the token has had until now, by their numbers.
+    /// The openScale users that the token has had until now, by number.
     public var scaleUsers: Set<String> = []
 
     public init(
@@ -72,7 +72,9 @@ public struct PhoneContext: Sendable {
 
     func source(_ account: String?) -> Source { Source(plugin: plugin, device: device, account: account) }
 
-    /// Whether a name in a body is the token's person's; names of persons differ in more than capitals.
+    /// Whether a name in a body is that of the token's person.
+    ///
+    /// Two persons' names always differ in more than capitals.
     func isPerson(_ said: String) -> Bool {
         [person, displayName].contains { $0.map(PersonName.folded) == PersonName.folded(said) }
     }
@@ -82,14 +84,14 @@ public struct PhoneContext: Sendable {
         otherPersons.contains { PersonName.folded($0) == PersonName.folded(said) }
     }
 
-    /// Whom a record is of, where the token says so: the hub looks for a person of that name.
+    /// The subject of a record, if the token names a person: the hub looks for a person of that name.
     var subject: Subject? { person.map(Subject.account) }
 }
 
-/// Where something stands in a body, as a JSON pointer.
+/// A position in a body, as a JSON pointer.
 public enum PhonePlace: Hashable, Sendable, CustomStringConvertible {
     case pointer(String)
-    /// A point of a metric: there are many of them, so that no text is made.
+    /// A point of a metric. There are very many of them, so the text is made only on request.
     case point(metric: Int, Int)
 
     public var description: String {
@@ -101,19 +103,19 @@ public enum PhonePlace: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PhonePlace {
-    /// As it is told.
+    /// The place with its text cut for an answer.
     fileprivate var told: PhonePlace { if case .pointer(let text) = self { .pointer(text.told) } else { self } }
 }
 
 extension String {
-    /// Not more than anyone reads: some of it is what was sent, and an answer tells of two hundred items.
+    /// The text cut for an answer: part of it comes from the sender, and an answer lists two hundred items.
     fileprivate var told: String {
-        // By scalars: one character may have any number of them.
+        // Cut by scalars, because one character may have any number of them.
         utf8.count <= 500 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(240))) + "…"
     }
 }
 
-/// A record for the hub, and where it came from.
+/// A record for the hub, with its place in the body.
 public struct PhoneRecord: Sendable {
     public var record: Record
     public var place: PhonePlace
@@ -121,12 +123,12 @@ public struct PhoneRecord: Sendable {
     public init(_ record: Record, _ place: PhonePlace) { (self.record, self.place) = (record, place) }
 }
 
-/// A part of a body that became no record.
+/// A part of a body that was rejected.
 public struct PhoneRejection: Hashable, Sendable {
     public var place: PhonePlace
-    /// Of Protocol §9.2.
+    /// An error code of Protocol §9.2.
     public var code: String
-    /// For people; never a value.
+    /// The reason for people, without the value.
     public var reason: String
 
     public init(_ place: PhonePlace, _ code: String, _ reason: String) {
@@ -134,14 +136,14 @@ public struct PhoneRejection: Hashable, Sendable {
     }
 }
 
-/// A part of a body that is not taken, or is kept as it came, on purpose.
+/// A part of a body that is deliberately ignored or kept unread.
 public struct PhoneOmission: Hashable, Sendable {
     public var place: PhonePlace
-    /// What the sender calls it, where it is not known.
+    /// The sender's name for it, if it is unknown.
     public var name: String?
     public var points: Int?
     public var why: String
-    /// Whether it is a member of items that are otherwise read, and not an item.
+    /// Whether it is a member of items that are otherwise read, instead of an item.
     public var isMember: Bool
 
     public init(_ place: PhonePlace, _ why: String, name: String? = nil, points: Int? = nil, isMember: Bool = false) {
@@ -150,23 +152,23 @@ public struct PhoneOmission: Hashable, Sendable {
     }
 }
 
-/// What a part of a body became.
+/// The result of reading a part of a body.
 public struct PhoneBatch: Sendable {
     public var records: [PhoneRecord] = []
-    /// What no reader understands, whole, as records of a type of its own.
+    /// Items that no reader understands, kept whole as records of a separate type.
     public var kept: [PhoneRecord] = []
     public var rejected: [PhoneRejection] = []
     public var ignored: [PhoneOmission] = []
-    /// What openScale says of a user's measurements beside their records.
+    /// openScale's statements about a user's measurements, besides the records.
     public var scaleSteps: [OpenScaleStep] = []
-    /// How many items of the body were looked at.
+    /// The number of items that were read.
     public var received = 0
-    /// Members that no reader takes; ``PhoneBody/next()`` moves them to ``ignored``.
+    /// Members that no reader uses; ``PhoneBody/next()`` moves them to ``ignored``.
     var unread = UnreadMembers()
 
     public init() {}
 
-    /// How much it has of everything: what is refused takes room, too.
+    /// The total number of results; rejections need memory, too.
     var size: Int { records.count + kept.count + rejected.count + ignored.count }
 
     mutating func reject(_ place: PhonePlace, _ code: String, _ reason: String) {
@@ -182,44 +184,46 @@ public struct PhoneBatch: Sendable {
     }
 }
 
-/// Why a body as a whole is not taken; nothing of it was.
+/// Why a body is rejected as a whole; nothing of it was stored.
 public struct PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
-        /// No JSON, or not in the form that the address takes.
+        /// The body is not JSON, or does not have the form that the address expects.
         case json, form
-        /// More items than one body may have.
+        /// The body has more items than allowed.
         case size
-        /// Someone's token, and records of someone else.
+        /// The token belongs to one person, and the records to another.
         case person
     }
 
     public var code: Code
-    /// For people; never what stands there.
+    /// The text for people, without the sender's data.
     public var description: String
 
     init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
 }
 
-/// A body, read in pieces of about a thousand records, so that what it becomes is never in memory as a whole.
+/// A body that is read in pieces of about a thousand records, so that the results are never in memory as a whole.
 ///
-/// The bytes belong to the caller and must outlive it.
+/// The bytes belong to the caller and must outlive this value.
 public struct PhoneBody {
-    /// How deep values may lie within each other.
+    /// Maximum nesting depth of values.
     public static let maximumDepth = 16
-    /// Elements of all its lists that a body may have.
+    /// Maximum number of elements of all lists in a body.
     public static let maximumPoints = 1_000_000
-    /// Points of a route at most.
+    /// Maximum number of points of a route.
     public static let maximumRoutePoints = 200_000
-    /// Bytes of a name or another text that becomes a part of a record.
+    /// Maximum length in bytes of a name or another text that becomes part of a record.
     static let maximumText = 4_096
-    /// Records of a piece, about.
+    /// Approximate number of records in a piece.
     static let batchRecords = 1_000
 
     private var steps: any PayloadSteps
-    /// Whether records are made here: a plain one was judged as the hub will.
+    /// Whether this reader creates the records.
+    ///
+    /// Plain records have been validated by the hub's rules already.
     private let makesRecords: Bool
 
-    /// Checks the whole body, before anything of it is taken.
+    /// Checks the whole body before any of it is read.
     ///
     /// - Throws: ``PhoneError``.
     public init(
@@ -245,7 +249,7 @@ public struct PhoneBody {
         }
     }
 
-    /// The next piece; `nil` after the last.
+    /// Reads the next piece; `nil` after the last.
     public mutating func next() -> PhoneBatch? {
         guard var batch = steps.next() else { return nil }
         if makesRecords { batch.rejectUnfit() }
@@ -254,7 +258,7 @@ public struct PhoneBody {
         return batch
     }
 
-    /// Some programs write a byte order mark before the object.
+    /// Skips a byte order mark, which some programs write before the object.
     private static func withoutMark(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? UnsafeRawBufferPointer(rebasing: bytes[3...]) : bytes
     }
@@ -277,7 +281,7 @@ public struct PhoneBody {
     }
 }
 
-/// Reads one form of body, piece by piece.
+/// Reads one format of body piece by piece.
 protocol PayloadSteps {
     mutating func next() -> PhoneBatch?
 }

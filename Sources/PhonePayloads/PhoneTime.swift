@@ -1,13 +1,13 @@
 import Samples
 
-/// Times as phones print them.
+/// Reads times as phones print them.
 enum PhoneTime {
-    /// Reads `yyyy-MM-dd HH:mm:ss ±HHMM`, with milliseconds, on a twelve-hour clock (`h:mm:ss am`), or RFC 3339;
-    /// digits of a second beyond the sixth are cut.
+    /// Reads `yyyy-MM-dd HH:mm:ss ±HHMM`, with milliseconds, on a twelve-hour clock (`h:mm:ss am`), or RFC 3339.
     ///
-    /// The halves of the day may be words of any language, before the time or behind it, and the digits those of any script.
+    /// Digits after the sixth of a fraction are cut off. The words for the halves of the day may be of any language and stand before or after the
+    /// time, and the digits may be of any script.
     ///
-    /// `nil` if it is none of these, there is no such day, or the year can be of several calendars.
+    /// `nil` if the form differs, the day does not exist, or the year fits several calendars.
     static func read(_ text: String) -> Timestamp? {
         var copy = text
         return copy.withUTF8 { read(UnsafeRawBufferPointer($0)) }
@@ -15,7 +15,7 @@ enum PhoneTime {
 
     static func read(_ bytes: UnsafeRawBufferPointer) -> Timestamp? {
         if let time = plain(bytes) { return time }
-        // As most phones print it, it is read by now.
+        // The forms that most phones print were read above.
         guard bytes.count <= longest, var text = translated(String(decoding: bytes, as: UTF8.self)) else { return nil }
         return text.withUTF8 { plain(UnsafeRawBufferPointer($0)) }
     }
@@ -25,16 +25,16 @@ enum PhoneTime {
         return reader.read()
     }
 
-    /// Bytes of a text at most: words for halves of the day have up to 60.
+    /// Maximum length of a text in bytes; words for halves of the day have up to 60.
     private static let longest = 160
 
-    /// The same with digits, spaces and half of the day as English has them; `nil` if it is no such text.
+    /// The text with English digits, spaces and halves of the day; `nil` if it does not have this form.
     private static func translated(_ text: String) -> String? {
         guard let (scalars, _) = ForeignDate.plain(text) else { return nil }
         let rest = scalars[...]
         func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
         func string(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
-        // The offset, from the end.
+        // Find the offset from the end.
         let mark = rest.lastIndex { "+-Zz".unicodeScalars.contains($0) }
         guard let mark, rest.count > 10, mark >= rest.startIndex + 10 else { return nil }
         let (date, offset) = (rest.prefix(10), rest[mark...])
@@ -54,12 +54,12 @@ enum PhoneTime {
         return "\(string(date)) \(string(clock)) \(isAfternoon ? "pm" : "am") \(string(offset))"
     }
 
-    /// A local date and time without an offset, as `yyyy-MM-dd HH:mm:ss` or with a `T`: seconds since 1970 of a clock in UTC.
+    /// A local date and time without an offset, as `yyyy-MM-dd HH:mm:ss` or with a `T`: since 1970, as if the clock were in UTC.
     static func readLocal(_ text: String) -> Int64? {
         read(text + "Z").map(\.microseconds)
     }
 
-    /// The instant for a key: `20260210T053102Z`, with milliseconds where there are some and `keepsMilliseconds`.
+    /// The instant for a key: `20260210T053102Z`, with milliseconds if they are not zero and `keepsMilliseconds` is set.
     static func key(_ microseconds: Int64, keepsMilliseconds: Bool = false) -> String {
         let seconds = microseconds.flooredDivision(by: 1_000_000)
         let milliseconds = Int((microseconds - seconds * 1_000_000) / 1_000)
@@ -146,7 +146,7 @@ private struct Reader {
         return count >= width.lowerBound ? value : nil
     }
 
-    /// A space of any of the kinds that phones print: U+0020, U+00A0, U+202F.
+    /// Skips a space of any kind that phones print: U+0020, U+00A0, U+202F.
     private mutating func space() -> Bool {
         if take(" ") { return true }
         for form in [[0xC2, 0xA0], [0xE2, 0x80, 0xAF]] as [[UInt8]]
@@ -165,7 +165,7 @@ private struct Reader {
         return letter == UInt8(ascii: "p")
     }
 
-    /// Microseconds; `nil` for a point without digits.
+    /// Microseconds; `nil` for a decimal point without digits.
     private mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         var (value, count) = (0, 0)
@@ -191,7 +191,7 @@ private struct Reader {
 }
 
 extension ArraySlice {
-    /// Without such elements at its ends.
+    /// Removes such elements from both ends.
     fileprivate mutating func trim(_ isLeft: (Element) -> Bool) {
         while let element = first, isLeft(element) { removeFirst() }
         while let element = last, isLeft(element) { removeLast() }

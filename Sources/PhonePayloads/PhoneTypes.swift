@@ -1,8 +1,8 @@
 public import Samples
 
-/// The types that phones have and the registry has not.
+/// The types that phones send and the standard registry does not contain.
 public enum PhoneTypes {
-    /// To be declared by the plugin.
+    /// The types that the plugin declares.
     public static let declared: [HealthType] = all.compactMap { entry in
         guard let id = try? TypeID(entry.id) else { return nil }
         return try? HealthType(
@@ -10,12 +10,12 @@ public enum PhoneTypes {
             aggregation: entry.unit == nil ? nil : .discreteArithmetic)
     }
 
-    /// Those of the hub with these.
+    /// The standard registry with these types.
     public static let registry: TypeRegistry = declared.reduce(.standard) { registry, type in
         (try? registry.registering(type)) ?? registry
     }
 
-    /// The id of the type that a name was probably meant for: a misspelled one, a name of Health Auto Export, or a part of an id.
+    /// The id of the type that a name probably means: for a misspelled id, a name of Health Auto Export, or a part of an id.
     static func suggestion(for name: String) -> String? {
         guard (3...TypeID.maximumLength).contains(name.utf8.count) else { return nil }
         if let near = registry.suggestion(for: name) { return near.rawValue }

@@ -1,27 +1,27 @@
 import Foundation
 import Samples
 
-/// Units as apps, phones and people write them, in any language.
+/// Reads units as apps, phones and people write them, in any language.
 enum PhoneUnits {
-    /// The unit in the hub's grammar that a text means for a type; `nil` if it is none of the type's dimension.
+    /// The unit in the hub's grammar for a text and a type; `nil` if it does not have the type's dimension.
     ///
-    /// The grammar counts first. A word that means several units is the one that fits the type (`t` is an hour of sleep); a word
-    /// for what is counted (`pas`, `lpm`) fits only types that are counted.
+    /// The grammar takes precedence. A word for several units means the one that fits the type (`t` is an hour of sleep). A word
+    /// for a count (`pas`, `lpm`) fits only types that are counted.
     static func unit(_ text: String, of type: HealthType) -> String? {
         let plain = cleaned(text)
         if let known = certain(plain) { return fits(known, type) ? known : nil }
         if plain.lowercased() == "mmol/l", type.id == .bloodGlucose { return "mmol<180.15588000005408>/L" }
-        // With HealthKit the body mass index has no unit; everyone else writes this one for the same number.
+        // In HealthKit the body mass index has no unit, but all other systems write this unit for the same number.
         if type.id == .bodyMassIndex, ["kg/m2", "kg/m²", "kg/m^2"].contains(plain.lowercased()) { return "count" }
         if fits(plain, type) { return plain }
         let words = candidates(plain).filter { fits($0, type) }
         guard let first = words.first else { return CountWords.unit(plain, of: type) }
-        // The hub cannot know which of several units is meant.
+        // If several different units fit, the meaning is unknown.
         let isOne = words.allSatisfy { (try? HealthUnit($0)) == (try? HealthUnit(first)) }
         return isOne ? (try? type.meant(by: first))?.description ?? first : nil
     }
 
-    /// The same where the type is not known: only what is certain is translated.
+    /// The unit for an unknown type: translates only unambiguous texts.
     static func unit(_ text: String) -> String {
         let plain = cleaned(text)
         return certain(plain) ?? (plain.hasPrefix("ml/") ? "mL/" + plain.dropFirst(3) : plain)
@@ -32,10 +32,12 @@ enum PhoneUnits {
         return meant.isCompatible(with: own) && !isPercentOfCount(unit, type)
     }
 
-    /// Whether it is a percentage of what is counted: in the hub's grammar both are plain numbers, and 120 % of steps are no steps.
+    /// Whether a percentage is given for a count.
+    ///
+    /// Both are plain numbers in the hub's grammar, but 120 % of steps is not a number of steps.
     static func isPercentOfCount(_ unit: String, _ type: HealthType) -> Bool { unit == "%" && type.unit == "count" }
 
-    /// With plain spaces and degrees, and without marks that only steer the direction of the text.
+    /// The text with plain spaces and degree signs, and without marks that control the direction of the text.
     private static func cleaned(_ text: String) -> String {
         var plain = String.UnicodeScalarView()
         for scalar in text.precomposedStringWithCanonicalMapping.unicodeScalars {
@@ -53,7 +55,7 @@ enum PhoneUnits {
         return String(plain).trimmed.replacing("\u{B0} ", with: "\u{B0}")
     }
 
-    /// Units that the word may mean, in any case and language; of a quotient each side by itself.
+    /// The units that a word may mean, in any case and language; each side of a quotient is read separately.
     private static func candidates(_ plain: String) -> [String] {
         let sides = plain.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard sides.count > 1 else { return atoms(plain) }
@@ -72,7 +74,7 @@ enum PhoneUnits {
         {
             if let unit, (try? HealthUnit(unit)) != nil { found.append(unit) }
         }
-        // A large calorie in small letters would be a small one.
+        // Lower-casing would turn a large calorie into a small one.
         for plain in [small, folded(word)] where plain != "cal" && (try? HealthUnit(plain)) != nil {
             found.append(plain)
         }
@@ -86,7 +88,7 @@ enum PhoneUnits {
     /// The unit that a text means for every type.
     private static func certain(_ plain: String) -> String? { prefixed[plain] ?? UnitWords.spelling(of: plain) }
 
-    /// Spellings that the hub's grammar has for a unit that no phone means: `Mg` is a megagram there.
+    /// Spellings that mean a different unit in the hub's grammar than on phones: `Mg` is a megagram in the grammar.
     private static let prefixed = [
         "Mg": "mg", "MG": "mg", "ML": "mL", "Ml": "mL", "MM": "mm", "Mm": "mm", "°С": "degC",
     ]
@@ -100,7 +102,7 @@ enum PhoneUnits {
         return units
     }()
 
-    /// The unit, and how languages that phones speak abbreviate it: the short and narrow forms of the Unicode CLDR, versions 37 and 47.
+    /// Units with their abbreviations in the languages of phones: the short and narrow forms of the Unicode CLDR, versions 37 and 47.
     private static let table = """
         kg κιλά κιλό кг ק״ג كغ كغم کیلوگرم किग्रा कि॰ग्रा॰ กก 公斤 千克
         g gr γρ г גר׳ غ غرام غرامات غم گرم ग्रा ग्रा॰ ก 克
@@ -137,10 +139,10 @@ enum PhoneUnits {
     ])
 }
 
-/// Words for what is only counted.
+/// Words for things that are only counted.
 ///
-/// Apps label counts with the phone's word for what they count. No list of the CLDR has these: they are those of the languages that iOS
-/// and Android speak, for steps, beats, breaths, floors, strokes and times.
+/// Apps label a count with the phone's word for the counted thing. The CLDR has no list of these words, so this one covers the languages of
+/// iOS and Android, for steps, beats, breaths, floors, strokes and times.
 enum CountWords {
     /// `count` or `count/min` if the type has this unit and the text is a word for it.
     static func unit(_ text: String, of type: HealthType) -> String? {
@@ -152,7 +154,7 @@ enum CountWords {
         }
     }
 
-    /// `Schläge/min`, `battements par minute`, `1/min`.
+    /// Whether the text is a rate: `Schläge/min`, `battements par minute`, `1/min`.
     private static func isRate(_ text: String) -> Bool {
         let parts = text.split { $0 == "/" || $0 == " " }.map { PhoneUnits.folded(String($0)) }
             .filter { !per.contains($0) }

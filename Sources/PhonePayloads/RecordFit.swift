@@ -1,9 +1,9 @@
 import Samples
 
 extension PhoneBatch {
-    /// Rejects what no record can be, a time beyond the years or a text beyond all bounds, with its group.
+    /// Rejects records with a time or text beyond the limits, together with their groups.
     ///
-    /// Here, whichever reader made it: one such record would cost all that travel with it.
+    /// This runs for every reader, because one such record would make the hub reject all records sent with it.
     mutating func rejectUnfit() {
         var (groups, places): (Set<String>, Set<PhonePlace>) = ([], [])
         for record in records + kept {

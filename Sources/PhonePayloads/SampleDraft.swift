@@ -1,13 +1,15 @@
 import JSON
 import Samples
 
-/// Samples that are found at one place of a body: one, or those of a group, whose keys may still get a number.
+/// The samples from one place of a body: a single one, or a group.
+///
+/// Their keys may still get a number.
 struct SampleDraft {
     var samples: [Sample]
     var place: PhonePlace
-    /// The key of all of them, before ` s` and the like.
+    /// Their common key, before suffixes such as ` s`.
     var base: String
-    /// What tells different ones of one key apart, and in which order.
+    /// The content that distinguishes drafts with the same key, and orders them.
     var content: String
 
     init(_ sample: Sample, base: String, content: String, _ place: PhonePlace) {
@@ -19,21 +21,21 @@ struct SampleDraft {
     }
 }
 
-/// Numbers what has one key and says different things, by what it says; what says the same counts once.
+/// Numbers different contents with the same key in order of content; equal contents count once.
 struct KeyNumbers {
     private var numbers: [String: [String: Int]] = [:]
     private var taken: Set<String> = []
 
     mutating func note(_ base: String, _ content: String) { numbers[base, default: [:]][content] = 1 }
 
-    /// When all is noted.
+    /// Assigns the numbers; call it after all calls of `note`.
     mutating func settle() {
         for (base, contents) in numbers where contents.count > 1 {
             for (index, content) in contents.keys.sorted().enumerated() { numbers[base]?[content] = index + 1 }
         }
     }
 
-    /// The number that stands behind a key where it is more than 1; `nil` where one that is equal had it.
+    /// The number for a key, 1 if the key needs none; `nil` if an equal record has already taken it.
     mutating func take(_ base: String, _ content: String) -> Int? {
         let number = numbers[base]?[content] ?? 1
         return taken.insert("\(base) \(number)").inserted ? number : nil
@@ -41,7 +43,9 @@ struct KeyNumbers {
 }
 
 extension PhoneBatch {
-    /// Adds drafts in their order; of several with one key the equal ones count once, and the others are numbered by what they say.
+    /// Adds drafts in order.
+    ///
+    /// Drafts with equal keys and contents count once, and different contents of one key are numbered.
     mutating func add(_ drafts: [SampleDraft]) {
         var numbers = KeyNumbers()
         for draft in drafts { numbers.note(draft.base, draft.content) }
@@ -70,12 +74,12 @@ extension PhoneBatch {
     }
 }
 
-/// Makes samples of one account of one body.
+/// Creates the samples of one account and one body.
 struct SampleMaker {
     let context: PhoneContext
     let account: String
 
-    /// - Parameter raw: of a category its number; of others 0.
+    /// - Parameter raw: the number of a category value.
     func category(
         _ type: TypeID, _ raw: Int, _ key: String, _ start: Timestamp, _ end: Timestamp? = nil, group: String? = nil,
         _ metadata: MetadataWriter = MetadataWriter()
@@ -89,7 +93,7 @@ struct SampleMaker {
         group: String? = nil, _ metadata: MetadataWriter = MetadataWriter()
     ) -> Sample? { sample(type, .quantity(value, unit: unit), key, start, end, group: group, metadata) }
 
-    /// `nil` where the key is too long, or the metadata too large.
+    /// `nil` if the key is too long, or the metadata too large.
     func sample(
         _ type: TypeID, _ value: SampleValue, _ key: String, _ start: Timestamp, _ end: Timestamp? = nil,
         group: String? = nil, _ metadata: MetadataWriter = MetadataWriter()
@@ -105,7 +109,7 @@ struct SampleMaker {
             subject: context.subject, group: group, metadata: object)
     }
 
-    /// A blood pressure with its two members.
+    /// Creates a blood pressure with its two members.
     func pressure(
         _ systolic: Double, _ diastolic: Double, base: String, _ start: Timestamp, _ end: Timestamp? = nil,
         _ metadata: MetadataWriter

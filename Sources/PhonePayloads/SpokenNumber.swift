@@ -1,17 +1,17 @@
 import Samples
 
-/// A number that a phone wrote as a text, by the rules of its region.
+/// A number that a phone wrote as text, by the rules of its region.
 enum SpokenNumber: Equatable {
-    /// In the digits of JSON.
+    /// The number in JSON digits.
     case number(String)
-    /// One separator before three digits, which either begins a fraction or stands between thousands.
+    /// One separator before three digits, which either starts a fraction or separates thousands.
     case ambiguous(fraction: String, thousands: String)
-    /// No number, or one that is written by no rule.
+    /// Not a number in any known notation.
     case none
 
     /// Reads digits of any script.
     ///
-    /// Spaces and apostrophes stand between thousands, points and commas for either; thousands are groups of three digits.
+    /// Spaces and apostrophes separate thousands; points and commas separate thousands or a fraction. Thousands are groups of three digits.
     init(_ text: String) {
         guard let shape = Shape(text), let reading = shape.reading else {
             self = .none
@@ -20,18 +20,18 @@ enum SpokenNumber: Equatable {
         self = reading
     }
 
-    /// The separators, each as what it can mean.
+    /// A separator, by its possible meanings.
     private enum Mark { case point, comma, fraction, thousands }
 
     private struct Shape {
         var sign = ""
-        /// Digits before, between and behind the marks: one more than marks.
+        /// The digits before, between and after the marks: one more than there are marks.
         var runs = [""]
         var marks: [Mark] = []
 
-        /// `nil` where anything else stands there.
+        /// `nil` if the text contains anything else.
         init?(_ text: String) {
-            /// The zero of the digits' script: a number has digits of one script.
+            /// The zero of the script of the digits; all digits of a number have the same script.
             var zero: UInt32?
             for scalar in text.trimmed.unicodeScalars where scalar.properties.generalCategory != .format {
                 if scalar.properties.generalCategory == .decimalNumber,
@@ -61,7 +61,7 @@ enum SpokenNumber: Equatable {
             guard !runs.allSatisfy(\.isEmpty) else { return nil }
         }
 
-        /// The runs up to that one as one number; `nil` where they are not groups of three digits.
+        /// The first `count` runs as one number; `nil` if they are not groups of three digits.
         private func thousands(_ count: Int) -> String? {
             let groups = runs[..<count]
             guard count > 1 else { return runs[0] }
@@ -74,7 +74,7 @@ enum SpokenNumber: Equatable {
             guard let last = marks.last else { return number(runs[0], "") }
             let before = marks.dropLast()
             let fraction = runs[runs.count - 1]
-            // Of all but the last every one stands between thousands, and all are of one kind.
+            // All separators except the last one separate thousands and are the same character.
             guard Set(before).count <= 1, !before.contains(.fraction) else { return nil }
             if last == .thousands || before.contains(last) {
                 guard before.allSatisfy({ $0 == last }) else { return nil }
@@ -97,9 +97,11 @@ enum SpokenNumber: Equatable {
         }
     }
 
-    /// The number as the type can have it; a text that can be read in two ways is read if the hub takes only one of them.
+    /// The number if it is possible for the type.
     ///
-    /// - Returns: the digits; or what is wrong.
+    /// A text with two readings is accepted if the hub accepts only one of them.
+    ///
+    /// - Returns: the digits, or the fault.
     func digits(_ text: String, unit: String, of type: HealthType) -> Result<String, Fault> {
         switch self {
         case .number(let digits): return .success(digits)

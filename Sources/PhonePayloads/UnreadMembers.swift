@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// Members of items that no reader takes: each name once for each list, with the number of items that have it.
+/// The members of items that no reader uses: each name once for each list, with the number of items that have it.
 struct UnreadMembers: Sendable {
     private struct Entry {
         var list, name, place: String
@@ -11,7 +11,7 @@ struct UnreadMembers: Sendable {
 
     private var entries: [Entry] = []
     private var more = 0
-    /// Names at most; of the others only their number is told.
+    /// Maximum number of names; of further names only the number is reported.
     private static let most = 100
 
     mutating func note(
@@ -43,7 +43,7 @@ struct UnreadMembers: Sendable {
     }
 }
 
-/// What is wrong with an item.
+/// The fault of an item.
 struct ItemFault: Error, Hashable {
     var code, reason: String
 }
@@ -51,13 +51,13 @@ struct ItemFault: Error, Hashable {
 extension PhoneBatch {
     static let notRead = "this reader does not take it"
 
-    /// Notes the members of an item that its reader does not take.
+    /// Notes the members of an item that its reader does not use.
     ///
     /// - Parameters:
-    ///   - known: the names that it takes, and `also` one more.
-    ///   - list: where such items stand, and `at` where this one does.
-    ///   - unit: that of the item's one number; `nil` if it has several, or none: then a member that states one is only noted.
-    /// - Returns: the fault of an item that states another unit.
+    ///   - known: the names that the reader uses, and `also` one more.
+    ///   - list: the place of the list, and `at` the place of this item.
+    ///   - unit: the unit of the item's only number; `nil` if it has several numbers or none. Then a member with a unit is only noted.
+    /// - Returns: the fault of an item that gives another unit.
     @discardableResult
     mutating func noteUnread(
         _ members: Members, but known: [StaticString], also: String? = nil, in list: @autoclosure () -> String,
@@ -81,7 +81,7 @@ extension PhoneBatch {
         return nil
     }
 
-    /// What says nothing: `null`, an empty text, list or object.
+    /// Whether the value is empty: `null`, an empty text, list or object.
     private func isEmpty(_ value: JSONValue, _ bytes: UnsafeRawBufferPointer) -> Bool {
         switch value.kind {
         case .null: return true
@@ -93,14 +93,14 @@ extension PhoneBatch {
     }
 }
 
-/// What a member says of the unit.
+/// The unit that a member gives.
 enum UnitStatement: Equatable {
-    /// In the hub's grammar.
+    /// A unit in the hub's grammar.
     case unit(String)
-    /// It is called as a unit, or names a system of units, and is none of the type's.
+    /// The member is named like a unit or names a system of units, but does not give a unit of the type.
     case unknown
 
-    /// - Returns: `nil` for a member that does not state a unit.
+    /// - Returns: `nil` for a member that does not give a unit.
     init?(_ name: String, _ text: String?, of type: HealthType?) {
         let isNamed = Self.isName(name)
         guard let text, !text.trimmed.isEmpty else {
@@ -109,7 +109,7 @@ enum UnitStatement: Equatable {
             return
         }
         if text.utf8.count <= 64, let type, let unit = PhoneUnits.unit(text, of: type) {
-            // Other members say the same words: `"activity": "steps"`, `"sex": "m"`.
+            // Other members contain the same words: `"activity": "steps"`, `"sex": "m"`.
             guard isNamed || text.trimmed.count > 1 && type.unit.map({ !$0.hasPrefix("count") }) ?? false else {
                 return nil
             }
@@ -121,10 +121,10 @@ enum UnitStatement: Equatable {
         }
     }
 
-    /// Texts that name a system of units with other ones than the hub's.
+    /// Names of systems whose units differ from the hub's.
     static let systems: Set = ["imperial", "us customary", "us_customary"]
 
-    /// Whether a member is called as one that has a unit: `unit`, `Units`, `weight_unit`, `unitOfMeasurement`, `uom`.
+    /// Whether the name is that of a unit member: `unit`, `Units`, `weight_unit`, `unitOfMeasurement`, `uom`.
     static func isName(_ name: String) -> Bool {
         let small = name.lowercased()
         let parts = words(of: name)
@@ -137,7 +137,7 @@ enum UnitStatement: Equatable {
         "enhet", "enhed", "jednostka", "jednotka", "yksikkö", "birim", "единица", "одиниця", "单位", "單位", "単位", "단위",
     ]
 
-    /// What a name says before or behind the word for a unit: `weight` of `weight_unit`; empty where that is all.
+    /// The rest of a name without the word for a unit: `weight` for `weight_unit`; empty if there is no rest.
     static func subject(of name: String) -> String {
         let small = name.lowercased()
         let rest = words(of: name).filter { !names.contains($0) }
@@ -146,7 +146,7 @@ enum UnitStatement: Equatable {
         ]
         let own = rest.filter { !generic.contains($0) }
         if own.count == 1, own[0] == small {
-            // Written in one word: `weightunit`, `unitofmeasurement`.
+            // A name written as one word: `weightunit`, `unitofmeasurement`.
             guard let word = names.sorted(by: { $0.utf8.count > $1.utf8.count }).first(where: { small.hasSuffix($0) })
             else {
                 return ""
@@ -156,7 +156,7 @@ enum UnitStatement: Equatable {
         return own.joined(separator: "_")
     }
 
-    /// The words of a name, in small letters: `weightUnit` and `weight-unit` have two.
+    /// The words of a name, in lower case: `weightUnit` and `weight-unit` have two.
     static func words(of name: String) -> [String] {
         var words: [String] = []
         var word = ""
@@ -177,7 +177,7 @@ enum UnitStatement: Equatable {
         return word.isEmpty ? words : words + [word]
     }
 
-    /// Whether two units are one, so that a number means the same in both.
+    /// Whether a number means the same in both units.
     static func areSame(_ left: String, _ right: String, of type: HealthType) -> Bool {
         guard left != right else { return true }
         guard let one = try? type.meant(by: left), let other = try? type.meant(by: right) else { return false }

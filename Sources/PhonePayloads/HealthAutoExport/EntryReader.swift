@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// An element of the arrays beside the metrics.
+/// Reads an element of the arrays beside the metrics.
 struct EntryReader {
     let bytes: UnsafeRawBufferPointer
     let context: PhoneContext
-    /// Where it stands.
+    /// The element's path.
     let at: String
 
     init(_ bytes: UnsafeRawBufferPointer, _ context: PhoneContext, _ at: String) {
@@ -65,7 +65,7 @@ struct EntryReader {
             word.flatMap { type.value(named: $0)?.raw }.map { (type: type.id, raw: $0) }
         }
         var metadata = MetadataWriter()
-        // In the phone's language, or a severity that the type does not have.
+        // The severity is in the phone's language, or the type does not have it.
         if known == nil { metadata.add("severity", text: severity) }
         metadata.add("wasUserEntered", truth: members.truth("userEntered"))
         give(name, known, else: "symptom", members.text("source") ?? "", start, end, metadata, &batch)
@@ -88,7 +88,7 @@ struct EntryReader {
         var metadata = MetadataWriter()
         if known == nil { metadata.add("value", text: word) }
         if known?.type == .menstrualFlow {
-            // HealthKit has no menstrual flow that does not say this.
+            // Every menstrual flow in HealthKit must have this key.
             metadata.add("menstrualCycleStart", truth: members.truth("isCycleStart") ?? false)
         } else {
             metadata.add("isCycleStart", truth: members.truth("isCycleStart"))
@@ -96,7 +96,7 @@ struct EntryReader {
         give(name, known, else: "cycle", members.text("source") ?? "", start, end, metadata, &batch)
     }
 
-    /// A value of a category; where the hub does not know it, the app's own name for it, under a type `x.hae.` of this word.
+    /// Adds a category value; if the hub does not know it, keeps the app's name under a type `x.hae.` with this word.
     private func give(
         _ name: String, _ known: (type: TypeID, raw: Int)?, else word: String, _ source: String, _ start: Timestamp,
         _ end: Timestamp, _ metadata: MetadataWriter, _ batch: inout PhoneBatch
@@ -212,7 +212,9 @@ struct EntryReader {
 }
 
 extension HealthAutoExportSteps.Entry {
-    /// The members that an element may have, in all versions of the app; the series of a workout come as metrics, too.
+    /// The members of an element in all versions of the app.
+    ///
+    /// A workout's series also arrive as metrics, so they are not read here.
     fileprivate var names: [StaticString] {
         switch self {
         case .workouts:
@@ -252,10 +254,10 @@ extension HealthAutoExportSteps.Entry {
     }
 }
 
-/// The voltages of an electrocardiogram, which are too many for one record.
+/// Splits the voltages of an electrocardiogram, which do not fit into one record.
 private struct Voltages {
     struct Strip {
-        /// Which one of all its first is.
+        /// The index of its first voltage in the whole recording.
         var first: Int
         var unit: String
         var json: String
@@ -291,7 +293,7 @@ private struct Voltages {
 }
 
 extension String {
-    /// Without white space at its ends.
+    /// The text without white space at its ends.
     var trimmed: String {
         var rest = self[...]
         while let character = rest.first, character.isWhitespace { rest.removeFirst() }

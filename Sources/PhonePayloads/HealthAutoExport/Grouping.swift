@@ -1,11 +1,13 @@
 import Samples
 
-/// Over how long a point of Health Auto Export is: the header `automation-aggregation` says it, the body does not.
+/// The time span of a point of Health Auto Export.
+///
+/// The header `automation-aggregation` gives it; the body does not.
 enum Grouping {
-    /// Samples as they are, or what cannot be told from them.
+    /// Ungrouped samples, or points that cannot be distinguished from them.
     case samples
     case minutes, hours, days
-    /// Weeks and longer, by the word of the app.
+    /// Weeks and longer, with the app's word for them.
     case longer(String)
 
     init(_ word: String?) {
@@ -18,7 +20,7 @@ enum Grouping {
         }
     }
 
-    /// The letter of keys, and the length in microseconds; `nil` for samples and days.
+    /// The letter used in keys and the length in microseconds; `nil` for samples and days.
     var bucket: (letter: String, length: Int64)? {
         switch self {
         case .minutes: ("m", 60_000_000)

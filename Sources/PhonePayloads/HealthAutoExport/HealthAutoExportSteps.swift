@@ -1,16 +1,16 @@
 import JSON
 import Samples
 
-/// A body of Health Auto Export, part by part.
+/// Reads a body of Health Auto Export part by part.
 struct HealthAutoExportSteps: PayloadSteps {
-    /// A part of the body that is read by itself.
+    /// A part of the body that is read separately.
     enum Part {
         case metric(Int, JSONValue)
         case entry(Entry, Int, JSONValue)
         case unknown(String, JSONValue)
     }
 
-    /// Arrays beside the metrics.
+    /// The arrays beside the metrics.
     enum Entry: String, CaseIterable {
         case workouts, stateOfMind, symptoms, cycleTracking, ecg, heartRateNotifications, medications
     }
@@ -21,7 +21,7 @@ struct HealthAutoExportSteps: PayloadSteps {
     private var position = 0
     private var metric: (any PayloadSteps)?
 
-    /// - Throws: ``PhoneError`` where the body is not an object with `data`.
+    /// - Throws: ``PhoneError`` if the body is not an object with `data`.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         (self.bytes, self.context) = (bytes, context)
         guard root.kind == .object else { throw PhoneError(.form, "the body is an object with data") }
@@ -34,7 +34,7 @@ struct HealthAutoExportSteps: PayloadSteps {
             let name = JSONText.string(member.name, in: bytes) ?? ""
             try add(name, member.value)
         }
-        // One version of the app has written workouts beside data.
+        // One version of the app wrote workouts beside data.
         if let stray = members["workouts"], arrays["workouts"] == nil { try add("workouts", stray) }
     }
 
@@ -105,6 +105,6 @@ extension PhoneBatch {
 }
 
 extension String {
-    /// As a part of a JSON pointer (RFC 6901).
+    /// The text as a part of a JSON pointer (RFC 6901).
     var pointerText: String { replacing("~", with: "~0").replacing("/", with: "~1") }
 }

@@ -1,13 +1,13 @@
 import JSON
 import Samples
 
-/// The points of one metric that are numbers, a thousand at a time.
+/// Reads the points of a numeric metric, a thousand at a time.
 struct MetricSteps: PayloadSteps {
-    /// A point, as small as it gets: a body may have a million.
+    /// A point in compact form, because a body may have a million of them.
     private struct Point {
         var index: Int32
         var source: Int32
-        /// Which of several different ones of one instant and source; 0: equal to another one.
+        /// The number of this point among different points of one instant and source; not positive if it equals another point.
         var ordinal: Int32 = 1
         var hasRange: Bool
         var time: Timestamp
@@ -23,7 +23,7 @@ struct MetricSteps: PayloadSteps {
     private var points: [Point] = []
     private var sources: [MetricSource] = []
     private var position = 0
-    /// What was found while the points were read; given with the first records.
+    /// The findings made while the points were read; returned with the first records.
     private var found = PhoneBatch()
 
     private init(
@@ -36,7 +36,7 @@ struct MetricSteps: PayloadSteps {
         number()
     }
 
-    /// `nil` where the metric does not consist of numbers: what was read of it is in `batch`.
+    /// Returns `nil` if the metric is not numeric; then `batch` contains the result.
     static func make(
         _ value: JSONValue, _ index: Int, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext,
         _ batch: inout PhoneBatch
@@ -127,7 +127,7 @@ struct MetricSteps: PayloadSteps {
             }
             let name = members["source"].flatMap { $0.kind == .string ? $0 : nil }
             let raw = name.map(bytes.content) ?? UnsafeRawBufferPointer(start: nil, count: 0)
-            // Nearly every point has the source of the one before it.
+            // Nearly every point has the same source as the point before it.
             if let last, last.text.elementsEqual(raw) {
                 point.source = last.number
             } else {
@@ -160,7 +160,7 @@ struct MetricSteps: PayloadSteps {
         return hasUnit ? nil : ("unit", "units is missing")
     }
 
-    /// Several points of one instant and source are told apart by their values, in ascending order; equal ones count once.
+    /// Numbers the points of one instant and source by their values, in ascending order; equal points count once.
     private mutating func number() {
         let isOrdered = zip(points, points.dropFirst()).allSatisfy { $0.time.microseconds < $1.time.microseconds }
         guard !isOrdered else { return }
@@ -222,8 +222,10 @@ struct MetricSteps: PayloadSteps {
         batch.records.append(PhoneRecord(.sample(sample), at))
     }
 
-    /// What is added up is of a source of its own for each watch and phone, so that the same steps do not count twice; hours have all of
-    /// them in them (Protocol R8.112).
+    /// The account of a sample of a cumulative type.
+    ///
+    /// Each watch and phone has a separate one, so that the same steps do not count twice; hourly sums already include all of them (Protocol
+    /// R8.112).
     private func account(_ source: MetricSource, isBucket: Bool) -> String {
         guard type.aggregation == .cumulative else { return "hae" }
         return isBucket ? "hae sums" : source.account
@@ -244,7 +246,7 @@ struct MetricSteps: PayloadSteps {
         return (PhoneNumbers.rounded(point.value), writer.text.map(JSONObject.init(trusted:)))
     }
 
-    /// A day is the one that is printed, by the clock of the phone.
+    /// Adds a day's value under the date as printed, which is the date on the phone's clock.
     private func addDay(_ point: Point, _ at: PhonePlace, _ batch: inout PhoneBatch) {
         var writer = MetadataWriter()
         if point.hasRange {
@@ -257,11 +259,11 @@ struct MetricSteps: PayloadSteps {
     }
 }
 
-/// A source of a metric's points, and what of it every point has.
+/// A source of a metric's points, and the data that all of its points share.
 struct MetricSource {
     let name: String
     let hash: String
-    /// The account of its samples of what is added up.
+    /// The account of its samples of cumulative types.
     let account: String
     let metadata: JSONObject?
 
@@ -269,7 +271,7 @@ struct MetricSource {
         self.name = name
         hash = PhoneKeys.hash(name)
         let folded = PhoneKeys.folded(name)
-        // A watch that is called Sums gives none.
+        // A device named Sums must not look like a source of sums.
         let isPlain = folded.utf8.count <= 64 && folded != "sums"
         account = folded.isEmpty ? "hae" : "hae \(isPlain ? folded : hash)"
         var writer = MetadataWriter()
@@ -279,14 +281,14 @@ struct MetricSource {
 }
 
 extension PhoneBatch {
-    /// Rejects a metric as a whole; there is nothing more of it.
+    /// Rejects a metric as a whole.
     fileprivate mutating func nothing(_ pointer: String, _ code: String, _ reason: String) -> MetricSteps? {
         received += 1
         reject(pointer, code, reason)
         return nil
     }
 
-    /// Adds a day's value, which needs a person.
+    /// Adds a day's value, which requires a person.
     mutating func addDay(
         _ context: PhoneContext, _ type: HealthType, _ value: Double, _ unit: String, on date: LocalDate,
         series: String, account: String, metadata: JSONObject? = nil, _ at: PhonePlace
@@ -304,7 +306,7 @@ extension PhoneBatch {
 }
 
 extension UnsafeRawBufferPointer {
-    /// What stands between the quotes of a string, escapes unresolved.
+    /// The text between the quotes of a string, with escapes unresolved.
     func content(of value: JSONValue) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[(value.start + 1)..<(value.end - 1)])
     }

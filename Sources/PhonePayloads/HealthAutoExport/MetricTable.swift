@@ -1,12 +1,12 @@
 import Samples
 
-/// A metric of Health Auto Export: what it is, and how its points look.
+/// A metric of Health Auto Export: its type and the form of its points.
 struct HealthAutoExportMetric: Sendable {
-    /// Points that are more than a number.
+    /// The form of a metric's points.
     enum Shape: String, Sendable {
         /// `qty`, or `Min`, `Avg` and `Max`.
         case number
-        /// How many hours a person stood in, of one hour 0 or 1.
+        /// Whether the person stood in an hour: 0 or 1.
         case standHour
         /// A length in minutes.
         case minutes
@@ -16,7 +16,7 @@ struct HealthAutoExportMetric: Sendable {
     let type: HealthType
     let shape: Shape
 
-    /// By a name as the app prints it, in any of its spellings.
+    /// Finds a metric by a name that the app prints, in any spelling.
     static func named(_ name: String) -> HealthAutoExportMetric? {
         let folded = PhoneKeys.folded(name)
         return metrics[folded]
@@ -37,9 +37,9 @@ struct HealthAutoExportMetric: Sendable {
         return metrics
     }()
 
-    /// Names, the first of them the one of today; the type; the form of a point where it is not a number.
+    /// One metric per line: its names, the current one first; the type; the form of its points if they are not numbers.
     ///
-    /// From the maker's documents and receiver, and from payloads that people have shown.
+    /// Compiled from the maker's documents and receiver, and from payloads that users have published.
     private static let table = """
         active_energy,active_energy_burned>activeEnergyBurned
         basal_energy_burned,resting_energy,basal_energy>basalEnergyBurned

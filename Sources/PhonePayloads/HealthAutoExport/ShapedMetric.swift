@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// A metric whose points are more than a number.
+/// Reads a metric whose points contain more than a number.
 struct ShapedMetric {
     let metric: HealthAutoExportMetric
     let place: Int
@@ -12,14 +12,14 @@ struct ShapedMetric {
 
     private var maker: SampleMaker { SampleMaker(context: context, account: "hae") }
 
-    /// A point, with what all of them have.
+    /// A point, with the data that all points share.
     private struct Point {
         let members: Members
         let value: JSONValue
         let at: PhonePlace
         let time: Timestamp
         let source: String
-        /// `T <type>`.
+        /// The beginning of its key, `T <type>`.
         let start: String
     }
 
@@ -96,7 +96,7 @@ struct ShapedMetric {
         case .meal, .insulin: return number(point, &batch)
         default: break
         }
-        // What has no number has no day either.
+        // Only numbers can become day values.
         if case .days = grouping {
             keep(
                 point, name, "grouped by days, which this metric has no record for: choose another time grouping",
@@ -126,7 +126,7 @@ struct ShapedMetric {
 
     private func end(of point: Point) -> Timestamp? { grouping.bucket.map { point.time.later($0.length) } }
 
-    // MARK: - Numbers with something beside them
+    // MARK: - Numbers with additional members
 
     private func number(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
         guard let units else {
@@ -178,7 +178,7 @@ struct ShapedMetric {
         return [SampleDraft(sample, base: base, content: order(value) + more, point.at)]
     }
 
-    /// A number as a text that sorts as it does.
+    /// The number as text with the same sort order.
     private func order(_ value: Double) -> String {
         let bits = value.bitPattern
         let ordered = value.sign == .minus ? ~bits : bits | 1 << 63
@@ -246,7 +246,7 @@ struct ShapedMetric {
             keep(point, name, "several hours in one point: choose the grouping Hours", &batch)
             return []
         }
-        // Whatever the grouping: an hour in which a person stood is an hour.
+        // The grouping does not matter here, because a stand hour always lasts an hour.
         return event(
             point, count == 1 ? 0 : 1, until: point.time.later(3_600_000_000), key: "\(point.start) h",
             content: "\(Int(count))", metadata(point), &batch)
@@ -311,7 +311,7 @@ struct ShapedMetric {
 }
 
 extension Timestamp {
-    /// So many microseconds later, on the same clock.
+    /// The time `length` microseconds later, on the same clock.
     func later(_ length: Int64) -> Timestamp {
         Timestamp(microseconds: microseconds + length, offsetMinutes: offsetMinutes)
     }

@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// A point of `sleep_analysis`: a segment, or a whole night.
+/// Reads a point of `sleep_analysis`: a segment, or a whole night.
 struct SleepReader {
     let context: PhoneContext
     let maker: SampleMaker
-    /// The unit of a night's lengths, as the metric states it; nil: not at all, which means hours.
+    /// The unit of a night's durations, as the metric gives it; nil if it gives none, which means hours.
     let units: String?
 
     /// The members of a segment and of a night, in all versions of the app.
@@ -56,13 +56,17 @@ struct SleepReader {
         return [SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)]
     }
 
-    /// A word that is no unit of time, or may be several, is the app's for the hours that it always gives.
+    /// Whether durations are in hours.
+    ///
+    /// The app always gives hours, so a word that is not a clear unit of time means hours as well.
     private var isInHours: Bool {
         guard let units, let time = TypeRegistry.standard.type(.appleExerciseTime) else { return true }
         return PhoneUnits.unit(units, of: time).map { UnitStatement.areSame($0, "hr", of: time) } ?? true
     }
 
-    /// A night is one record of its own kind: its stages have lengths and no times, and none are made up.
+    /// Reads a night as one record of a separate kind.
+    ///
+    /// Its stages have durations but no times, and the reader does not invent any.
     private func night(_ members: Members, _ at: PhonePlace, _ batch: inout PhoneBatch) -> [SampleDraft] {
         guard let start = members.text("sleepStart").flatMap(PhoneTime.read),
             let end = members.text("sleepEnd").flatMap(PhoneTime.read), start.microseconds <= end.microseconds

@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// A workout of version 1 or 2: the record, its totals, and its route.
+/// Reads a workout of version 1 or 2: the record, its totals, and its route.
 struct WorkoutReader {
     private let entry: EntryReader
     private let members: Members
@@ -27,7 +27,7 @@ struct WorkoutReader {
         "high intensity interval training": "highIntensityIntervalTraining", "stair stepper": "stairClimbing",
     ]
 
-    /// The activity of the app's word for it, with the place in front; `nil` for a word in another language.
+    /// The activity for the app's word, which may start with the place; `nil` for a word in another language.
     private static func activity(_ name: String, _ context: PhoneContext) -> WorkoutActivity? {
         let word = PhoneKeys.compared(name)
         if let own = context.workoutNames[word] { return own }
@@ -68,14 +68,14 @@ struct WorkoutReader {
     }
 
     private mutating func setDuration(_ duration: Double, _ batch: inout PhoneBatch) {
-        // The hub's own rule: no longer than from start to end, but for what was cut to seconds.
+        // The hub's rule: no longer than from start to end, plus a second for times cut to whole seconds.
         guard duration >= 0, duration <= Double(end.microseconds - start.microseconds) / 1_000_000 + 1 else {
             return batch.ignore("\(entry.at)/duration", "longer than from start to end")
         }
         parts.duration = duration
     }
 
-    /// Some workouts have the recovery after them where the heart rates of the workout belong, and averages made of it.
+    /// Whether `heartRateData` contains the recovery after the workout instead of the workout itself; then the averages are wrong, too.
     private func recovery(_ batch: inout PhoneBatch) -> Bool {
         guard let list = members["heartRateData"] else { return false }
         var cursor = ArrayCursor(list, in: entry.bytes)
@@ -100,7 +100,7 @@ struct WorkoutReader {
 
     private mutating func totals(isRecovery: Bool, _ batch: inout PhoneBatch) {
         sum("activeEnergyBurned", .activeEnergyBurned, &batch)
-        // Version 1 has one number here, version 2 a series.
+        // Version 1 has a number here, version 2 has a series.
         sum("activeEnergy", .activeEnergyBurned, &batch)
         sum("stepCount", .stepCount, &batch)
         sum("flightsClimbed", .flightsClimbed, &batch)
@@ -161,7 +161,7 @@ struct WorkoutReader {
         total(name, type, .sum, quantity(name), of: "\(name)", fallback: type == nil ? .metre : nil, &batch)
     }
 
-    /// A total of a type; without a type a quantity in the metadata, of the dimension of `fallback`.
+    /// Adds a total of a type; without a type, adds a quantity to the metadata, of the dimension of `fallback`.
     private mutating func total(
         _ name: StaticString, _ type: TypeID?, _ statistic: WorkoutParts.Total.Statistic,
         _ quantity: (value: Double, unit: String)?, of what: String, fallback: HealthUnit?, _ batch: inout PhoneBatch
@@ -182,7 +182,7 @@ struct WorkoutReader {
             WorkoutParts.Total(known.id, quantity.value, unit: quantity.unit, statistic: statistic))
     }
 
-    /// A quantity under one of HealthKit's keys.
+    /// Adds a quantity under one of HealthKit's keys.
     private mutating func known(_ name: StaticString, _ key: String, _ batch: inout PhoneBatch) {
         put(key, quantity(name), "\(name)", &batch)
     }
@@ -204,11 +204,11 @@ extension HealthUnit {
     static let speed = (try? HealthUnit("m/s")) ?? .null
 }
 
-/// The route of a workout: records of a few hundred points each, in the workout's group.
+/// Reads the route of a workout as records of a few hundred points each, in the workout's group.
 struct RouteReader {
     let entry: EntryReader
     let group: String
-    /// Of a record, which has at most 65,536 bytes.
+    /// Points in a record, which has at most 65,536 bytes.
     private static let pointsOfRecord = 200
 
     mutating func read(_ list: JSONValue, _ batch: inout PhoneBatch) -> [Sample] {
@@ -235,7 +235,7 @@ struct RouteReader {
             batch.reject(at, "value", "\(lost) points have no time, no place, or one that is not on the earth")
         }
         if nowhere > 0 { batch.ignore(at, "the phone did not know where it was", points: nowhere) }
-        // Some phones write a late fix after the next; equal times stay in their order.
+        // Some phones write a late position after a newer one. Sort by time, and keep the order of equal times.
         if zip(points, points.dropFirst()).contains(where: { $0.time.microseconds > $1.time.microseconds }) {
             points = points.enumerated().sorted { left, right in
                 (left.element.time.microseconds, left.offset) < (right.element.time.microseconds, right.offset)
@@ -253,7 +253,7 @@ struct RouteReader {
 
     private struct NoPoint: Error {}
 
-    /// `nil` where the phone says that it does not know its place.
+    /// `nil` if the phone marks its position as unknown.
     private func point(_ members: Members) -> Result<RoutePoint?, NoPoint> {
         guard let time = (members.text("timestamp") ?? members.text("date")).flatMap(PhoneTime.read),
             let latitude = members.number("latitude") ?? members.number("lat"), (-90...90).contains(latitude),

@@ -1,8 +1,8 @@
 import Samples
 
-/// Health Connect's `exerciseType` as the activity that the hub has for it.
+/// Maps Health Connect's `exerciseType` to the hub's activity.
 enum ExerciseTypes {
-    /// The activity; other for a number that is newer than this table.
+    /// The activity; `other` for a number that is newer than this table.
     static func activity(_ type: Int) -> WorkoutActivity? {
         WorkoutActivity.activity(raw: activities[type] ?? 3_000)
     }
@@ -13,7 +13,7 @@ enum ExerciseTypes {
             return parts.count == 2 ? (parts[0], parts[1]) : nil
         })
 
-    /// Its number, and the raw number of HealthKit's activity.
+    /// Health Connect's number, and the raw number of HealthKit's activity.
     private static let table = """
         0=3000 1=20 2=4 3=20 4=5 5=6 6=20 7=20 8=13 9=13 10=63 11=8
         12=20 13=20 14=10 15=20 16=78 17=20 18=20 19=20 20=20 21=20 22=20 23=20

@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// A body of HCGateway: records of one type, with the id that Health Connect gave them.
+/// Reads a body of HCGateway: records of one type, with the ids of Health Connect.
 struct GatewaySteps: PayloadSteps {
     private let bytes: UnsafeRawBufferPointer
     private let context: PhoneContext
@@ -11,7 +11,7 @@ struct GatewaySteps: PayloadSteps {
     private var isOver = false
 
     /// - Parameter type: the last part of the address, such as `Weight`.
-    /// - Throws: ``PhoneError`` where the body is not an object with `data`.
+    /// - Throws: ``PhoneError`` if the body is not an object with `data`.
     init(
         _ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext, type: String
     ) throws(PhoneError) {
@@ -96,7 +96,7 @@ struct GatewaySteps: PayloadSteps {
         batch.noteUnread(members, but: own + common, also: path, in: "/data", at: at)
     }
 
-    /// On the clock of the place, where the app sends it.
+    /// The time with the local offset, if the app sends it.
     private func shown(_ time: Timestamp, _ members: Members, _ names: [StaticString]) -> Timestamp {
         let seconds = names.lazy.compactMap { members.object($0)?.number("totalSeconds") }.first
         guard time.offsetMinutes == nil, let seconds, let minutes = Int16(exactly: seconds / 60),
@@ -173,7 +173,7 @@ struct GatewaySteps: PayloadSteps {
         if !read.stages.isEmpty { item.sleep(read.stages, &batch) }
     }
 
-    /// Samples within a record: each is a record of its own, all of one group.
+    /// Adds the samples within a record as separate records of one group.
     private func series(
         _ members: Members, _ item: HealthConnectItem, _ type: String, _ outer: StaticString, _ inner: StaticString?,
         _ unit: String, _ batch: inout PhoneBatch

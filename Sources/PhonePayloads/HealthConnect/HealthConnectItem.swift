@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// One element of Health Connect, whichever app sent it: its times, and what becomes of its values.
+/// Converts one element of Health Connect, from any app: its times and its values.
 struct HealthConnectItem {
     let maker: SampleMaker
     let at: String
@@ -9,16 +9,16 @@ struct HealthConnectItem {
     /// `nil` for an instant.
     let end: Timestamp?
     var metadata: MetadataWriter
-    /// What the key has behind the type: a hash of the app it comes from, or the id of the record.
+    /// The last part of the key: a hash of the source app, or the id of the record.
     let suffix: String
-    /// The version of the record, where the app knows it.
+    /// The version of the record, if the app knows it.
     var version: Int64?
-    /// Keys are `T <id>`, without a type: the id alone tells records apart.
+    /// Whether the id identifies the record: then keys are `T <id>`, without a type.
     let isKnownByID: Bool
-    /// The app that has written it, as Health Connect names it; empty where it is not said.
+    /// The app that wrote the element, as Health Connect names it; empty if unknown.
     let origin: String
 
-    /// Known by its app.
+    /// Creates an element identified by its source app.
     init(
         maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, origin: String
     ) {
@@ -26,7 +26,7 @@ struct HealthConnectItem {
         (suffix, isKnownByID, self.origin) = (PhoneKeys.hash(origin), false, origin)
     }
 
-    /// Known by its id.
+    /// Creates an element identified by its id.
     init(
         maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, origin: String,
         id: String, version: Int64?
@@ -35,7 +35,7 @@ struct HealthConnectItem {
         (suffix, self.version, isKnownByID, self.origin) = (id, version, true, origin)
     }
 
-    /// A device, as metadata has one.
+    /// A device, in the form of the metadata.
     static func device(_ members: Members) -> String? {
         var writer = MetadataWriter()
         writer.add("manufacturer", text: members.text("manufacturer"))
@@ -75,12 +75,14 @@ struct HealthConnectItem {
         add([maker.quantity(id, sum, type.unit, key, start, end, metadata)], &batch)
     }
 
-    /// The account of what is added up: steps that a phone and a band have counted are of two apps, and count once.
+    /// The account for cumulative types.
+    ///
+    /// Each app has its own, so that steps counted by both phone and band count once.
     private var accountOfApp: String {
         guard let since = maker.context.appsSince, start.microseconds >= since, !origin.isEmpty else {
             return maker.account
         }
-        // Packages are short and plain; an app that is called sums gives none.
+        // Package names are short and plain. An app named `sums` must not look like a source of sums.
         let isPlain =
             origin.utf8.count <= 128 && origin != "sums"
             && origin.utf8.allSatisfy {
@@ -89,7 +91,7 @@ struct HealthConnectItem {
         return "\(maker.account) \(isPlain ? origin : PhoneKeys.hash(origin))"
     }
 
-    /// A mean of several, with the least and the greatest.
+    /// Adds a mean of several values, with the minimum and the maximum.
     func bucket(
         _ type: HealthConnectType, _ mean: Double, _ low: Double?, _ high: Double?, _ batch: inout PhoneBatch
     ) {
@@ -112,7 +114,7 @@ struct HealthConnectItem {
         guard !type.isPercent || !PhoneNumbers.isNoPercentage(value, of: registered.id) else {
             return ("value", "as 0 to 100 it is what no person has")
         }
-        // Health Connect forbids it; apps that read it from elsewhere send it all the same.
+        // Health Connect forbids it, but some apps that read it from elsewhere still send it.
         return registered.id == .weight && value <= 0 ? ("value", "a weight is positive") : nil
     }
 
@@ -139,7 +141,7 @@ struct HealthConnectItem {
         add([maker.category(type, raw, key("\(type)"), start, end, metadata)], &batch)
     }
 
-    /// A number of Health Connect as HealthKit's.
+    /// Converts a code of Health Connect to HealthKit's.
     func coded(_ type: TypeID, _ value: Double?, _ codes: [Int: Int], _ batch: inout PhoneBatch) {
         guard let value, let code = Int(exactly: value) else {
             return batch.reject(at, "value", "a number is expected")
@@ -149,7 +151,7 @@ struct HealthConnectItem {
     }
 
     func flow(_ value: Double?, _ batch: inout PhoneBatch) {
-        // HealthKit has no flow that does not say this; Health Connect says the beginning in its periods.
+        // Every menstrual flow in HealthKit must have this key; Health Connect marks the start in its periods.
         var item = self
         item.metadata.add("menstrualCycleStart", truth: false)
         item.coded(.menstrualFlow, value, HealthConnectCodes.flow, &batch)
@@ -167,7 +169,7 @@ struct HealthConnectItem {
         item.category(.sexualActivity, 0, &batch)
     }
 
-    // MARK: - Several in one
+    // MARK: - Elements with several values
 
     func nutrition(_ name: String?, _ fields: [NutritionFields.Field], _ batch: inout PhoneBatch) {
         guard !fields.isEmpty else { return batch.reject(at, "value", "nothing that was eaten is said") }
@@ -185,7 +187,7 @@ struct HealthConnectItem {
             maker.quantity(
                 field.type, field.value, field.unit, "\(base) \(field.short)", start, end, group: base, metadata)
         }
-        // HealthKit has no food without a name.
+        // A food in HealthKit must have a name.
         if !food.isEmpty {
             samples.insert(maker.sample(.food, .correlation, base, start, end, group: base, metadata), at: 0)
         }
@@ -210,7 +212,7 @@ struct HealthConnectItem {
         add([sample], &batch)
     }
 
-    /// Stages of a night, one group; each is an interval of its own.
+    /// Adds the stages of a night as one group of intervals.
     func sleep(_ stages: [SleepStage], _ batch: inout PhoneBatch) {
         let group = isKnownByID ? suffix : "\(time) \(suffix)"
         var samples: [Sample?] = []
@@ -224,17 +226,17 @@ struct HealthConnectItem {
     }
 }
 
-/// A stage of sleep, as HealthKit numbers it.
+/// A stage of sleep, with HealthKit's number.
 struct SleepStage {
     var raw: Int
     var start, end: Timestamp
 }
 
-/// What Health Connect says of a workout as a whole.
+/// Health Connect's totals for a whole workout.
 struct WorkoutFigures {
     var distance, steps, meanCadence, highestCadence, stride: Double?
 
-    /// As totals of a workout; a distance of an activity for which HealthKit has none has no type.
+    /// The totals as workout parts; if HealthKit has no distance type for the activity, the distance has no type.
     func parts(of activity: WorkoutActivity) -> (parts: WorkoutParts, distanceIsOther: Bool) {
         var parts = WorkoutParts()
         func add(_ type: TypeID, _ value: Double?, _ unit: String, _ statistic: WorkoutParts.Total.Statistic = .sum) {
@@ -249,13 +251,13 @@ struct WorkoutFigures {
     }
 }
 
-/// What was eaten, of either app.
+/// The nutrients of a meal, from either app.
 enum NutritionFields {
     struct Field {
         var type: TypeID
         var value: Double
         var unit: String
-        /// In the key.
+        /// The short name used in the key.
         var short: String
     }
 

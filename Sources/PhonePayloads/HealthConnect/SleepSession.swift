@@ -1,7 +1,9 @@
 import JSON
 import Samples
 
-/// A night of HC Webhook, which has no begin: it is the end less the length.
+/// Reads a night of HC Webhook.
+///
+/// It has no start, so the start is the end minus the duration.
 struct SleepSession {
     let array: WebhookArray
     let at: String
@@ -33,7 +35,7 @@ struct SleepSession {
         item.sleep(stages, &batch)
     }
 
-    /// Stages, without those that are no sleep; `nil` where one cannot be read.
+    /// The sleep stages without other stages; `nil` if a stage cannot be read.
     static func stages(
         _ list: JSONValue, _ bytes: UnsafeRawBufferPointer, at: String, times: (StaticString, StaticString),
         _ batch: inout PhoneBatch

@@ -1,9 +1,9 @@
 import JSON
 import Samples
 
-/// One array of a body of HC Webhook.
+/// Reads one array of a body of HC Webhook.
 struct WebhookArray {
-    /// What its elements are.
+    /// The kind of the array's elements.
     enum Kind {
         case number(HealthConnectType)
         case sleep, exercise, pressure, nutrition, flow, period, spotting, ovulation, mucus, intercourse
@@ -27,21 +27,21 @@ struct WebhookArray {
         }
     }
 
-    /// How finely its elements were counted, which no member says.
+    /// The time span of the elements, which no member gives.
     enum Form { case samples, days }
 
     let name: String
     let kind: Kind
     let bytes: UnsafeRawBufferPointer
     let context: PhoneContext
-    /// When the phone made the body.
+    /// The time at which the phone made the body.
     let made: Int64
     let form: Form
 
     private static let window: Int64 = 48 * 3_600_000_000
     var maker: SampleMaker { SampleMaker(context: context, account: "health-connect") }
 
-    /// Days, where no element says whose it is, and each begins at midnight of the person's clock.
+    /// The form is days if no element has a source and each one begins at midnight on the person's clock.
     static func form(of list: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) -> Form {
         var cursor = ArrayCursor(list, in: bytes)
         while let element = cursor.next() {
@@ -105,10 +105,11 @@ struct WebhookArray {
         }
     }
 
-    /// Whether it is a sum that an app has begun and goes on with: Samsung Health writes one record of each day, which grows until
-    /// midnight, and each post brings its next version.
+    /// Whether the element is a sum that still grows.
     ///
-    /// The whole energy of a day is a projection until it is over.
+    /// Samsung Health writes one record for each day, which grows until midnight, and each post contains its next version.
+    ///
+    /// Excludes the total energy of a day, which is a projection until the day is over.
     private func isUnderWay(_ times: (start: Timestamp, end: Timestamp?), _ members: Members) -> Bool {
         guard case .number(let type) = kind, type.isInterval, type.registered?.aggregation == .cumulative,
             type.type != "hc.totalCaloriesBurned", !origin(members).isEmpty, let end = times.end
@@ -132,7 +133,7 @@ struct WebhookArray {
         return .success((start, end))
     }
 
-    // MARK: - What stands beside the number
+    // MARK: - Data beside the number
 
     func origin(_ members: Members) -> String { members.object("metadata")?.text("data_origin") ?? "" }
 
@@ -166,7 +167,7 @@ struct WebhookArray {
         item.number(type, value(type.member), type.member, isBucket: isBucket(type, members, item), &batch)
     }
 
-    /// Without a source and on whole five minutes it is a sum of several, whose members grow.
+    /// Whether the element is a sum of several records that can still grow: it has no source and lies on whole five minutes.
     private func isBucket(_ type: HealthConnectType, _ members: Members, _ item: HealthConnectItem) -> Bool {
         guard type.isInterval, members["metadata"] == nil, let end = item.end else { return false }
         return item.start.microseconds % 300_000_000 == 0
@@ -183,7 +184,7 @@ struct WebhookArray {
             return batch.reject(item.at, fault.code, fault.reason)
         }
         let begin = made - Self.window
-        // The app counts from the begin of its window, and writes midnight.
+        // The app counts from the start of its window, but writes midnight as the start.
         if item.start.microseconds < begin, let end = item.end, end.microseconds > begin {
             let text = Timestamp(microseconds: begin).text
             return batch.ignore(
@@ -213,7 +214,7 @@ struct WebhookArray {
 }
 
 extension WebhookArray.Kind {
-    /// The members that an element may have beside its times and its metadata.
+    /// The members of an element besides its times and its metadata.
     fileprivate var names: [StaticString] {
         switch self {
         case .number: ["avg", "min", "max"]

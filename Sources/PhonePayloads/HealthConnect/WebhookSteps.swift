@@ -1,18 +1,18 @@
 import JSON
 import Samples
 
-/// A body of HC Webhook, array by array, a thousand elements at a time.
+/// Reads a body of HC Webhook array by array, a thousand elements at a time.
 struct WebhookSteps: PayloadSteps {
     private let bytes: UnsafeRawBufferPointer
     private let context: PhoneContext
-    /// When the phone made the body, in microseconds.
+    /// The time at which the phone made the body, in microseconds.
     private let made: Int64
     private var arrays: [(name: String, value: JSONValue)] = []
     private var position = 0
     private var cursor: ArrayCursor?
     private var form = WebhookArray.Form.samples
 
-    /// - Throws: ``PhoneError`` where the body is not an object with `timestamp`.
+    /// - Throws: ``PhoneError`` if the body is not an object with `timestamp`.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         (self.bytes, self.context) = (bytes, context)
         guard root.kind == .object else { throw PhoneError(.form, "the body is an object with timestamp") }

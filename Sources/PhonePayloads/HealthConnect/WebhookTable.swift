@@ -1,20 +1,20 @@
 import JSON
 import Samples
 
-/// What HC Webhook and HCGateway call a type of Health Connect, and where its number stands.
+/// The names of a Health Connect type in HC Webhook and HCGateway, and the members with its number.
 struct HealthConnectType: Sendable {
-    /// The array of HC Webhook; `-` where that does not send it.
+    /// The array in HC Webhook; `-` if HC Webhook does not send the type.
     let key: String
-    /// The record of HCGateway.
+    /// The record in HCGateway.
     let record: String
     let type: String
-    /// The member of HC Webhook that has the number.
+    /// The member with the number in HC Webhook.
     let member: String
     let unit: String
-    /// The member of HCGateway that has the number, and the number in it, where it is an object.
+    /// The member with the number in HCGateway, and the number's member in it if it is an object.
     let path: [String]
     let isInterval: Bool
-    /// From 0 to 100.
+    /// Whether the number is a percentage from 0 to 100.
     let isPercent: Bool
 
     private init?(_ line: Substring) {
@@ -29,18 +29,18 @@ struct HealthConnectType: Sendable {
     static let byKey = Dictionary(uniqueKeysWithValues: all.filter { $0.key != "-" }.map { ($0.key, $0) })
     static let byRecord = Dictionary(uniqueKeysWithValues: all.map { ($0.record, $0) })
 
-    /// Of the registry; one that the plugin declares is not in it.
+    /// The type in the standard registry, which does not contain the types that the plugin declares.
     var registered: HealthType? { TypeRegistry.standard.resolve(type) }
 
-    /// A number as it stands there, percentages as 0 to 1; `nil` where it is none.
+    /// The number, with percentages converted to 0 to 1; `nil` if the value is not a number.
     func number(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) -> Double? {
         guard value.kind == .number else { return nil }
         return isPercent ? PhoneNumbers.hundredth(JSONText.plain(value, bytes)) : NumberReader.double(value, in: bytes)
     }
 
-    /// Array, record, type, member, unit, member of the record, form.
+    /// Columns: array, record, type, member, unit, member of the record, form.
     ///
-    /// A change of the skin's temperature is a difference, not a temperature: 1 degC of it is 1 K.
+    /// A change of the skin temperature is a difference, not a temperature: 1 degC of it is 1 K.
     private static let table = """
         steps Steps stepCount count count count interval
         distance Distance distanceWalkingRunning meters m distance.inMeters interval
@@ -70,7 +70,7 @@ struct HealthConnectType: Sendable {
         """
 }
 
-/// Enumerations of Health Connect, as HealthKit numbers them.
+/// Maps Health Connect's enumerations to HealthKit's numbers.
 enum HealthConnectCodes {
     /// Stages of sleep; `nil` for out of bed, which is not sleep.
     static let sleep: [Int: Int?] = [0: 1, 1: 2, 2: 1, 3: nil, 4: 3, 5: 4, 6: 5, 7: 2]

@@ -1,26 +1,26 @@
 import JSON
 import Samples
 
-/// Finds a unit in a place that this reader does not read: in an object beside the value, or as `"lb": true`.
+/// Finds a unit in a member that the reader does not use: in an object beside the value, or as `"lb": true`.
 ///
-/// A value in another unit than its type's would be wrong if the statement were passed over.
+/// Ignoring it would store a wrong value if the unit differs from the type's unit.
 enum HiddenUnit {
-    /// - Returns: the path of the first that states another unit than the type's own; `nil` if none does.
+    /// - Returns: the path of the first member that gives another unit than the type's; `nil` if there is none.
     static func place(in members: [JSONTree.Member], of type: HealthType) -> String? {
         guard let own = type.unit, let unit = type.healthUnit else { return nil }
         let search = Search(type: type, own: own, hasSystems: systemUnits.contains { $0.isCompatible(with: unit) })
         return members.lazy.compactMap { search.place(in: $0, depth: 0) }.first
     }
 
-    /// Mass, length, volume, temperature and speed have metric and imperial units.
+    /// The dimensions with both metric and imperial units: mass, length, volume, temperature and speed.
     private static let systemUnits = ["kg", "m", "L", "degC", "m/s"].compactMap { try? HealthUnit($0) }
-    /// Names of switches, which no other thing is called.
+    /// Names of Boolean members that give a unit and have no other meaning.
     private static let switches = [
         "lb": "lb", "lbs": "lb", "pound": "lb", "pounds": "lb", "st": "st", "stone": "st", "stones": "st", "oz": "oz",
         "ounces": "oz", "kg": "kg", "kgs": "kg", "kilograms": "kg", "fahrenheit": "degF", "celsius": "degC",
         "miles": "mi", "mi": "mi", "km": "km", "inches": "in", "feet": "ft", "cm": "cm", "percent": "%",
     ]
-    /// Members of an object that is a value of its own, and has its own unit.
+    /// Members of an object that is a separate value with its own unit.
     private static let values: Set = ["value", "qty", "quantity", "amount", "min", "max", "target"]
 
     private struct Search {
@@ -45,7 +45,7 @@ enum HiddenUnit {
                 return ["0", "1"].contains(digits) && isSwitch(member.name, digits == "1") ? member.name : nil
             case .text(let text):
                 if let truth = Bool(text.lowercased()) { return isSwitch(member.name, truth) ? member.name : nil }
-                // At the top these are read.
+                // The reader itself reads texts at the top level.
                 guard depth > 0 else { return nil }
                 if hasSystems, UnitStatement.systems.contains(text.trimmed.lowercased()) { return member.name }
                 guard UnitStatement.isName(member.name),
@@ -57,7 +57,7 @@ enum HiddenUnit {
             }
         }
 
-        /// Whether it says so by its name: `"imperial": true`, `"is_lbs": true`, `"metric": false`, `"kg": false`.
+        /// Whether the name and the Boolean give a different unit: `"imperial": true`, `"is_lbs": true`, `"metric": false`, `"kg": false`.
         private func isSwitch(_ name: String, _ truth: Bool) -> Bool {
             let words = UnitStatement.words(of: name).filter {
                 !["is", "in", "use", "uses", "unit", "units"].contains($0)

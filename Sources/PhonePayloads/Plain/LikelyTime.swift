@@ -1,12 +1,14 @@
 import JSON
 import Samples
 
-/// Tells whether a member is probably a time: a record without a start, and with such a member, is not of now.
+/// Decides whether a member is probably a time.
+///
+/// A record without a start but with such a member does not get the time of its arrival.
 enum LikelyTime {
-    /// - Parameter arrival: when the post came, in microseconds since 1970.
+    /// - Parameter arrival: the arrival time of the post, in microseconds since 1970.
     static func isIn(_ member: JSONTree.Member, at arrival: Int64) -> Bool { isIn(member, arrival, depth: 0) }
 
-    /// Words in names of members that have numbers with points, colons or many digits, and no times.
+    /// Words in names of members that contain numbers with points, colons or many digits but are not times.
     private static let others: Set = [
         "id", "ip", "mac", "serial", "firmware", "version", "build", "barcode", "ean", "address", "location", "place",
         "phone", "pace", "device", "model", "name", "uuid", "note", "comment", "title", "url",
@@ -38,7 +40,7 @@ enum LikelyTime {
         return plain.lowercased().firstMatch(of: words) != nil
     }
 
-    /// 2026-11-19, 19.11.2026, 11/19/26, 2026年11月19日, with or without a time behind it.
+    /// 2026-11-19, 19.11.2026, 11/19/26, 2026年11月19日, optionally followed by a time.
     private static var date: Regex<(Substring, Substring, Substring, Substring)> {
         #/(\d{1,4})[-.\/年](\d{1,2})[-.\/月](\d{1,4})(?![\d.])/#
     }
@@ -53,12 +55,12 @@ enum LikelyTime {
         #/(\d{1,2}):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?: ?[\p{L}. ]{1,6})?/#
     }
 
-    /// Thu, 19 Nov 2026; November 19, 2026; in small letters.
+    /// Thu, 19 Nov 2026; November 19, 2026; in lower case.
     private static var words: Regex<(Substring, Substring?, Substring?)> {
         #/\b(?:\d{1,2}\.? (jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\.?,? \d{4}|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\.? \d{1,2},? \d{4})\b/#
     }
 
-    /// Whether three numbers can be a day, with a year of four digits at one end, or of two at the last.
+    /// Whether three numbers can be a date, with a four-digit year at either end or a two-digit year at the end.
     private static func isDay(_ first: String, _ second: String, _ third: String) -> Bool {
         guard let one = Int(first), let two = Int(second), let three = Int(third) else { return false }
         func fit(_ month: Int, _ day: Int) -> Bool { (1...12).contains(month) && (1...31).contains(day) }
@@ -66,7 +68,7 @@ enum LikelyTime {
         return first.count <= 2 && [2, 4].contains(third.count) && (fit(two, one) || fit(one, two))
     }
 
-    /// Seconds or milliseconds since 1970, of the ten years before the post came and a day after.
+    /// Whether the number is seconds or milliseconds since 1970, from ten years before the arrival to one day after it.
     private static func isEpoch(_ digits: String, _ arrival: Int64) -> Bool {
         guard let number = Double(digits) else { return false }
         let now = Double(arrival) / 1e6

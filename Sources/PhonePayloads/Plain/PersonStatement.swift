@@ -1,11 +1,11 @@
 import JSON
 
-/// What a plain record says of whose it is.
+/// Reads the person that a plain record names.
 enum PersonStatement {
-    /// The members that say it: `subject` as the protocol has it, the others with a name.
+    /// The members that name a person: `subject` in the form of the protocol, the others with a name.
     static let names = ["subject", "person", "account"]
 
-    /// - Throws: ``PhoneError`` for a member that names another person than the token's.
+    /// - Throws: ``PhoneError`` if a member names another person than the token's.
     static func check(
         _ members: [JSONTree.Member], _ at: String, _ person: String, _ context: PhoneContext
     ) throws(PhoneError) {
@@ -22,7 +22,7 @@ enum PersonStatement {
         }
     }
 
-    /// Why a post is refused that names another person than the token's, and what to do.
+    /// The error for a post that names another person than the token's, with the remedy.
     static func otherPerson(_ at: String, _ person: String, _ context: PhoneContext) -> PhoneError {
         PhoneError(
             .person,

@@ -1,12 +1,11 @@
 import Foundation
 import Samples
 
-/// Local times and the instants that they name.
+/// Converts local times to instants.
 enum PhoneZone {
-    /// The instants at which the clocks of a zone showed a local time, as seconds of a clock in UTC: one, or none or
-    /// two where clocks change.
+    /// The instants at which the clocks of a zone showed a local time; none or two around clock changes, otherwise one.
     ///
-    /// `nil` where there is no such zone.
+    /// `local` is given as if the clock were in UTC. `nil` if the zone does not exist.
     static func times(_ local: Int64, _ zone: String) -> [Timestamp]? {
         guard let zone = TimeZone(identifier: zone) else { return nil }
         let seconds = local.flooredDivision(by: 1_000_000)

@@ -1,15 +1,15 @@
 import JSON
 import Samples
 
-/// A plain record, and what it means.
+/// A plain record and its interpretation.
 struct PlainRecord {
     private var members: [JSONTree.Member]
-    /// Members beside the list that are none of its records': a unit or a time may be hidden there.
+    /// Members beside the list that are not members of its records; they may contain a unit or a time.
     private let outer: [JSONTree.Member]
-    /// Its members that are neither a record's nor say its unit.
+    /// Its members that are not members of a record and do not give its unit.
     private(set) var unread: [String] = []
 
-    /// - Parameter shared: what stands beside the list that it is in, and holds for it if it says nothing else.
+    /// - Parameter shared: the members beside the list, which apply to the record unless it has its own.
     init(_ tree: JSONTree, _ shared: [JSONTree.Member] = []) {
         members = tree.members ?? []
         outer = shared.filter { !Self.isShared($0.name) }
@@ -27,7 +27,7 @@ struct PlainRecord {
         }
     }
 
-    /// Whether a member that stands beside a list of records holds for each of them.
+    /// Whether a member beside a list of records applies to each of them.
     static func isShared(_ name: String) -> Bool {
         UnitStatement.isName(name) || isTimeName(name)
             || (["type", "end", "zone", "metadata"] + PersonStatement.names).contains(name)
@@ -40,7 +40,7 @@ struct PlainRecord {
         if let value { members.append(.init(name, value)) }
     }
 
-    // MARK: - Lists side by side
+    // MARK: - Parallel lists
 
     var isTable: Bool { self["dates"] != nil && self["values"] != nil }
 
@@ -58,7 +58,7 @@ struct PlainRecord {
         return row
     }
 
-    // MARK: - As the protocol has it
+    // MARK: - Conversion to the protocol's form
 
     func canonical(_ context: PhoneContext) throws(ItemFault) -> PlainDraft {
         var record = self
@@ -87,7 +87,7 @@ struct PlainRecord {
 
     mutating func setKey(_ key: String) { set("key", .text(key)) }
 
-    /// What it says beside its key, in one order and with numbers in one form.
+    /// The record's content without its key, with sorted members and normalised numbers.
     var content: String {
         let rest = members.filter { !["key", "source", "start", "type", "zone"].contains($0.name) }
             .map { member -> JSONTree.Member in
@@ -99,7 +99,7 @@ struct PlainRecord {
         return JSONTree.object(rest).sorted.json
     }
 
-    /// `{"weight":80.4}` is of the type that the member names; a name that is another's becomes the id.
+    /// Reads the type from a member's name, as in `{"weight":80.4}`; replaces an alias with the type's id.
     private mutating func nameType() throws(ItemFault) {
         if self["type"] == nil {
             let known = members.filter { PhoneTypes.registry.resolve($0.name) != nil }
@@ -124,7 +124,7 @@ struct PlainRecord {
         set("type", .text(type.id.rawValue))
     }
 
-    /// Names that a record has; what is called otherwise is kept beside it.
+    /// The members that a record may have; members with other names are kept beside it.
     private static let names = [
         "type", "value", "unit", "start", "end", "zone", "records", "dates", "values", "key", "kind", "subject",
         "group", "metadata", "note",
@@ -134,7 +134,7 @@ struct PlainRecord {
         "raw", "provenance", "sourceVersion", "origin", "extra", "reason", "workout", "route", "summary",
     ]
 
-    /// The first member that is neither a record's nor a type, and what it was meant to be where that is near.
+    /// The first member that is neither a record's nor a type, with a suggestion if a known name is near.
     private var unknownMember: String? {
         guard let name = members.lazy.map(\.name).first(where: { !Self.names.contains($0) && $0 != "source" }) else {
             return nil
@@ -144,7 +144,7 @@ struct PlainRecord {
             + (meant.map { "; did you mean \($0)?" } ?? "")
     }
 
-    /// Refuses a type that is not known before anything else, with what it was probably meant to be.
+    /// Rejects an unknown type first, with a suggestion.
     private func checkType() throws(ItemFault) {
         guard let name = self["type"]?.text, type == nil, SampleKind(healthKitIdentifier: name) == nil else { return }
         throw ItemFault(
@@ -158,9 +158,9 @@ struct PlainRecord {
 
     // MARK: - Persons
 
-    /// Gives it the person of the token; a household's token may name one.
+    /// Sets the person of the token; a household's token lets the record name one.
     ///
-    /// A post that names another person than the token's was refused before.
+    /// A post that names another person than the token's was rejected before.
     private mutating func namePerson(_ context: PhoneContext) throws(ItemFault) {
         let said = PersonStatement.names.first { $0 != "subject" && self[$0] != nil }
         if let person = context.person {
@@ -177,7 +177,7 @@ struct PlainRecord {
 
     // MARK: - Values
 
-    /// `{"weight":{"value":177.2,"unit":"lb"}}` is a value and its unit.
+    /// Reads a value and its unit from an object, as in `{"weight":{"value":177.2,"unit":"lb"}}`.
     private mutating func flatten() throws(ItemFault) {
         guard let type, type.kind == .quantity, case .object(let inner)? = self["value"] else { return }
         let numbers = inner.filter { ["value", "qty", "quantity", "amount"].contains($0.name.lowercased()) }
@@ -189,7 +189,7 @@ struct PlainRecord {
         members += units
     }
 
-    /// Finds the unit, whatever the member is called that states it, and puts it where the hub reads it.
+    /// Finds the unit in a member of any name and moves it to `unit`.
     private mutating func readUnit() throws(ItemFault) {
         guard let type else { return }
         var found: (name: String, unit: String)?
@@ -223,12 +223,12 @@ struct PlainRecord {
         )
     }
 
-    /// Whether the member states the unit of the record's own value, as far as its name says.
+    /// Whether the member gives the unit of the record's own value, judging by its name.
     private func concernsValue(_ name: String, _ type: HealthType) -> Bool {
         guard UnitStatement.isName(name) else { return true }
         let subject = UnitStatement.subject(of: name)
         guard !subject.isEmpty, let other = PhoneTypes.registry.resolve(subject) else {
-            // The unit of another member, which is not read.
+            // The unit may belong to another member, which is not read.
             return !unread.contains { PhoneKeys.folded($0) == subject }
         }
         return other.id == type.id
@@ -295,7 +295,9 @@ struct PlainRecord {
         }
     }
 
-    /// A member that stands where `start` is meant: without this look the record would be of the time of its arrival.
+    /// A misnamed `start`.
+    ///
+    /// Without this check the record would get the time of its arrival.
     private func misnamedTime(_ arrival: Int64) -> String? {
         (members + outer).first { member in
             guard !["key", "zone", "note", "metadata", "subject", "source"].contains(member.name.lowercased()) else {
@@ -312,7 +314,7 @@ struct PlainRecord {
         return name.contains("time") || name.contains("date") || ["start", "when", "at", "day", "ts"].contains(name)
     }
 
-    /// A local time is an instant only where the zone is said.
+    /// Converts a local time to an instant, which requires a zone.
     private func placed(_ local: Int64, _ name: String) throws(ItemFault) -> Timestamp {
         guard let zone = self["zone"]?.text else {
             throw ItemFault(code: "time", reason: "\(name): no offset, and no zone beside it")

@@ -2,24 +2,24 @@ import HubWire
 import JSON
 import Samples
 
-/// Records as a person, a shortcut or a task writes them.
+/// Reads records as a person, a shortcut or a task writes them.
 struct PlainSteps: PayloadSteps {
     private let bytes: UnsafeRawBufferPointer
     private let context: PhoneContext
     private let root: JSONValue
-    /// `nil` where the body is one record.
+    /// The list of records; `nil` if the body is one record.
     private let list: JSONValue?
-    /// Where the list stands.
+    /// The path of the list.
     private let listPlace: String
-    /// What stands beside the list and holds for all of its records.
+    /// The members beside the list that apply to all of its records.
     private let shared: [JSONTree.Member]
     private var cursor: ArrayCursor
     private var isOver = false
     private var decoder: RecordDecoder
-    /// Of the whole body: two records of one key may be far from each other.
+    /// The numbers for the whole body, because two records with one key may be far apart.
     private lazy var numbers = PlainNumbers(self)
 
-    /// - Throws: ``PhoneError`` if the body is neither a record, nor a list of records, nor an object with `records`, or names
+    /// - Throws: ``PhoneError`` if the body is neither a record, nor a list of records, nor an object with `records`, or if it names
     ///   another person than the token's.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         (self.bytes, self.context, self.root) = (bytes, context, root)
@@ -49,7 +49,7 @@ struct PlainSteps: PayloadSteps {
         try checkPersons()
     }
 
-    /// Refuses the post of a person's token that names someone else anywhere, before anything of it is taken.
+    /// Rejects a post with a person's token that names another person anywhere, before any of it is read.
     private func checkPersons() throws(PhoneError) {
         guard let person = context.person else { return }
         try PersonStatement.check(shared, "", person, context)
@@ -94,7 +94,7 @@ struct PlainSteps: PayloadSteps {
         return batch
     }
 
-    /// What each record of the body means, those that mean nothing left out.
+    /// Calls `body` with each valid record of the post.
     fileprivate func drafts(_ body: (PlainDraft) -> Void) {
         func read(_ element: JSONValue) {
             guard let records = try? records(of: element) else { return }
@@ -105,7 +105,7 @@ struct PlainSteps: PayloadSteps {
         while let element = cursor.next() { read(element) }
     }
 
-    /// One record, or, of two lists side by side as a shortcut makes them, one for each line.
+    /// Splits an element into records: one, or one for each row of the two parallel lists that a shortcut makes.
     private func records(of element: JSONValue) throws(ItemFault) -> [PlainRecord] {
         guard element.kind == .object, element.end - element.start <= RecordDecoder.maximumRecordBytes,
             let tree = JSONTree(Array(bytes[element.start..<element.end])), let members = tree.members
@@ -118,7 +118,7 @@ struct PlainSteps: PayloadSteps {
         }
         let record = PlainRecord(tree, shared)
         guard record.isTable else { return [record] }
-        // A list of one arrives as a plain value.
+        // Shortcuts send a list of one element as a plain value.
         let (dates, values) = record.columns
         guard dates.count == values.count else {
             throw ItemFault(code: "value", reason: "dates and values are not equally many")
@@ -157,7 +157,7 @@ struct PlainSteps: PayloadSteps {
         }
         switch result {
         case .success(let found):
-            // As the hub will: the answer says it with the place.
+            // Apply the hub's validation, so that the answer contains the place of the error.
             do throws(RecordRejection) {
                 _ = try RecordValidation(registry: PhoneTypes.registry).canonical(of: found)
                 batch.records.append(PhoneRecord(found, .pointer(at)))
@@ -171,19 +171,19 @@ struct PlainSteps: PayloadSteps {
     }
 }
 
-/// What a plain record means.
+/// A plain record after conversion.
 struct PlainDraft {
     var record: PlainRecord
-    /// The key that it was given; `nil` where its sender has named one.
+    /// The key that the reader made; `nil` if the sender gave one.
     let base: String?
 
     var json: String { record.json }
 }
 
-/// Numbers of the records of a body that would have one key, as samples of other phones have them.
+/// The numbers for records of a body that would share a key, as for other phone samples.
 private struct PlainNumbers {
     private var numbers = KeyNumbers()
-    /// Hashes of the keys that occur more than once: nearly all bodies have none.
+    /// Hashes of the keys that occur more than once; nearly all bodies have none.
     private var repeated: Set<Int> = []
 
     init(_ steps: PlainSteps) {
@@ -203,7 +203,7 @@ private struct PlainNumbers {
         self.numbers = numbers
     }
 
-    /// Puts the number behind the key; `false` where an equal record had it.
+    /// Appends the number to the key; returns `false` if an equal record already has it.
     mutating func settle(_ draft: inout PlainDraft) -> Bool {
         guard let base = draft.base, repeated.contains(base.hashValue) else { return true }
         guard let number = numbers.take(base, draft.record.content) else { return false }

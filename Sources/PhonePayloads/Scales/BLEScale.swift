@@ -1,11 +1,11 @@
 import JSON
 import Samples
 
-/// A reading of ble-scale-sync.
+/// Reads a reading of ble-scale-sync.
 struct BLEReading {
     let context: PhoneContext
 
-    /// Types that the program alone has, with their units.
+    /// Types that only this program has, with their units.
     static let ownTypes: [(id: String, unit: String?)] = [
         ("x.ble.waterPercentage", "%"), ("x.ble.muscleMass", "kg"), ("x.ble.visceralFat", "count"),
         ("x.ble.impedance", "S^-1"),
@@ -26,21 +26,21 @@ struct BLEReading {
             "weight", "timestamp", "user", "user_name", "user_slug",
         ] + optional.map(\.0) + computed.map(\.0)
 
-    /// Whether the program's user is by name neither the token's person nor any other person of the hub.
+    /// Whether the program's user has neither the name of the token's person nor that of another person of the hub.
     func isStranger(_ user: String?) -> Bool {
         guard context.person != nil, let user, !user.isEmpty else { return false }
         return !context.isPerson(user) && !context.isOtherPerson(user)
     }
 
-    /// Refuses the reading of a person's token that names another person of the hub.
+    /// Rejects a reading with a person's token if it names another person of the hub.
     ///
-    /// Other names are users of the program.
+    /// Other names are taken as users of the program.
     func checkPerson(_ user: String?, _ at: String) throws(PhoneError) {
         guard let person = context.person, let user, context.isOtherPerson(user) else { return }
         throw PersonStatement.otherPerson(at, person, context)
     }
 
-    /// - Parameter base: the key, before the type.
+    /// - Parameter base: the beginning of the key, before the type.
     func read(
         _ members: Members, _ time: Timestamp, base: String, user: String?, _ at: String, _ batch: inout PhoneBatch
     ) {
@@ -79,7 +79,7 @@ struct BLEReading {
                     at: "\(at)/\(name)")
             }
         }
-        // Without an impedance everything else is made from height, age and sex.
+        // Without an impedance, all other values are computed from height, age and sex.
         if context.takesComputed, let impedance = members.number("impedance"), impedance > 0 {
             for (name, type, unit) in Self.optional {
                 let value = unit == "%" ? members.digits(name).flatMap(PhoneNumbers.hundredth) : members.number(name)
@@ -96,13 +96,13 @@ struct BLEReading {
     }
 }
 
-/// A body of ble-scale-sync: one reading, of when it came.
+/// Reads a body of ble-scale-sync: one reading with its arrival time.
 struct BLEScaleSteps: PayloadSteps {
     private let members: Members
     private let context: PhoneContext
     private var isOver = false
 
-    /// - Throws: ``PhoneError`` where the body is not an object.
+    /// - Throws: ``PhoneError`` if the body is not an object.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         guard root.kind == .object else { throw PhoneError(.form, "the body is an object with weight") }
         (members, self.context) = (Members(root, in: bytes), context)
@@ -123,17 +123,17 @@ struct BLEScaleSteps: PayloadSteps {
     }
 }
 
-/// Lines of JSON that ble-scale-sync has appended to a file, each with its time.
+/// Reads JSON lines that ble-scale-sync has appended to a file, each with its time.
 struct BLEScaleLines: PayloadSteps {
     private let bytes: UnsafeRawBufferPointer
     private let context: PhoneContext
     private var position = 0
     private var line = 0
 
-    /// Bytes of a line at most, as of a record.
+    /// Maximum length of a line in bytes, the same as of a record.
     private static let mostOfLine = 65_536
 
-    /// - Throws: ``PhoneError`` where there are more lines than a body may have items.
+    /// - Throws: ``PhoneError`` if there are more lines than a body may have items.
     init(_ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         try BodyBounds.checkLines(bytes)
         (self.bytes, self.context) = (bytes, context)
@@ -152,9 +152,9 @@ struct BLEScaleLines: PayloadSteps {
         return batch
     }
 
-    /// Of a person's token every line is to be theirs, before any is taken.
+    /// Checks that all lines belong to the person of the token, before any line is read.
     ///
-    /// A user whom the hub does not know may be that person. Of two users one is someone else.
+    /// A user unknown to the hub may be that person. If there are two users, at least one is someone else.
     private func checkPersons() throws(PhoneError) {
         guard let person = context.person else { return }
         var (start, line) = (0, 0)

@@ -1,15 +1,17 @@
 import Samples
 
-/// Which records of an openScale user there are: the app says what is gone by leaving it out, or by a word for all of it.
+/// The known records of each openScale user.
 ///
-/// Kept by the plugin beside the records, so that it needs no right to read what is stored.
+/// The app reports deletions by omitting measurements, or by one event for all of them.
+///
+/// The plugin stores the ledger itself, so that it needs no right to read stored records.
 public struct OpenScaleLedger: Sendable, Hashable {
-    /// Per user and time the types, by their place in ``names``.
+    /// The types of each measurement by user and time.
     private var users: [String: [String: Set<String>]] = [:]
 
     public init() {}
 
-    /// Reads what ``text`` wrote; lines that are none are left out.
+    /// Reads the output of ``text``; skips invalid lines.
     public init(_ text: String) {
         for line in text.split(separator: "\n") {
             let parts = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -18,7 +20,7 @@ public struct OpenScaleLedger: Sendable, Hashable {
         }
     }
 
-    /// A line for each measurement: user, time, types.
+    /// One line for each measurement: user, time, types.
     public var text: String {
         users.sorted { $0.key < $1.key }.map { user, times in
             times.sorted { $0.key < $1.key }.map { "\(user) \($0.key) \($0.value.sorted().joined(separator: " "))\n" }
@@ -26,15 +28,15 @@ public struct OpenScaleLedger: Sendable, Hashable {
         }.joined()
     }
 
-    /// The users that there are, by their numbers.
+    /// The known users, by number.
     public var userNumbers: Set<String> { Set(users.keys) }
 
-    /// How many measurements are known.
+    /// The number of known measurements.
     public var count: Int { users.reduce(0) { $0 + $1.value.count } }
 
-    /// The keys of the measurements that a step deletes, with the users in the order of their names.
+    /// The keys of the records that a step deletes, sorted by user.
     ///
-    /// Of a measurement that is not known (the plugin's state was lost) all keys that it may have had.
+    /// For an unknown measurement (if the plugin's state was lost) it returns all keys that the measurement may have had.
     public func gone(by step: OpenScaleStep) -> [String] {
         switch step {
         case .has(let user, let time, let types):
@@ -57,16 +59,20 @@ public struct OpenScaleLedger: Sendable, Hashable {
         }
     }
 
-    /// What a list leaves out; what is earlier than all of it may have been cut off.
+    /// The measurements that a list omits.
+    ///
+    /// Measurements before its first entry are excluded, because the list may have been cut off.
     private func missing(_ user: String, _ times: Set<String>) -> [String] {
         guard let first = times.min() else { return [] }
         return (users[user] ?? [:]).keys.filter { $0 > first && !times.contains($0) }.sorted()
     }
 
-    /// The one user there is: versions before 0.6 do not say whose measurement is deleted.
+    /// The only user, if there is one.
+    ///
+    /// App versions before 0.6 do not name the user of a deleted measurement.
     private var only: String? { users.count == 1 ? users.keys.first : nil }
 
-    /// Takes a step into account, when its records and retractions are stored.
+    /// Applies a step after its records and retractions are stored.
     public mutating func apply(_ step: OpenScaleStep) {
         switch step {
         case .has(let user, let time, let types): users[user, default: [:]][time] = Set(types)

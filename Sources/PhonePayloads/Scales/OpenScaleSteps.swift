@@ -1,19 +1,19 @@
 import JSON
 import Samples
 
-/// What openScale says of a user's measurements beside the records themselves.
+/// openScale's statement about a user's measurements, in addition to the records.
 public enum OpenScaleStep: Hashable, Sendable {
-    /// At this time the user has exactly these records; keys of `T u<userId> <type>`.
+    /// The user has exactly these records at this time; keys are `T u<userId> <type>`.
     case has(user: String, time: String, types: [String])
-    /// There is no measurement at this time. Without a user it is of an old version of the app, which has one.
+    /// There is no measurement at this time. An old version of the app sends no user, because it has only one.
     case deleted(user: String?, time: String)
-    /// From the earliest of these times on there are these alone: what a list of all measurements says.
+    /// From the earliest of these times on, only these measurements exist: the meaning of a list of all measurements.
     case only(user: String, times: Set<String>)
-    /// There is none at all.
+    /// There are no measurements at all.
     case cleared(user: String?)
 }
 
-/// A body of openScale-sync: one event.
+/// Reads a body of openScale-sync: one event.
 struct OpenScaleSteps: PayloadSteps {
     private var reader: OpenScaleReader
     private let event: String
@@ -21,7 +21,7 @@ struct OpenScaleSteps: PayloadSteps {
     private var cursor: ArrayCursor?
     private var isOver = false
 
-    /// - Throws: ``PhoneError`` where the body is not an object with `event`.
+    /// - Throws: ``PhoneError`` if the body is not an object with `event`.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         guard root.kind == .object else { throw PhoneError(.form, "the body is an object with event") }
         let members = Members(root, in: bytes)
@@ -78,7 +78,7 @@ struct OpenScaleSteps: PayloadSteps {
     }
 }
 
-/// A measurement of openScale.
+/// Reads a measurement of openScale.
 struct OpenScaleReader {
     let bytes: UnsafeRawBufferPointer
     var context: PhoneContext
@@ -106,7 +106,7 @@ struct OpenScaleReader {
         "event", "id", "userId", "username", "date", "weight", "body_fat", "fat", "water", "muscle", "values",
     ]
 
-    /// Types that the app alone has, with their units.
+    /// Types that only this app has, with their units.
     static let ownTypes: [(id: String, unit: String?)] = fields.values.flatMap { field -> [(String, String?)] in
         switch field {
         case .percent(let name): [("x.openscale.\(name)Percentage", "%"), ("x.openscale.\(name)Mass", "kg")]
@@ -122,23 +122,25 @@ struct OpenScaleReader {
             "hc.basalMetabolicRate", "hc.bodyWaterMass",
         ] + ownTypes.map(\.id)
 
-    /// The time as keys have it: to the second, to the millisecond where there is one.
+    /// The time in keys: to the second, or to the millisecond if it has any.
     static func key(_ time: Timestamp) -> String { PhoneTime.key(time.microseconds, keepsMilliseconds: true) }
 
-    /// The key of a record: `T u<userId> <type>`, without what all types of the app begin with where it would be too long.
+    /// The key of a record: `T u<userId> <type>`.
+    ///
+    /// If it is too long, the type loses the app's common prefix.
     static func key(_ time: String, _ user: String, _ type: String) -> String {
         let key = "\(time) u\(user) \(type)"
         return key.utf8.count <= RecordKey.maximumBytes ? key : key.replacing(" x.openscale.", with: " ")
     }
 
-    /// The user of the app, a number; `nil` where none is said.
+    /// The number of the app's user; `nil` if there is none.
     func user(_ members: Members) -> String? {
         members.digits("userId").flatMap { Int($0) }.flatMap { (0...1_000_000).contains($0) ? String($0) : nil }
     }
 
-    /// Whether a user of the app is the person whose token it is: the first user of a token is, and no other.
+    /// Whether a user of the app is the token's person: only the first user of a token is.
     ///
-    /// A token without a person is of all users; there the number is the slot.
+    /// A token without a person accepts all users, with the user's number as the slot.
     mutating func isOwner(_ user: String?, _ at: String, _ batch: inout PhoneBatch) -> Bool {
         guard let person = context.person, let user else { return true }
         if context.scaleUsers.isEmpty { context.scaleUsers = [user] }
@@ -178,7 +180,7 @@ struct OpenScaleReader {
         add(values, user, Timestamp(microseconds: time.microseconds), members, at, &batch)
     }
 
-    /// Makes the records of one measurement, a group.
+    /// Adds the records of one measurement as a group.
     func add(
         _ values: [OpenScaleValue], _ user: String, _ time: Timestamp, _ members: Members?, _ at: String,
         _ batch: inout PhoneBatch
@@ -216,7 +218,7 @@ struct OpenScaleReader {
         }
         guard !samples.isEmpty else { return batch.reject(at, "value", "the measurement has no value that is stored") }
         batch.records += samples.map { PhoneRecord(.sample($0), .pointer(at)) }
-        // Of what cannot be read, the one before stands.
+        // A value that cannot be read does not delete the previous one.
         batch.scaleSteps.append(
             .has(user: user, time: Self.key(time), types: (samples.map(\.type) + unread).map(\.rawValue)))
     }
@@ -293,7 +295,7 @@ struct OpenScaleValue {
         (self.key, self.digits, self.unit, self.at) = (key, digits, unit, at)
     }
 
-    /// The four numbers beside the list; a zero there is an absent one.
+    /// Reads the four numbers beside the list; zero means absent.
     static func flat(_ members: Members, _ at: String) -> [OpenScaleValue] {
         let names: [(StaticString, String, String)] = [
             ("weight", "weight", "kg"), ("body_fat", "body_fat", "%"), ("fat", "body_fat", "%"),
@@ -306,20 +308,20 @@ struct OpenScaleValue {
     }
 }
 
-/// The retained list of all weighings of a user that openScale-sync publishes by MQTT.
+/// Reads the retained list of all weighings of a user that openScale-sync publishes by MQTT.
 struct OpenScaleHistory: PayloadSteps {
     private var reader: OpenScaleReader
     private let user: String
     private let fields: [String]
-    /// Of each field.
+    /// The unit of each field.
     private let units: [String]
     private var cursor: ArrayCursor
     private var times: Set<String> = []
     private var isOver = false
-    /// Whether every row has said of which time it is.
+    /// Whether the time of every row could be read.
     private var isWhole = true
 
-    /// - Throws: ``PhoneError`` where the list is not one.
+    /// - Throws: ``PhoneError`` if the list is malformed.
     init(
         _ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext, user: String
     ) throws(PhoneError) {
@@ -351,7 +353,7 @@ struct OpenScaleHistory: PayloadSteps {
         while batch.size < PhoneBody.batchRecords {
             guard let row = cursor.next() else {
                 isOver = true
-                // Of a list that is empty, or not understood, nothing is concluded.
+                // An empty or unreadable list deletes nothing.
                 if !times.isEmpty, isWhole { batch.scaleSteps.append(.only(user: user, times: times)) }
                 if !isWhole {
                     batch.ignore("/rows", "a row cannot be read: what is missing in the list is not taken back")
