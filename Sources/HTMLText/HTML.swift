@@ -1,17 +1,17 @@
-/// Markup in which each value that was put in is text, whatever it holds.
+/// Markup in which every interpolated value is escaped as text.
 ///
-/// What stands in the program's own source is markup; what is interpolated is escaped, for elements and for attributes in double quotes alike:
+/// Literals in the program's source are markup. Interpolated values are escaped for use in elements and in attributes with double quotes:
 ///
 /// ```swift
 /// let row: HTML = "<tr><th scope=\"row\">\(name)</th><td class=\"\(shade)\">\(value)</td></tr>"
 /// ```
 ///
-/// Markup goes into markup as it is. A text of which the program learns only while it runs cannot become markup: literals are static.
+/// Interpolated markup is not escaped. Text known only at run time cannot become markup, because literals are static.
 public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// In UTF-8.
     public private(set) var bytes: [UInt8]
 
-    /// Nothing.
+    /// Creates empty markup.
     public init() { bytes = [] }
 
     public init(stringLiteral literal: StaticString) { bytes = literal.withUTF8Buffer { Array($0) } }
@@ -30,7 +30,7 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     public static func += (left: inout HTML, right: HTML) { left.bytes += right.bytes }
 
-    /// What is made of each element, one after the other.
+    /// Concatenates the markup made for each element.
     public static func each<Element>(_ elements: some Sequence<Element>, _ make: (Element) throws -> HTML) rethrows
         -> HTML
     {
@@ -39,7 +39,7 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         return all
     }
 
-    /// Joins parts, such as words that stand in one line.
+    /// Joins parts with a separator, such as words in a line.
     public static func joined(_ parts: some Sequence<HTML>, by separator: HTML) -> HTML {
         var all = HTML()
         for (index, part) in parts.enumerated() {
@@ -49,7 +49,7 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         return all
     }
 
-    /// Takes up a literal and its values.
+    /// Collects a literal and its values.
     public struct Interpolation: StringInterpolationProtocol, Sendable {
         fileprivate var bytes: [UInt8] = []
 
@@ -63,21 +63,22 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 
         public mutating func appendInterpolation(_ markup: HTML) { bytes += markup.bytes }
 
-        /// Nothing where there is none.
+        /// Appends nothing if there is no markup.
         public mutating func appendInterpolation(_ markup: HTML?) { if let markup { bytes += markup.bytes } }
 
         public mutating func appendInterpolation(_ text: some StringProtocol) { Escaping.append(text, to: &bytes) }
 
         public mutating func appendInterpolation(_ number: some BinaryInteger) { bytes += Array(String(number).utf8) }
 
-        /// A word of markup, such as `checked`, where a condition holds.
+        /// Appends a word of markup, such as `checked`, if a condition holds.
         public mutating func appendInterpolation(_ word: StaticString, if condition: Bool) {
             if condition { appendLiteral(word) }
         }
 
-        /// An address for `href`, `src` or `action`: one of this place, or by HTTP or HTTPS; any other becomes `#`, which leads nowhere.
+        /// Appends an address for `href`, `src` or `action`: one on this site, or one with HTTP or HTTPS; any other becomes `#`, which leads
+        /// nowhere.
         ///
-        /// An address of this place begins with `/`, `?` or `#`; two slashes would be another host.
+        /// An address on this site begins with `/`, `?` or `#`; two slashes would lead to another host.
         public mutating func appendInterpolation(url address: String) {
             Escaping.append(Escaping.isHarmless(address: address) ? address : "#", to: &bytes)
         }
@@ -85,9 +86,9 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 }
 
 private enum Escaping {
-    /// Text for elements, and for attributes in double or single quotes.
+    /// Escapes text for elements, and for attributes in double or single quotes.
     ///
-    /// What HTML has no way to say, such as NUL, becomes the replacement character.
+    /// Characters that HTML cannot express, such as NUL, become the replacement character.
     static func append(_ text: some StringProtocol, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {
@@ -96,7 +97,7 @@ private enum Escaping {
             case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
             case UInt8(ascii: "\""): bytes += Array("&quot;".utf8)
             case UInt8(ascii: "'"): bytes += Array("&#39;".utf8)
-            // A parser would make a line feed of it.
+            // A parser would turn it into a line feed.
             case 0x0D: bytes += Array("&#13;".utf8)
             case 0x09, 0x0A: bytes.append(byte)
             case ..<0x20, 0x7F: bytes += [0xEF, 0xBF, 0xBD]
@@ -107,7 +108,7 @@ private enum Escaping {
 
     static func isHarmless(address: String) -> Bool {
         let bytes = Array(address.utf8.prefix(9))
-        // Browsers take out line feeds and tabs, and read a backslash as a slash.
+        // Browsers remove line feeds and tabs, and treat a backslash as a slash.
         guard !address.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }) else {
             return false
         }

@@ -1,15 +1,15 @@
-/// A whole page: what a browser is told before it shows something, and what it shows.
+/// A whole HTML page: its head and its body.
 ///
-/// It has no script and no style of its own, so that a content security policy may forbid both in the text of pages.
+/// The page contains no inline script or style, so that a content security policy may forbid both.
 public struct HTMLDocument: Sendable {
     /// A language tag, such as `en` or `de-CH`.
     public var language: String
     public var title: String
     /// Addresses of style sheets.
     public var styles: [String]
-    /// Addresses of scripts, which run when the page is there.
+    /// Addresses of scripts, which run after the page is loaded.
     public var scripts: [String]
-    /// The address of a picture for the browser's tab.
+    /// The address of an icon for the browser's tab.
     public var icon: String?
     public var body: HTML
 

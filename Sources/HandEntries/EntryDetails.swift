@@ -2,13 +2,13 @@ package import HealthText
 import HubWire
 import Samples
 
-/// What else a person says of a food or a workout, and more about any record, as they typed it.
+/// Further details of a food, a workout or any record, as a person typed them.
 package struct EntryDetails: Sendable {
-    /// Of a workout, the energy burned; of a food, that eaten.
+    /// For a workout, the energy burned; for a food, the energy eaten.
     package var energy: String?
-    /// Of a workout.
+    /// For a workout.
     package var distance: String?
-    /// Of a food, as the next ones.
+    /// For a food, like the members below.
     package var protein: String?
     package var carbohydrates: String?
     package var fat: String?
@@ -16,15 +16,15 @@ package struct EntryDetails: Sendable {
     package var fiber: String?
     /// Any other quantities of a food or a workout: `calcium 300mg`.
     package var others: [String] = []
-    /// More about the record: `insulinDeliveryReason=bolus`.
+    /// Metadata of the record: `insulinDeliveryReason=bolus`.
     package var facts: [String] = []
 
-    /// In whose units plain numbers are; `nil`: then each needs its own.
+    /// The reader whose units apply to plain numbers; `nil` if each number needs a unit.
     package var reader: Reader?
 
     package init() {}
 
-    /// What stands for a type by a name of its own, with what was typed.
+    /// The details with a named field, with their types and the typed text.
     private func named(energy type: TypeID) -> [(type: TypeID, field: String, text: String)] {
         [
             (type, "energy", energy), (.dietaryProtein, "protein", protein),
@@ -33,13 +33,13 @@ package struct EntryDetails: Sendable {
         ].compactMap { type, field, text in text.map { (type, field, $0) } }
     }
 
-    /// What a food consists of.
+    /// The members of a food.
     func food() throws(HandFault) -> [HandEntry.Member] {
         if distance != nil { throw HandFault("a food has none", field: "distance") }
         return try members(named(energy: .dietaryEnergyConsumed))
     }
 
-    /// What was measured during a workout.
+    /// The measurements of a workout.
     func workout(_ activity: WorkoutActivity) throws(HandFault) -> [HandEntry.Member] {
         let named = named(energy: .activeEnergyBurned)
         if let other = named.first(where: { $0.field != "energy" }) {
@@ -72,7 +72,7 @@ package struct EntryDetails: Sendable {
         }
     }
 
-    /// `vitamin B12 2mcg` as type and value: the longest name that is one.
+    /// Splits `vitamin B12 2mcg` into type and value, using the longest name that is a type.
     private static func quantity(_ text: String) -> (TypeID, String)? {
         for space in text.indices.reversed() where text[space] == " " {
             if let type = EverydayNames.type(String(text[..<space])), type.kind == .quantity {
@@ -82,14 +82,14 @@ package struct EntryDetails: Sendable {
         return nil
     }
 
-    /// Refuses what only a food and a workout have.
+    /// Rejects details that only a food or a workout can have.
     func refuseMembers(of type: String) throws(HandFault) {
         let given = named(energy: .activeEnergyBurned).map(\.field) + (distance == nil ? [] : ["distance"])
         guard let field = given.first ?? (others.isEmpty ? nil : "with") else { return }
         throw HandFault("only a food and a workout have it, not \(type)", field: field)
     }
 
-    /// What was typed as `KEY=VALUE`, each value as its key has it.
+    /// The typed `KEY=VALUE` pairs, each value in the form of its key.
     func metadata() throws(HandFault) -> [(key: String, json: String)] {
         do throws(HandFault) {
             return try facts.map { text throws(HandFault) in

@@ -3,7 +3,7 @@ package import HubSettings
 import HubWire
 package import Samples
 
-/// What a person enters, as they typed it: a value, a food with what it consists of, or a workout with what was measured.
+/// An entry as a person typed it: a value, a food with its contents, or a workout with its measurements.
 package struct HandEntry: Sendable {
     /// A quantity of a food or a workout.
     package struct Member: Sendable {
@@ -21,20 +21,20 @@ package struct HandEntry: Sendable {
         }
     }
 
-    /// The type's id, or the name of one that only plugins know.
+    /// The type's id, or its name if only plugins know the type.
     package let type: String
     package let value: ValueArgument?
     package private(set) var members: [Member] = []
-    /// HealthKit's name of what was eaten.
+    /// HealthKit's name of the food.
     private var foodType: String?
-    /// How long a workout lasted, without pauses.
+    /// The duration of a workout in seconds, without pauses.
     package private(set) var seconds: Double?
     private let details: EntryDetails
 
-    /// A value of a type.
+    /// Creates an entry with a value of a type.
     ///
     /// - Parameters:
-    ///   - name: the type's id, or the name of one that only plugins know.
+    ///   - name: the type's id, or its name if only plugins know the type.
     ///   - words: the value, with its unit.
     package init(_ name: String, _ words: [String], _ details: EntryDetails) throws(HandFault) {
         (type, self.details) = (name, details)
@@ -42,16 +42,16 @@ package struct HandEntry: Sendable {
         value = try ValueArgument(words, of: TypeRegistry.standard.resolve(name), for: details.reader)
     }
 
-    /// Something that has only one value, such as a mindful session, and how long it lasted.
+    /// Creates an entry of a type with only one value, such as a mindful session, with its duration.
     ///
-    /// - Parameter words: `10min`; empty if its times say so.
+    /// - Parameter words: `10min`; empty if the entry's times give the duration.
     package init(only name: String, of type: TypeID, _ words: [String], _ details: EntryDetails) throws(HandFault) {
         (self.type, value, self.details) = (type.rawValue, .name(name), details)
         try details.refuseMembers(of: type.rawValue)
         seconds = try words.isEmpty ? nil : HandEntry.seconds(words)
     }
 
-    /// A food, of which the energy alone is enough.
+    /// Creates a food, for which the energy alone is sufficient.
     package init(food: String, energy: String, _ details: EntryDetails) throws(HandFault) {
         (foodType, self.details) = (food, details)
         members =
@@ -59,7 +59,7 @@ package struct HandEntry: Sendable {
         guard let first = members.first else {
             throw HandFault("how much of what? Such as '\(HandFault.cut(food))' 350kcal, or with its protein")
         }
-        // Energy alone is what HealthKit's own example makes of it: one sample with a name.
+        // Store energy alone as in HealthKit's example: one sample with a name.
         if members.count == 1, first.type == .dietaryEnergyConsumed {
             type = first.type.rawValue
             value = .quantity(first.value, unit: first.unit)
@@ -69,10 +69,10 @@ package struct HandEntry: Sendable {
         }
     }
 
-    /// A workout.
+    /// Creates a workout.
     ///
-    /// - Parameter words: how long it lasted: `30min`, `1h 15min`; empty where its times say so. A distance in kilometres, miles or yards may
-    ///   stand among them; `30m` may be minutes.
+    /// - Parameter words: the duration: `30min`, `1h 15min`; empty if the entry's times give it. They may include a distance in kilometres, miles
+    ///   or yards; `30m` may be minutes.
     package init(_ activity: WorkoutActivity, _ words: [String], _ details: EntryDetails) throws(HandFault) {
         var (words, details) = (words, details)
         if details.distance == nil, let place = words.firstIndex(where: HandEntry.isDistance) {
@@ -103,7 +103,7 @@ package struct HandEntry: Sendable {
         return type
     }()
 
-    /// What is said of it besides, and of its members: a JSON object; `nil` where that is nothing.
+    /// The metadata of the entry and its members as a JSON object; `nil` if there is none.
     package func metadata() throws(HandFault) -> String? {
         let food = foodType.map { [("foodType", HandEntry.quoted($0))] } ?? []
         let members = food + (try details.metadata().map { ($0.key, $0.json) })
@@ -117,18 +117,18 @@ package struct HandEntry: Sendable {
     static func quoted(_ text: String) -> String { RawJSON.string(text).text }
 }
 
-/// When something that a person enters was.
+/// The times of an entry.
 package struct EntryTimes: Sendable {
     package var start: Timestamp
     package var end: Timestamp?
-    /// The zone whose clock was needed to tell the start.
+    /// The zone whose clock was needed to determine the start.
     package var zone: String?
-    /// Whether ``start`` is the moment that was said to be it; else it is when a workout without an end ended.
+    /// Whether ``start`` is the stated start; otherwise it is the end of a workout without a stated end.
     package var isStart: Bool
-    /// Whether both ends were said, of which a workout's pauses may be a part.
+    /// Whether both ends were stated; then the interval may include a workout's pauses.
     package var isInterval: Bool
 
-    /// When it was; nothing is checked.
+    /// Creates the times without checking them.
     package init(_ start: Timestamp, zone: String?, end: Timestamp?, isStart: Bool, isInterval: Bool) {
         (self.start, self.zone, self.end) = (start, zone, end)
         (self.isStart, self.isInterval) = (isStart, isInterval)
@@ -139,9 +139,9 @@ extension HandEntry {
     /// The arguments of the hub's command `log` (Protocol §8.3).
     ///
     /// - Parameters:
-    ///   - clock: of the person.
-    ///   - key: the same key again is the same entry; made up where there is none, so that a message that is sent twice is one.
-    /// - Throws: ``HandFault`` for a workout of which it is not said how long it lasted.
+    ///   - clock: the person's clock.
+    ///   - key: the same key identifies the same entry. A default key is made up, so that a message sent twice is one entry.
+    /// - Throws: ``HandFault`` for a workout without a duration.
     package func arguments(
         _ times: EntryTimes, of person: String, by clock: PersonClock, note: String?, key: String?
     ) throws(HandFault) -> [String: SettingValue] {
@@ -176,7 +176,7 @@ extension HandEntry {
                 "how long did it last? Such as 30min, or its beginning and its end", remedy: ["from", "to"])
         }
         let microseconds = Int64((seconds * 1_000_000).rounded())
-        // A time that was given with its offset has the other end under it too.
+        // If the start was given with an offset, the other end gets the same offset.
         func moved(by microseconds: Int64) -> Timestamp {
             let moment = times.start.microseconds + microseconds
             return times.zone == nil
@@ -188,7 +188,7 @@ extension HandEntry {
 }
 
 extension ValueArgument {
-    /// Adds what `log` and `edit` call the value.
+    /// Adds the value under the argument names of `log` and `edit`.
     package func add(to arguments: inout [String: SettingValue]) {
         switch self {
         case .quantity(let number, let unit): (arguments["value"], arguments["unit"]) = (.number(number), .string(unit))

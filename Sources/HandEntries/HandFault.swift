@@ -1,17 +1,17 @@
-/// Why what a person has typed is not taken, or the hub's answer to it is not understood.
+/// Why typed text is not accepted, or why the hub's answer is not understood.
 package struct HandFault: Error, Hashable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
-        /// What was typed is not a value, time or name; the message says what to type instead.
+        /// The text is not a value, time or name; the message says what to type instead.
         case typed
-        /// The hub's answer is none that this program knows.
+        /// The hub's answer has an unknown form.
         case answer
     }
 
     package let kind: Kind
-    /// What it is about beside the value, such as `distance`; `nil` for the value itself.
+    /// The field concerned, such as `distance`; `nil` for the value itself.
     package let field: String?
     package let message: String
-    /// The fields in which to type what the message asks for, where that is not ``field``.
+    /// The fields in which to correct the error, if not in ``field``.
     package let remedy: [String]
 
     package init(_ message: String, field: String? = nil, remedy: [String] = [], kind: Kind = .typed) {
@@ -20,6 +20,6 @@ package struct HandFault: Error, Hashable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// The beginning of what was typed, for a message that quotes it.
+    /// The beginning of typed text, for a message that quotes it.
     package static func cut(_ text: String) -> String { text.count > 60 ? "\(text.prefix(60))…" : text }
 }

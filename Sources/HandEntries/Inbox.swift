@@ -1,13 +1,13 @@
 package import HealthText
 package import Samples
 
-/// What was measured together and waits for a person.
+/// Records that were measured together and wait for a person.
 package struct Weighing: Sendable {
     package private(set) var records: [StoredRecord]
 
     package init(_ record: StoredRecord) { records = [record] }
 
-    /// Those of the inbox, in the order of their first records.
+    /// The weighings of the inbox, in the order of their first records.
     package static func all(of records: [StoredRecord]) -> [Weighing] {
         var (weighings, places): ([Weighing], [String: Int]) = ([], [:])
         for record in records {
@@ -15,7 +15,7 @@ package struct Weighing: Sendable {
                 weighings.append(Weighing(record))
                 continue
             }
-            // A group is of one plugin: another's may have the same name.
+            // A group belongs to one plugin; another plugin may use the same name.
             let name = "\(sample.source.plugin)/\(group)"
             if let place = places[name] {
                 weighings[place].records.append(record)
@@ -29,28 +29,28 @@ package struct Weighing: Sendable {
 
     private var first: StoredRecord? { records.min { $0.number < $1.number } }
 
-    /// The record to name: the others go along.
+    /// The number of the record to use in commands; the others of the group follow it.
     package var number: Int64 { first?.number ?? 0 }
 
-    /// Why it has no person: the candidates of its weight, with their probabilities.
+    /// Why the records have no person: the candidates for the weight, with their probabilities.
     package var why: String {
-        // The weight knows best: it is what tells people apart.
+        // Prefer the weight, because it distinguishes people best.
         let telling = records.first { $0.type == .weight } ?? first
         if case .nobody(let reason)? = telling?.assignment { return reason }
         return ""
     }
 
-    /// ``why`` for people, beside the values.
+    /// ``why`` as text for people, shown beside the values.
     ///
-    /// - Parameter shownName: how a person of that id is called.
+    /// - Parameter shownName: the display name for a person's id.
     package func why(_ shownName: (String) -> String) -> String { Odds(why).text(shownName) ?? why }
 }
 
-/// Why a record looks wrong.
+/// Reasons why a record looks wrong.
 package enum Doubts {
     /// Sentences for people.
     ///
-    /// - Parameter reader: how they read values.
+    /// - Parameter reader: the person's settings for reading values.
     package static func of(_ stored: StoredRecord, for reader: Reader) -> [String] {
         guard case .sample(let sample) = stored.record else { return [] }
         var doubts: [String] = []

@@ -1,7 +1,7 @@
 package import HubWire
 package import Samples
 
-/// What the hub says a command of a person's own hand did, or would do.
+/// The hub's answer to a command for entries by hand: the results, or those of a dry run.
 package struct ManualAnswer: Sendable {
     package struct Entry: Sendable {
         /// 0 for a new record that was rejected.
@@ -10,19 +10,19 @@ package struct ManualAnswer: Sendable {
         package let outcome: String
         package let person: String?
         package let reason: String?
-        /// As it stands, where it was changed.
+        /// The current record, if it was changed.
         package let record: StoredRecord?
-        /// Of a new record the newest of its type and person before it.
+        /// For a new record, the newest earlier one of its type and person.
         package let last: StoredRecord?
 
-        /// Whether the record was left as it is for a reason, not because it is so already.
+        /// Whether the hub rejected the change, as opposed to finding nothing to change.
         package var isRejected: Bool { outcome != "stored" && outcome != "duplicate" }
     }
 
     package let entries: [Entry]
     package let text: String
 
-    /// - Throws: ``HandFault`` when the answer is none that this program knows.
+    /// - Throws: ``HandFault`` if the answer has an unknown form.
     package init(_ answer: RawJSON?) throws(HandFault) {
         guard let answer else {
             throw HandFault("the hub did not say what it did; look with hub samples", kind: .answer)
@@ -46,7 +46,7 @@ package struct ManualAnswer: Sendable {
         self.entries = entries
     }
 
-    /// Several answers as one.
+    /// Combines several answers.
     package init(joining answers: [ManualAnswer]) {
         entries = answers.flatMap(\.entries)
         let isDryRun = answers.first?.text.hasPrefix("{\"dryRun\":true") ?? false

@@ -3,7 +3,7 @@ package import Samples
 
 /// A moment as people type it: `7:30`, `yesterday 7:30`, `last monday 7:30`, `15.3.2024 7:30`, `2024-03-15T07:30:00+01:00`, `90min`, `now`.
 package struct MomentArgument: Hashable, Sendable {
-    /// As it was typed.
+    /// The typed text.
     package let text: String
     private let meaning: Meaning
 
@@ -11,9 +11,9 @@ package struct MomentArgument: Hashable, Sendable {
         case now
         case instant(Timestamp)
         case secondsAgo(Int64)
-        /// By the wall clock of a zone, seconds after midnight.
+        /// A time on the wall clock of a zone, in seconds after midnight.
         ///
-        /// Without a day the last time that the clock showed it.
+        /// Without a day, it is the last time at which the clock showed it.
         case wall(SpokenDay?, Int64)
         /// A day without a time.
         case day(SpokenDay)
@@ -24,10 +24,10 @@ package struct MomentArgument: Hashable, Sendable {
         with an offset (2024-03-15T07:30:00+01:00), a span back from now (90min, 2h, "2 hours ago"), or now
         """
 
-    /// Whether a day was typed and no time of it.
+    /// Whether only a day was typed, without a time.
     package var isDay: Bool { if case .day = meaning { true } else { false } }
 
-    /// Whether a time was typed without a day.
+    /// Whether only a time was typed, without a day.
     package var isTimeOfDay: Bool { if case .wall(nil, _) = meaning { true } else { false } }
 
     /// `nil` for any other text.
@@ -57,7 +57,7 @@ package struct MomentArgument: Hashable, Sendable {
         }
     }
 
-    /// Small letters, with a half of the day at its time: `8:15 p.m.` is `8:15pm`.
+    /// The words in lower case, with am or pm attached to the time: `8:15 p.m.` becomes `8:15pm`.
     private static func words(_ text: String) -> [String] {
         var words = text.lowercased().split(separator: " ").map { word in
             let plain = String(word).replacing(".", with: "")
@@ -69,7 +69,7 @@ package struct MomentArgument: Hashable, Sendable {
         return words
     }
 
-    /// A day and a time: `2024-03-15T07:30`, `2024-03-15 07:30`, `15.3.2024, 7:30`, `yesterday at 7:30`, `8am yesterday`.
+    /// Splits a day and a time: `2024-03-15T07:30`, `2024-03-15 07:30`, `15.3.2024, 7:30`, `yesterday at 7:30`, `8am yesterday`.
     private static func parts(_ words: [String]) -> (day: String, clock: String)? {
         guard words.count > 1, let clock = words.last else {
             let parts = words.first?.split(separator: "t", maxSplits: 1).map(String.init) ?? []
@@ -91,7 +91,7 @@ package struct MomentArgument: Hashable, Sendable {
             else {
                 return nil
             }
-            // Noon is 12pm, midnight 12am.
+            // Noon is 12pm, and midnight is 12am.
             return seconds + (text.hasSuffix("pm") ? 43_200 : 0) - (hour == 12 ? 43_200 : 0)
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -104,7 +104,7 @@ package struct MomentArgument: Hashable, Sendable {
         return numbers[0] * 3_600 + numbers[1] * 60 + (numbers.count > 2 ? numbers[2] : 0)
     }
 
-    /// A day and `7:30+01:00`: the hour that comes twice is told apart so.
+    /// Reads a day and `7:30+01:00`, which distinguishes the two occurrences of an hour.
     private static func withOffset(_ day: String, _ clock: String) -> Timestamp? {
         guard let sign = clock.lastIndex(where: { "+-z".contains($0) }), let date = LocalDate(typed: day),
             let seconds = self.clock(String(clock[..<sign]))
@@ -113,7 +113,7 @@ package struct MomentArgument: Hashable, Sendable {
         return try? Timestamp(parsing: "\(date.text)T\(time.joined(separator: ":"))\(clock[sign...])")
     }
 
-    /// `90min`, `2h`, `3d`, `2 hours ago`, in seconds.
+    /// The seconds in `90min`, `2h`, `3d`, `2 hours ago`.
     package static func span(_ text: String) -> Int64? {
         let words = text.lowercased().split(separator: " ")
         if words.count == 3, words[2] == "ago" {
@@ -133,22 +133,26 @@ package struct MomentArgument: Hashable, Sendable {
         return nil
     }
 
-    // MARK: - What it means
+    // MARK: - Interpretation
 
-    /// What the clock of a place says of a moment.
+    /// The interpretation of a moment by the clock of a zone.
     package enum Reading: Hashable {
-        /// One instant; `isLocal` when the zone was needed to tell it.
+        /// One instant; `isLocal` if the zone was needed to determine it.
         case one(Timestamp, isLocal: Bool)
-        /// The hour came twice: the earlier and the later one.
+        /// The hour occurred twice: the earlier and the later instant.
         case two(Timestamp, Timestamp)
     }
 
-    /// Refuses a day without a time: for the ends of an interval, and in an edit, its noon would be a guess.
+    /// Rejects a day without a time.
+    ///
+    /// For the end of an interval, or in an edit, noon would be a guess.
     package func refuseDay() throws(HandFault) {
         if isDay { throw HandFault("\(text): add the time of day, such as \"\(text) 7:30\"") }
     }
 
-    /// The instant as the border of a range: also of a time that is still to come, and of one that the clocks skip or show twice.
+    /// The instant as the limit of a range.
+    ///
+    /// Accepts future times, and times that the clocks skip or show twice.
     package func border(by clock: PersonClock) -> Timestamp {
         func instant(_ day: SpokenDay?, _ seconds: Int64) -> Timestamp {
             let date = day?.date(today: clock.today) ?? clock.today
@@ -164,13 +168,14 @@ package struct MomentArgument: Hashable, Sendable {
         }
     }
 
-    /// Reads it; a day without a time is its noon, or now if that is still to come.
+    /// Interprets the moment.
+    ///
+    /// A day without a time means its noon, or now if noon is in the future.
     ///
     /// - Parameters:
     ///   - now: microseconds since 1970, by the hub's clock.
-    ///   - zone: whose wall clock is meant.
-    /// - Throws: ``HandFault`` for a time that the clocks skipped, for one of today that is still to come, and for one that no record
-    ///   can have.
+    ///   - zone: the zone of the wall clock.
+    /// - Throws: ``HandFault`` for a time that the clocks skipped, for a time later today, and for a time outside the range of records.
     package func reading(now: Int64, in zone: TimeZone) throws(HandFault) -> Reading {
         let reading = try reading(of: meaning, now: now, in: zone)
         let times =
@@ -192,7 +197,7 @@ package struct MomentArgument: Hashable, Sendable {
             return .one(MomentArgument.local(now / 1_000_000 - seconds, zone), isLocal: true)
         case .day(let day):
             let today = MomentArgument.local(now / 1_000_000, zone).localDate
-            // The middle of the day, which is hardly ever on another date; today, that it be no time to come.
+            // Use noon, which is almost never on another date; for today, use at most the current time.
             let noon = LocalDay.instant(at: Int64(day.date(today: today).daysSinceEpoch) * 86_400 + 43_200, in: zone)
             let isToday = day.date(today: today) == today
             return .one(MomentArgument.local(isToday ? min(noon, now / 1_000_000) : noon, zone), isLocal: true)
@@ -200,7 +205,7 @@ package struct MomentArgument: Hashable, Sendable {
             let today = MomentArgument.local(now / 1_000_000, zone).localDate
             let date = day?.date(today: today) ?? today
             let wall = Int64(date.daysSinceEpoch) * 86_400 + seconds
-            // Clocks are changed by less than a day: an offset of the days around holds.
+            // Clocks change by less than a day, so the offset of the day before or after applies.
             let offsets = Set([wall - 86_400, wall + 86_400].map { MomentArgument.offset(of: zone, at: $0) })
             let instants = offsets.map { wall - $0 }.filter { wall - $0 == MomentArgument.offset(of: zone, at: $0) }
                 .sorted()
@@ -225,13 +230,13 @@ package struct MomentArgument: Hashable, Sendable {
     }
 }
 
-/// Whose wall clock counts, and what it is now.
+/// A zone's wall clock and the current time.
 package struct PersonClock: Sendable {
     package let zone: TimeZone
     /// Microseconds since 1970, by the hub's clock.
     package let now: Int64
 
-    /// - Throws: ``HandFault`` when this machine does not know the zone.
+    /// - Throws: ``HandFault`` if this machine does not know the zone.
     package init(zone identifier: String?, now: Int64) throws(HandFault) {
         guard let zone = identifier.map({ TimeZone(identifier: $0) }) ?? .current else {
             throw HandFault("this machine does not know the zone \(identifier ?? ""): install tzdata, or correct it")
@@ -239,15 +244,15 @@ package struct PersonClock: Sendable {
         (self.zone, self.now) = (zone, now)
     }
 
-    /// An instant by the clock of the zone.
+    /// An instant on the zone's clock.
     package func local(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: microseconds).local(in: zone) }
 
-    /// The day that it is.
+    /// The current date.
     package var today: LocalDate { local(now).localDate }
 }
 
 extension Sample {
-    /// A moment by the clock at the place of measurement, as far as the sample names its zone.
+    /// A time on the clock at the place of measurement, if the sample names its zone.
     package func there(_ time: Timestamp) -> Timestamp {
         zone.flatMap { TimeZone(identifier: $0) }.map { time.local(in: $0) } ?? time
     }

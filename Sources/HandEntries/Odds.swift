@@ -1,12 +1,12 @@
-/// The hub's reason for leaving a weight without a person, read: `71.9 kg: anna 62 %, ben 31 %, somebody else 7 %`.
+/// Parses the hub's reason for not assigning a weight: `71.9 kg: anna 62 %, ben 31 %, somebody else 7 %`.
 package struct Odds: Sendable {
-    /// By name, as the reason prints them: `62 %`, `over 99 %`.
+    /// The probabilities by name, as printed in the reason: `62 %`, `over 99 %`.
     package private(set) var shares: [String: String] = [:]
     private var order: [String] = []
-    /// Persons whose weight the hub does not know yet, so that nothing speaks against them.
+    /// Persons whose weight the hub does not know yet, so that it cannot rule them out.
     private var unknown: Set<String> = []
 
-    /// A person with less than this many percent is unlikely enough to ask.
+    /// Ask for confirmation if a person has less than this many percent.
     private static let unlikely = 5
 
     package init(_ reason: String) {
@@ -19,12 +19,12 @@ package struct Odds: Sendable {
         }
     }
 
-    /// The place of a person among those it may be.
+    /// The rank of a person among the candidates.
     package func rank(of name: String) -> Int { order.firstIndex(of: name) ?? order.count }
 
-    /// The odds without the weight, which stands beside them: `Anna 62 %, Ben 31 %, somebody else 7 %`; `nil` if the reason has none.
+    /// The odds without the weight, which is shown beside them: `Anna 62 %, Ben 31 %, somebody else 7 %`; `nil` if the reason has none.
     ///
-    /// - Parameter shownName: how a person of that id is called.
+    /// - Parameter shownName: the display name for a person's id.
     package func text(_ shownName: (String) -> String) -> String? {
         guard !order.isEmpty else { return nil }
         return order.map { name in
@@ -33,9 +33,9 @@ package struct Odds: Sendable {
         }.joined(separator: ", ")
     }
 
-    /// Why a person should confirm that it is `name`'s; `nil` if the odds allow it, or say nothing.
+    /// Why the person should confirm that the weight is `name`'s; `nil` if the odds support it or are unknown.
     ///
-    /// - Parameter shownName: how a person of that id is called.
+    /// - Parameter shownName: the display name for a person's id.
     package func doubt(about name: String, _ shownName: (String) -> String = { $0 }) -> String? {
         guard let first = order.first, first != name, !unknown.contains(name) else { return nil }
         let percent = shares[name].flatMap { Int($0.prefix { $0.isNumber }) } ?? 0

@@ -1,19 +1,21 @@
 package import HealthText
 package import Samples
 
-/// What makes a value that a person gives look like a slip: asked about, never dropped.
+/// Finds values that look like typing errors.
+///
+/// The person is asked about them, but they are never dropped.
 package enum SlipCheck {
-    /// Types of a body that changes slowly: a third more than the last time is a slip of the finger.
+    /// Body measures that change slowly: a change of more than a third since the last value suggests a typing error.
     private static let slow: Set<TypeID> = [
         .weight, .height, .leanBodyMass, .bodyMassIndex, .waistCircumference,
     ]
 
-    /// Sentences for people; empty when there is nothing to ask about.
+    /// The doubts as sentences for people; empty if there are none.
     ///
     /// - Parameters:
-    ///   - last: the newest of the type and person, or what an edit replaces.
+    ///   - last: the newest record of the type and person, or the record that an edit replaces.
     ///   - now: microseconds since 1970, by the hub's clock.
-    ///   - reader: how the person reads values.
+    ///   - reader: the person's settings for reading values.
     package static func about(
         _ record: StoredRecord, last: StoredRecord?, now: Int64, for reader: Reader
     ) -> [String] {
@@ -37,7 +39,7 @@ package enum SlipCheck {
         if let doubt = ValueText.doubt(record, for: reader) {
             doubts.append("\(text) is \(doubt), an implausible \(name)")
         }
-        // A value that a body hardly has says nothing about the next one.
+        // An implausible value is not a basis for comparison.
         guard type?.aggregation != .cumulative, let last, !last.implausible.contains(.value),
             let before = ValueText.quantity(last),
             before.unit == value.unit, before.value > 0, value.value > 0
@@ -50,7 +52,7 @@ package enum SlipCheck {
         return doubts
     }
 
-    /// Whether the same was entered within five minutes.
+    /// Whether the same value was entered within five minutes.
     package static func isRepeat(_ record: StoredRecord, of last: StoredRecord?) -> Bool {
         guard case .sample(let new) = record.record, let last, case .sample(let old) = last.record else { return false }
         return old.source.plugin == new.source.plugin && old.value == new.value
@@ -58,18 +60,18 @@ package enum SlipCheck {
             && (new.start.microseconds - old.start.microseconds).magnitude < 300_000_000
     }
 
-    /// What there is to ask about an entry before it is stored.
+    /// The doubts about an entry before it is stored.
     ///
     /// - Parameters:
-    ///   - answer: of a dry run of `log`.
-    ///   - reader: how a person of that name reads values.
+    ///   - answer: the answer to a dry run of `log`.
+    ///   - reader: the settings of the person with that name.
     package static func about(_ answer: ManualAnswer, now: Int64, for reader: (String?) -> Reader) -> [String] {
         answer.entries.flatMap { entry in
             entry.record.map { about($0, last: entry.last, now: now, for: reader($0.assignment.person?.name)) } ?? []
         }
     }
 
-    /// The number of the record that says the same as this entry; of a group, where all of it was entered before.
+    /// The number of an earlier record that repeats this entry; for a group, only if all of its records were entered before.
     package static func repeated(in answer: ManualAnswer) -> Int64? {
         var repeated: [Int64] = []
         var values = 0
@@ -80,7 +82,7 @@ package enum SlipCheck {
                 repeated.append(last.number)
             }
         }
-        // Of a group all say the same, or it is another.
+        // The group is a repeat only if all of its records are.
         return repeated.count == values ? repeated.first : nil
     }
 }

@@ -5,9 +5,9 @@ package enum SpokenDay: Hashable, Sendable {
     case date(LocalDate)
     case daysAgo(Int)
     case monthsAgo(Int)
-    /// The last one before today, 0 for Monday.
+    /// The last such weekday before today, 0 for Monday.
     case weekday(Int)
-    /// The last one up to today.
+    /// The last such date up to today.
     case dayOfYear(month: Int, day: Int)
 
     package static let forms =
@@ -35,7 +35,7 @@ package enum SpokenDay: Hashable, Sendable {
             self = .weekday(place)
         case let words where words.count == 1 && words[0].hasSuffix("."):
             let parts = words[0].dropLast().split(separator: ".", omittingEmptySubsequences: false)
-            // 2000 has a 29 February.
+            // The year 2000 has a 29 February.
             guard parts.count == 2, let day = SpokenDay.count(parts[0]), let month = SpokenDay.count(parts[1]),
                 LocalDate(2000, month, day) != nil
             else { return nil }
@@ -54,7 +54,7 @@ package enum SpokenDay: Hashable, Sendable {
         return count
     }
 
-    /// The day of the calendar that is meant.
+    /// The calendar date of the day.
     package func date(today: LocalDate) -> LocalDate {
         switch self {
         case .date(let date): return date
@@ -65,7 +65,7 @@ package enum SpokenDay: Hashable, Sendable {
             let since = (today.daysSinceEpoch + 3 - place) % 7
             return today.adding(days: since > 0 ? -since : -since - 7)
         case .dayOfYear(let month, let day):
-            // Eight years may lie between two of 29 February.
+            // Up to eight years may lie between two 29 Februaries.
             let dates = (0...8).lazy.compactMap { LocalDate(today.year - $0, month, day) }
             return dates.first { $0 <= today } ?? today
         }

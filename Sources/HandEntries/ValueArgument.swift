@@ -5,16 +5,16 @@ package import Samples
 /// A value as people type it, read for its type: `80.4kg`, `12st 8lb`, `120/80`, `5000`, `asleepCore`.
 package enum ValueArgument: Hashable, Sendable {
     case quantity(Double, unit: String)
-    /// One for each member of a correlation, in their order.
+    /// One value for each member of a correlation, in order.
     case several([Double], unit: String)
     /// A category, an activity or a text.
     case name(String)
 
     /// - Parameters:
-    ///   - words: as the shell has split them.
-    ///   - type: `nil` for a type that only plugins know; then a number needs its unit, and all else is a name.
-    ///   - reader: in whose unit a number without one is; `nil`: then it needs one, unless the type is counted.
-    /// - Throws: ``HandFault`` that says what to type instead.
+    ///   - words: the words as split by the shell.
+    ///   - type: `nil` for a type that only plugins know; then a number needs a unit, and all other text is a name.
+    ///   - reader: the reader whose units apply to numbers without one; with `nil` a number needs a unit, unless the type is counted.
+    /// - Throws: ``HandFault`` with the expected input.
     package init(_ words: [String], of type: HealthType?, for reader: Reader? = nil) throws(HandFault) {
         let text = words.joined(separator: " ").trimmingCharacters(in: .whitespaces)
         switch type?.kind {
@@ -31,7 +31,7 @@ package enum ValueArgument: Hashable, Sendable {
         try refuseNegative(text, type)
     }
 
-    /// What has a mass, a pressure or a share, or is counted, has no less than none of it.
+    /// Rejects negative values of masses, pressures, fractions and counts.
     private func refuseNegative(_ text: String, _ type: HealthType?) throws(HandFault) {
         guard let type else { return }
         let numbers: [Double] =
@@ -68,7 +68,7 @@ package enum ValueArgument: Hashable, Sendable {
 
     // MARK: - Quantities
 
-    /// `12st 8lb` is one value in the last unit, exactly converted.
+    /// Reads `12st 8lb` as one value in the last unit, converted exactly.
     private static func sum(
         of text: String, _ type: HealthType?, _ reader: Reader?
     ) throws(HandFault) -> ValueArgument {
@@ -88,7 +88,7 @@ package enum ValueArgument: Hashable, Sendable {
         } catch {
             throw HandFault("\"\(text)\": \(error)")
         }
-        // 15lb beside stones, or 12in beside feet, is mistyped more often than meant.
+        // 15lb after stones, or 12in after feet, is more often a typing error than intended.
         for ((greater, less), one) in zip(pairs, ones) where !(0..<one).contains(less.value) {
             throw HandFault(
                 "\"\(text)\": what follows \(greater.unit) is less than 1\(greater.unit), and not negative; or write it in \(less.unit) alone"
@@ -97,7 +97,7 @@ package enum ValueArgument: Hashable, Sendable {
         return .quantity(sum, unit: last.unit)
     }
 
-    /// `120/80`, with a unit or without.
+    /// Reads `120/80`, with or without a unit.
     private static func pair(
         _ text: String, _ type: HealthType?, _ reader: Reader?
     ) throws(HandFault) -> ValueArgument {
@@ -139,7 +139,7 @@ package enum ValueArgument: Hashable, Sendable {
             }
             let word = unitWord(rest)
             rest = rest[word.endIndex...].drop { $0 == " " }
-            // Behind another unit, as in `12st 4`, it is not the person's usual one.
+            // After another unit, as in `12st 4`, the missing unit is not the person's usual one.
             let unit =
                 try word.isEmpty
                 ? self.unit(of: type, parts.isEmpty ? reader : nil, String(parts.isEmpty ? text[...] : digits))
@@ -151,7 +151,7 @@ package enum ValueArgument: Hashable, Sendable {
         return parts
     }
 
-    /// The unit at the beginning of `text`: up to a space, or to the number that begins the next part (`12st8lb`).
+    /// The unit at the beginning of `text`: it ends at a space or at the next number (`12st8lb`).
     private static func unitWord(_ text: Substring) -> Substring {
         let word = text.prefix { $0 != " " }
         if (try? HealthUnit(String(word))) != nil { return word }
@@ -159,7 +159,7 @@ package enum ValueArgument: Hashable, Sendable {
         return word[..<next]
     }
 
-    /// What people write for a unit, in HealthKit's spelling.
+    /// HealthKit's spelling of a unit that people write.
     private static func spelled(
         _ word: String, of type: HealthType?, _ text: String
     ) throws(HandFault) -> String {
@@ -174,7 +174,7 @@ package enum ValueArgument: Hashable, Sendable {
         }
     }
 
-    /// The unit of a number without one: counts, beats and the pressure of blood are measured in one, all else as the person reads it.
+    /// The unit of a number without one: counts, heart rates and blood pressures have a single unit, all others use the person's.
     private static func unit(of type: HealthType?, _ reader: Reader?, _ text: String) throws(HandFault) -> String {
         if let unit = type?.unit, ["count", "count/min", "mmHg"].contains(unit) { return unit }
         if let reader, let own = type?.unit, case let unit = reader.unit(own, of: type), !unit.contains("+") {
@@ -186,7 +186,7 @@ package enum ValueArgument: Hashable, Sendable {
         throw HandFault("\(text) of what? \(hint(of: type))")
     }
 
-    /// The two shares that a number of at most one may mean: `0.245%` and `24.5%`; `nil` for any other text.
+    /// The two fractions that a number of at most one may mean: `0.245%` and `24.5%`; `nil` for any other text.
     package static func meanings(of text: String, _ type: HealthType?) -> (String, String)? {
         guard type?.unit == "%", let number = try? number(text), 0 < number, number <= 1,
             let decimal = (try? pointed(text)).flatMap({ Decimal(string: $0) })
@@ -213,9 +213,11 @@ package enum ValueArgument: Hashable, Sendable {
 
     // MARK: - Numbers
 
-    /// A number whose separator may begin a fraction or stand between thousands is the one that the type can have, or refused.
+    /// Reads a number.
     ///
-    /// A point separates thousands only if the person's language has a decimal comma, and in counts, which have no thousandths.
+    /// If its separator may start a fraction or separate thousands, only one reading may be possible for the type.
+    ///
+    /// A point separates thousands only if the person's language uses a decimal comma, and in counts, which have no thousandths.
     private static func number(
         _ text: String, _ unit: String, of type: HealthType?, for reader: Reader?
     ) throws(HandFault) -> Double {
@@ -227,14 +229,14 @@ package enum ValueArgument: Hashable, Sendable {
             guard let value = try? type.canonicalValue(number, unit: unit) else { return true }
             return type.limits?.objection(to: value, of: type.id, unit: type.unit ?? "") == nil
         }
-        // One of them is impossible; the other has to be likely, too.
+        // If one reading is impossible, the other must also be plausible.
         guard possible.count == 1, let value = try? type.canonicalValue(possible[0], unit: unit),
             type.limits?.plausible.contains(value) ?? true
         else { throw readings.fault(text) }
         return possible[0]
     }
 
-    /// The two numbers that digits with one separator before the last three may mean.
+    /// The two readings of digits with one separator before the last three.
     private struct Readings {
         let fraction, thousands: String
         let hasComma: Bool
@@ -245,7 +247,7 @@ package enum ValueArgument: Hashable, Sendable {
             hasComma = match.2 == ","
         }
 
-        /// Names both in a way that has no second meaning.
+        /// An error that names both readings unambiguously.
         func fault(_ text: String) -> HandFault {
             var plain = fraction[...]
             while plain.last == "0" { plain.removeLast() }
@@ -256,16 +258,16 @@ package enum ValueArgument: Hashable, Sendable {
         }
     }
 
-    /// A decimal point, or a decimal comma where it cannot be one between thousands.
+    /// Reads a number with a decimal point, or with a decimal comma that cannot separate thousands.
     package static func number(_ text: String) throws(HandFault) -> Double {
         let digits = try pointed(text)
         guard let number = Double(digits), number.isFinite else { throw HandFault("\"\(text)\" is not a number") }
         return number
     }
 
-    /// Percent is a fraction inside: the decimal point moves, and nothing is rounded.
+    /// Converts percent to a fraction by moving the decimal point, without rounding.
     private static func percent(_ text: String) throws(HandFault) -> Double {
-        // A thousand percent are none.
+        // A percentage has no thousands, so the separator starts a fraction.
         var digits = Readings(text)?.fraction
         if digits == nil { digits = try pointed(text) }
         guard let decimal = digits.flatMap({ Decimal(string: $0) }), let value = Double("\(decimal / 100)") else {

@@ -2,7 +2,7 @@ import HealthText
 package import Samples
 
 extension WorkoutActivity {
-    /// The activity that a person calls so: `swim`, `Running`.
+    /// The activity for a word that a person types: `swim`, `Running`.
     package static func meant(by word: String) -> WorkoutActivity? {
         let word = word.lowercased()
         return all.first { NameWords.means(word, $0.name) || $0.healthKitName.lowercased() == word }

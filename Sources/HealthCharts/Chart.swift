@@ -1,46 +1,46 @@
 public import HTMLText
 public import HealthText
 
-/// Figures of one person and type over time, as a picture that is read by eyes, by ears, and by programs of the page.
+/// A chart of one person and type over time, readable visually, by screen readers and by scripts of the page.
 ///
-/// It is SVG without style or script of its own: classes name what is drawn, and places are parts of the whole, so that the page's style
-/// decides how large it is. Who shows it puts a table of the same figures beside it.
+/// It is SVG without inline style or script. Classes name the drawn elements, and positions are relative, so that the page's style
+/// decides the size. Pages should show a table of the same figures beside it.
 public struct Chart: Sendable {
-    /// How figures are drawn.
+    /// How the figures are drawn.
     public enum Form: Sendable {
-        /// Each by itself, with a line through another series, the ``Chart/trend``.
+        /// Separate points, with a line through another series, the ``Chart/trend``.
         case points
-        /// Joined, with a band from the least to the greatest where they have such.
+        /// A line, with a band from minimum to maximum if the figures have them.
         case line
-        /// From zero, for sums.
+        /// Bars from zero, for sums.
         case bars
     }
 
-    /// Where the person wants to be.
+    /// The value that the person wants to reach.
     public struct Goal: Sendable {
-        /// In the unit in which the type's values come.
+        /// In the unit of the type's values.
         public var value: Double
-        /// What stands at the line: `Goal 70 kg`.
+        /// The label at the line: `Goal 70 kg`.
         public var label: String
 
         public init(value: Double, label: String) { (self.value, self.label) = (value, label) }
     }
 
-    /// What a page may have of one chart; of more points those are drawn that make its shape.
+    /// Maximum number of points drawn in one chart; if there are more, a selection shows their shape.
     public static let most = 360
 
-    /// Tells it from the others of the page: letters, digits and `-`.
+    /// The unique id on the page: letters, digits and `-`.
     public var id: String
     public var title: String
     public var form: Form
-    /// In the order of time.
+    /// In order of time.
     public private(set) var points: [ChartPoint]
-    /// A line through the points; no marks.
+    /// A line without marks through the points.
     public private(set) var trend: [ChartPoint]
     public var goal: Goal?
-    /// Two figures further apart than this, in microseconds, are not joined.
+    /// Two figures further apart than this are not joined, in microseconds.
     public var longestGap: Int64
-    /// For many on a page: without axes, and without a text at each mark.
+    /// For many charts on a page: without axes, and without a text at each mark.
     public var isSmall: Bool
 
     let format: ValueFormat
@@ -49,10 +49,10 @@ public struct Chart: Sendable {
     private let from, to: Int64
 
     /// - Parameters:
-    ///   - points: in the order of time; those that are not numbers are left out.
-    ///   - from: where the chart begins, microseconds since 1970; with the first point if not given.
-    ///   - to: where it ends; with the last if not given.
-    ///   - format: of the values.
+    ///   - points: in order of time; points that are not finite numbers are left out.
+    ///   - from: the start of the chart in microseconds since 1970; by default that of the first point.
+    ///   - to: the end of the chart; by default that of the last point.
+    ///   - format: the format of the values.
     ///   - zone: IANA name of the zone whose midnights are marked.
     public init(
         id: String, title: String, form: Form, points: [ChartPoint], trend: [ChartPoint] = [], goal: Goal? = nil,
@@ -68,18 +68,19 @@ public struct Chart: Sendable {
         self.to = to ?? shown.last?.end ?? 0
     }
 
-    /// What is drawn of the measured points: all where they are few; else those that make its shape, or stretches of them.
+    /// The measured points to draw: all if there are few; otherwise a selection that shows their shape, or stretches of them.
     var drawn: [ChartPoint] {
         let measured = points.filter { !$0.isCarried }
         if isOfStretches { return measured.stretches(Chart.most / 2) }
         return measured.thinned(to: isSmall ? Chart.most / 4 : Chart.most)
     }
 
-    /// Whether there are so many points that each stretch of them is one mark, from its least to its greatest: of those that lie in between
-    /// none would be seen.
+    /// Whether the number of points is so large that each mark shows a stretch of them, from minimum to maximum.
+    ///
+    /// Single points would not be visible.
     public var isOfStretches: Bool { form == .points && points.count { !$0.isCarried } > Chart.most }
 
-    /// Whether each figure has a mark of its own, or is only part of the line.
+    /// Whether each figure has a mark, instead of being only part of the line.
     var hasMarks: Bool { form != .line || points.count <= 100 }
 
     public var html: HTML {
@@ -93,7 +94,7 @@ public struct Chart: Sendable {
             """
     }
 
-    /// The goal's value, unless the figures would be a flat line beside it.
+    /// The goal's value, unless including it would flatten the figures.
     private var goalOnAxis: [Double] {
         guard let goal, let least = points.map(\.value).min(), let greatest = points.map(\.value).max() else {
             return []
@@ -102,9 +103,9 @@ public struct Chart: Sendable {
         return goal.value < least - reach || goal.value > greatest + reach ? [] : [goal.value]
     }
 
-    // MARK: - In words
+    // MARK: - Text alternative
 
-    /// What someone needs who does not see it: from when to when, the first and the last, the change, the least and the greatest.
+    /// A description for people who cannot see the chart: the span, the first and last value, the change, the minimum and maximum.
     public var words: String {
         guard let first = points.first, let last = points.last,
             let least = points.min(by: { ($0.low ?? $0.value) < ($1.low ?? $1.value) }),
@@ -122,7 +123,7 @@ public struct Chart: Sendable {
         return words
     }
 
-    /// What the shapes mean; nothing where there is one kind alone.
+    /// The legend of the shapes; empty if there is only one kind.
     public var legend: HTML {
         func item(_ shape: HTML, _ text: String) -> HTML {
             "<li><svg class=\"key\" aria-hidden=\"true\">\(shape)</svg>\(text)</li>"

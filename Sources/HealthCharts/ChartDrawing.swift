@@ -2,10 +2,9 @@ import Foundation
 import HTMLText
 import HealthText
 
-/// What is inside the picture.
+/// Draws the contents of the picture.
 ///
-/// Places are percents of its width and height; lines of many points are in a picture of their own that is
-/// stretched over it.
+/// Positions are percentages of its width and height. Lines with many points are in a nested picture that is stretched over it.
 struct ChartDrawing {
     private let chart: Chart
     private let times: TimeAxis
@@ -32,7 +31,7 @@ struct ChartDrawing {
         return html
     }
 
-    // MARK: - Places
+    // MARK: - Positions
 
     private static func number(_ value: Double) -> String {
         let tenths = (value * 100).rounded() / 100
@@ -66,7 +65,7 @@ struct ChartDrawing {
         return lines + unit + labels
     }
 
-    /// A text at an end is written inwards.
+    /// Aligns a text at an end inwards.
     private static func anchor(_ place: Double) -> String {
         place < 0.04 ? "time first" : place > 0.96 ? "time last" : "time"
     }
@@ -123,14 +122,14 @@ struct ChartDrawing {
         }
     }
 
-    /// A figure that is joined to no other would not be seen in a line.
+    /// Marks figures without a neighbour, which a line would not show.
     private func lonely(_ points: [ChartPoint]) -> HTML {
         HTML.each(runs(points).filter { $0.count == 1 }.joined()) { point in
             "<circle class=\"mark\" cx=\"\(x(point.middle))\" cy=\"\(y(point.value))\" r=\"2\">\(title(point))</circle>"
         }
     }
 
-    /// Days that repeat an earlier one: a broken line from it to the last of them.
+    /// A broken line from each measured day to the last day that repeats it.
     private var carried: HTML {
         var spans: [(from: ChartPoint, to: ChartPoint)] = []
         var before: ChartPoint?
@@ -144,7 +143,7 @@ struct ChartDrawing {
             }
             before = point
         }
-        // Of more than can be seen the longest.
+        // If there are too many to see, draw only the longest.
         if spans.count > Chart.most / 2 {
             let length = spans.map { $0.to.time - $0.from.time }.sorted(by: >)[Chart.most / 2]
             spans.removeAll { $0.to.time - $0.from.time <= length }

@@ -1,16 +1,16 @@
-/// A figure of a chart, and when it holds.
+/// A figure of a chart, with its time.
 public struct ChartPoint: Hashable, Sendable {
-    /// Microseconds since 1970; of an interval its beginning.
+    /// Microseconds since 1970; for an interval, its start.
     public var time: Int64
     /// The end of the interval; `time` for an instant.
     public var end: Int64
-    /// In the unit in which the type's values come.
+    /// In the unit of the type's values.
     public var value: Double
-    /// The least and the greatest of what the value is made of.
+    /// The minimum and maximum of the values that the figure summarises.
     public var low, high: Double?
-    /// Whether nothing was measured then, and the value is that of an earlier day.
+    /// Whether nothing was measured then and the value was carried from an earlier day.
     public var isCarried: Bool
-    /// The time as people read it.
+    /// The time as text for people.
     public var when: String
 
     public init(
@@ -21,17 +21,17 @@ public struct ChartPoint: Hashable, Sendable {
         (self.isCarried, self.when) = (isCarried, when)
     }
 
-    /// Where a mark for it stands.
+    /// The position of its mark.
     var middle: Int64 { time + (end - time) / 2 }
 
-    /// Everything that must fit on the axis.
+    /// All values that must fit on the axis.
     var values: [Double] { [value, low, high].compactMap(\.self) }
 
     var isFinite: Bool { values.allSatisfy(\.isFinite) }
 }
 
 extension [ChartPoint] {
-    /// At most so many of them, with the first, the last, and of each stretch the least and the greatest.
+    /// At most `most` points: the first, the last, and the minimum and maximum of each stretch.
     ///
     /// - Parameter most: 4 or more.
     public func thinned(to most: Int) -> [ChartPoint] {
@@ -49,7 +49,7 @@ extension [ChartPoint] {
         return (kept + [count - 1]).map { self[$0] }
     }
 
-    /// So many stretches of about as many points each, each with its least and its greatest, the mean as its value, and from when to when.
+    /// Combines the points into stretches of about equal size, each with its span, its minimum and maximum, and its mean as value.
     func stretches(_ number: Int) -> [ChartPoint] {
         guard number > 0 else { return [] }
         return (0..<Swift.min(number, count)).compactMap { stretch in

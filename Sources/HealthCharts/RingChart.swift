@@ -1,12 +1,12 @@
 public import HTMLText
 
-/// How much of a goal is reached, as a ring.
+/// The progress towards a goal, as a ring.
 public struct RingChart: Sendable {
-    /// What is counted.
+    /// The name of the figure.
     public var name: String
-    /// What was reached, and of how much, as people read it.
+    /// The reached value and the goal, as text for people.
     public var value, goal: String
-    /// 1 is all of it; more than that is a whole ring.
+    /// The reached part, with 1 for the goal; a larger value shows a full ring.
     public var part: Double
 
     public init(name: String, value: String, goal: String, part: Double) {

@@ -3,7 +3,7 @@ import HealthStatistics
 import HealthText
 import Samples
 
-/// The axis of time: a span with marks at midnights, weeks, months or years, by the clocks of a zone.
+/// The time axis: a span with marks at midnights, weeks, months or years, by the clocks of a zone.
 struct TimeAxis {
     struct Mark: Hashable {
         /// 0 at the beginning, 1 at the end.
@@ -23,7 +23,7 @@ struct TimeAxis {
         (500, .year),
     ]
 
-    /// - Parameter zone: IANA name; UTC where this machine does not know it.
+    /// - Parameter zone: IANA name; UTC if this machine does not know it.
     init(from: Int64, to: Int64, zone: String, reader: Reader) {
         let middle = from + (max(from, to) - from) / 2
         (self.from, self.to) = from < to ? (from, to) : (middle - 43_200_000_000, middle + 43_200_000_000)
@@ -31,12 +31,12 @@ struct TimeAxis {
         self.reader = reader
     }
 
-    /// 0 at the beginning, 1 at the end; at the nearer end for what lies outside.
+    /// 0 at the beginning, 1 at the end; times outside are clamped.
     func place(_ time: Int64) -> Double { min(max(Double(time - from) / Double(to - from), 0), 1) }
 
     var marks: [Mark] {
         for (count, unit) in Self.steps {
-            // No unit is so long that fewer than this many lie in a span of that length: what cannot fit is not counted out.
+            // Skip a unit with too many marks before counting them. The limit is safe, because no unit is longer than this estimate assumes.
             guard Double(to - from) / (Self.seconds(unit) * 1e6 * Double(count)) <= Double(Self.most + 2),
                 let intervals = intervals(count, unit)
             else { continue }
@@ -64,7 +64,7 @@ struct TimeAxis {
     private func intervals(_ count: Int, _ unit: Intervals.Unit) -> Intervals? {
         guard let days = Intervals(.day, zone: zone) else { return nil }
         switch unit {
-        // From the first midnight, so that marks stand at the same hours in summer and winter.
+        // Start at the first midnight, so that marks are at the same hours in summer and winter.
         case .hour: return Intervals(every: count, unit, anchor: days.border(days.number(of: from)), zone: zone)
         case .week: return Intervals(every: count, unit, anchor: days.border(reader.daysToFirstWeekday), zone: zone)
         default: return Intervals(every: count, unit, zone: zone)

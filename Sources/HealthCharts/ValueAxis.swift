@@ -1,7 +1,7 @@
 import Foundation
 import HealthText
 
-/// The axis of values: from where to where, by numbers as the person reads them.
+/// The value axis: its range, in numbers as the person reads them.
 struct ValueAxis {
     struct Mark: Hashable {
         /// 0 at the lower end, 1 at the upper.
@@ -13,14 +13,14 @@ struct ValueAxis {
     private let low, high, step: Double
 
     /// - Parameters:
-    ///   - values: all that must fit; none may be.
-    ///   - fromZero: for sums, whose bars begin there.
+    ///   - values: all values that must fit; may be empty.
+    ///   - fromZero: for sums, whose bars start at zero.
     init(_ values: [Double], fromZero: Bool, format: ValueFormat) {
         self.format = format
         var numbers = values.map { Self.bounded(format.number($0)) }
         if fromZero { numbers.append(0) }
         let (least, greatest) = (numbers.min() ?? 0, numbers.max() ?? 0)
-        // Where all are equal the axis has even numbers around them.
+        // If all values are equal, put round numbers around them.
         let wanted = greatest > least ? (greatest - least) / 5 : greatest.magnitude / 50
         step = Self.step(wanted, least: Self.leastStep(format, greatest.magnitude), parts: format.parts)
         var (low, high) = ((least / step).rounded(.down) * step, (greatest / step).rounded(.up) * step)
@@ -28,18 +28,18 @@ struct ValueAxis {
         (self.low, self.high) = (low, high)
     }
 
-    /// Beyond this no number has a place of its own on an axis.
+    /// Clamps numbers, because larger ones have no distinct position on an axis.
     private static func bounded(_ number: Double) -> Double {
         number.isFinite ? min(max(number, -1e15), 1e15) : 0
     }
 
-    /// Marks closer than a reader sees decimals say nothing; nor do those that doubles cannot tell apart.
+    /// The smallest useful step: marks must differ in the displayed decimals and as doubles.
     private static func leastStep(_ format: ValueFormat, _ magnitude: Double) -> Double {
         let seen = format.parts.map { 1 / $0 } ?? (magnitude >= 1 || format.finest == 1 ? format.finest : 0)
         return max(seen, magnitude * 1e-12, 1e-9)
     }
 
-    /// The even step that is not less than `wanted`: 1, 2 or 5 times a power of ten; a part of two units that are said together.
+    /// The round step that is not less than `wanted`: 1, 2 or 5 times a power of ten, or a fraction of the larger of two combined units.
     private static func step(_ wanted: Double, least: Double, parts: Double?) -> Double {
         let wanted = max(wanted, least)
         if let parts, wanted < 1 {
@@ -50,7 +50,7 @@ struct ValueAxis {
         return ([1, 2, 5, 10].first { $0 * power >= wanted * 0.999 } ?? 10) * power
     }
 
-    /// 0 at the lower end, 1 at the upper; at the nearer end for what lies outside.
+    /// 0 at the lower end, 1 at the upper end; values outside are clamped.
     func place(_ value: Double) -> Double {
         min(max((Self.bounded(format.number(value)) - low) / (high - low), 0), 1)
     }

@@ -1,8 +1,8 @@
 package import Samples
 
-/// The figures of a day's activity, as people read them.
+/// Formats the figures of a day's activity for people.
 package struct ActivityFigures: Sendable {
-    /// Each under its name, in the order in which they are shown.
+    /// The figures by name, in display order.
     package static let all:
         [(name: String, title: String, figure: @Sendable (ActivitySummary) -> ActivitySummary.Figure?)] = [
             ("activeEnergyBurned", "ENERGY", { $0.activeEnergyBurned }),
@@ -22,10 +22,10 @@ package struct ActivityFigures: Sendable {
         }.joined(separator: ", ")
     }
 
-    /// A value of the figure of that name.
+    /// A value of the figure with this name.
     package func text(_ value: Double, _ unit: String, _ name: String) -> String {
         let type = TypeRegistry.standard.resolve(name)
-        // A person's unit is found from the type's own.
+        // The person's unit depends on the type's own unit.
         if let own = type?.unit, let converted = try? type?.canonicalValue(value, unit: unit) {
             return reader.format(own, of: type?.id).text(converted)
         }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// What the axis of a chart needs of values: numbers at even distances, and how they are written at its marks.
+/// Formatting for the axis of a chart: round numbers, and their text at the marks.
 extension ValueFormat {
-    /// The number that is read for a value, in the unit of the person; of two units together, in the larger.
+    /// The displayed number of a value, in the person's unit; for two combined units, in the larger one.
     package func number(_ value: Double) -> Double { shown(value) }
 
-    /// How many of the smaller unit are one of the larger, where two are said together.
+    /// The number of smaller units in the larger one, if two units are combined.
     package var parts: Double? { isPair ? unit.smaller?.count : nil }
 
-    /// The unit, where marks are numbers alone; empty for counts, and where two units stand at each mark.
+    /// The unit, if the marks show only numbers; empty for counts, and if each mark shows two combined units.
     package var symbol: String { isPair ? "" : unit.symbol }
 
-    /// The least difference between two values that is seen where they are read.
+    /// The smallest difference between two values that is visible in their text.
     package var finest: Double { pow(10, -Double(decimals.upperBound)) }
 
-    /// A mark at `number`, with as many decimals as marks `step` apart need.
+    /// The text of a mark, with as many decimals as the distance `step` requires.
     package func mark(_ number: Double, step: Double) -> String {
         let digits = step > 0 ? min(6, max(0, -Int((log10(step) + 1e-9).rounded(.down)))) : 0
         if isPair { return HealthFormatter(locale, decimals: 0...0, joint: " ").pair(number, unit) }
@@ -22,7 +22,7 @@ extension ValueFormat {
         return HealthFormatter(locale, decimals: digits...digits).number(shown)
     }
 
-    /// By how much a value differs from an earlier one, with its sign: `−0.8 kg`, `+2 lb`; without one where nothing of it is seen.
+    /// The change from an earlier value, with its sign: `−0.8 kg`, `+2 lb`; without a sign if the change rounds to zero.
     package func change(from earlier: Double, to later: Double) -> String {
         let difference = shown(later) - shown(earlier)
         let formatter = HealthFormatter(locale, decimals: decimals, joint: " ")
@@ -34,6 +34,6 @@ extension ValueFormat {
 }
 
 extension Reader {
-    /// The same for days and months at the marks of an axis; English where no locale is known.
+    /// A formatter for days and months at the marks of an axis; English if the locale is unknown.
     package var dates: HealthFormatter { HealthFormatter(locale ?? Locale(identifier: "en_001")) }
 }

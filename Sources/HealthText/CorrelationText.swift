@@ -1,8 +1,8 @@
 package import Samples
 
-/// Correlations in words: what their members say.
+/// Describes correlations by the values of their members.
 package enum CorrelationText {
-    /// `134/74 mmHg` of a type that has the same members each time, else `Lunch: Carbohydrates 40 g, …`; `nil` without members.
+    /// `134/74 mmHg` for a type with fixed members, else `Lunch: Carbohydrates 40 g, …`; `nil` without members.
     ///
     /// - Parameter members: the other records of its group.
     package static func words(_ members: [StoredRecord], of record: StoredRecord, for reader: Reader) -> String? {

@@ -1,18 +1,18 @@
 public import Foundation
 public import Samples
 
-/// Writes numbers, with their units, and dates as people of a locale read them.
+/// Formats numbers with units, and dates, for people of a locale.
 ///
-/// Two units together carry: 11 st 13.9996 lb are 12 st, and never 11 st 14 lb. The smaller unit is rounded before the larger is split off.
+/// Combined units carry over: 11 st 13.9996 lb becomes 12 st, never 11 st 14 lb. The value is rounded in the smaller unit before it is split.
 public struct HealthFormatter: Sendable {
     public let locale: Locale
     public let width: TextWidth
-    /// Digits after the decimal separator; of two units together, of the smaller.
+    /// Digits after the decimal separator; for combined units, of the smaller one.
     public let decimals: ClosedRange<Int>
-    /// Between two units together.
+    /// The text between combined units.
     private let joint: String
 
-    /// - Parameter joint: what parts two units said together; the comma of Foundation's formatters where absent.
+    /// - Parameter joint: the text between combined units; by default the comma of Foundation's formatters.
     public init(
         _ locale: Locale, _ width: TextWidth = .medium, decimals: ClosedRange<Int> = 0...3, joint: String? = nil
     ) {
@@ -20,16 +20,16 @@ public struct HealthFormatter: Sendable {
         self.joint = joint ?? ", "
     }
 
-    // MARK: - In the unit that Foundation's formatters take for the locale
+    // MARK: - In the unit that Foundation's formatters use for the locale
 
-    /// Kilograms from more than one on, else grams; pounds, or ounces of less than one.
+    /// Kilograms above one, else grams; pounds, or ounces below one pound.
     public func mass(kilograms: Double) -> String {
         let isMany = isUS ? abs(value(kilograms, .kilogram, .pound)) >= 1 : abs(kilograms) > 1
         let unit: PeopleUnit = isUS ? (isMany ? .pound : .ounce) : (isMany ? .kilogram : .gram)
         return text(value(kilograms, .kilogram, unit), unit)
     }
 
-    /// - Parameter isHeight: of a person: centimetres, or feet and inches.
+    /// - Parameter isHeight: whether it is a person's height: centimetres, or feet and inches.
     public func length(meters: Double, isHeight: Bool = false) -> String {
         let size = abs(meters)
         let unit: PeopleUnit =
@@ -67,20 +67,22 @@ public struct HealthFormatter: Sendable {
 
     private var isUS: Bool { locale.measurementSystem == .us }
 
-    /// Food and exercise are told in kilocalories nearly everywhere; Foundation's formatters tell Germans and the French joules.
+    /// Whether energy is in joules.
+    ///
+    /// Food and exercise use kilocalories nearly everywhere, but Foundation's formatters use joules for DE and FR.
     private var usesJoules: Bool { ["DE", "FR"].contains(locale.region?.identifier) }
 
-    // MARK: - In a unit
+    // MARK: - In a given unit
 
-    /// A value with its unit; stones with their pounds, hours with their minutes.
+    /// A value with its unit; stones are split into stones and pounds, hours into hours and minutes.
     public func text(_ value: Double, _ unit: PeopleUnit) -> String {
         unit == .stone || unit == .hour ? pair(value, unit) : single(value, unit)
     }
 
-    /// The unit by itself, as for so many.
+    /// The unit alone, as a label for a value.
     public func label(_ value: Double, _ unit: PeopleUnit) -> String { unit.label(width, isOne: value == 1) }
 
-    /// A number by the locale's separators, rounded half away from zero as people do by hand.
+    /// A number with the locale's separators, rounded half away from zero as people do by hand.
     public func number(_ value: Double) -> String {
         FloatingPointFormatStyle<Double>(locale: locale).precision(.fractionLength(decimals))
             .rounded(rule: .toNearestOrAwayFromZero).format(value)
@@ -91,7 +93,7 @@ public struct HealthFormatter: Sendable {
         return number(value) + (width == .short || word.isEmpty ? "" : " ") + word
     }
 
-    /// Feet with their inches, also none; stones and hours alone where they come out even, and pounds and minutes where there is no whole one.
+    /// Feet always with inches, even zero; stones and hours alone if there is no remainder, pounds and minutes alone if there is no whole one.
     func pair(_ value: Double, _ unit: PeopleUnit) -> String {
         guard let (smaller, count) = unit.smaller, value.magnitude < 1e9 else { return single(value, unit) }
         let scale = pow(10, Double(decimals.upperBound))
@@ -124,7 +126,7 @@ public struct HealthFormatter: Sendable {
     }
 
     private func text(_ date: LocalDate, _ style: Date.FormatStyle) -> String {
-        // Foundation's calendar is Julian before 1582, ours is not.
+        // Foundation's calendar is Julian before 1582, but ours is Gregorian.
         guard date.year > 1582 else { return date.text }
         var style = style
         style.calendar = Calendar(identifier: .gregorian)

@@ -1,22 +1,22 @@
 package import Samples
 
-/// Times of measurements, by the clocks of their reader.
+/// Formats measurement times by the clocks of the reader.
 package enum MomentText {
-    /// `2026-03-15 07:30:05 +01:00`; the offset is `Z` where only the instant is known.
+    /// `2026-03-15 07:30:05 +01:00`; the offset is `Z` if only the instant is known.
     ///
-    /// - Parameter reader: by whose clocks and in whose words it is.
+    /// - Parameter reader: the person whose clock and language are used.
     package static func moment(_ time: Timestamp, for reader: Reader = Reader()) -> String {
         let (date, clock, offset) = parts(time, reader)
         return "\(date) \(clock) \(offset)"
     }
 
-    /// The same without a fraction: when the hub heard something, for people.
+    /// The same without a fraction, for times at which the hub heard something.
     package static func second(_ time: Timestamp) -> String {
         let (date, clock, offset) = parts(time, Reader())
         return "\(date) \(clock.prefix { $0 != "." }) \(offset)"
     }
 
-    /// `2026-03-15 07:00:00–07:30:00 +01:00`, with a second date or offset where it differs.
+    /// `2026-03-15 07:00:00–07:30:00 +01:00`, with a second date or offset if it differs.
     package static func interval(_ start: Timestamp, _ end: Timestamp, for reader: Reader = Reader()) -> String {
         let (start, end) = (reader.local(start), reader.local(end))
         if start == end { return moment(start, for: reader) }
@@ -26,12 +26,12 @@ package enum MomentText {
         return "\(from.date) \(from.clock)\(last) \(from.offset)"
     }
 
-    /// When a sample was measured, marked if that is implausible: `2099-01-01 07:30:00 +01:00 (implausible)`.
+    /// The time of a sample, with a mark if it is implausible: `2099-01-01 07:30:00 +01:00 (implausible)`.
     package static func marked(_ stored: StoredRecord, _ sample: Sample, for reader: Reader) -> String {
         interval(sample.start, sample.end, for: reader) + mark(stored)
     }
 
-    /// ` (implausible)` behind the time or the day of a sample if one of its ends is; else empty.
+    /// ` (implausible)` if the start or end of a sample is implausible, otherwise empty.
     package static func mark(_ stored: StoredRecord) -> String {
         stored.implausible.isDisjoint(with: [.start, .end]) ? "" : " (implausible)"
     }

@@ -1,8 +1,8 @@
 package import Samples
 
-/// Names that programs write, such as `asleepCore`, in the words of people: the one table of the page and the commands.
+/// Converts program names such as `asleepCore` to words; the single table for the page and the commands.
 package enum NameWords {
-    /// Names that do not become words by their letters alone.
+    /// Names whose words cannot be derived from their letters.
     private static let special = [
         "aPositive": "A+", "aNegative": "A-", "bPositive": "B+", "bNegative": "B-", "abPositive": "AB+",
         "abNegative": "AB-", "oPositive": "O+", "oNegative": "O-", "datedByHub": "Dated by the hub",
@@ -13,9 +13,9 @@ package enum NameWords {
         "udiDeviceIdentifier": "UDI device identifier", "udiProductionIdentifier": "UDI production identifier",
     ]
 
-    /// The name of a type.
+    /// The display name of a type.
     ///
-    /// If the standard does not name it, `x.ihealth.muscleMass` is `Muscle mass (ihealth)`.
+    /// A type outside the standard registry gets its source: `x.ihealth.muscleMass` becomes `Muscle mass (ihealth)`.
     package static func type(_ type: TypeID) -> String {
         if let known = TypeRegistry.standard.type(type) { return known.displayName }
         let parts = type.rawValue.split(separator: ".")
@@ -26,23 +26,25 @@ package enum NameWords {
         }
     }
 
-    /// `Weight` as it stands within a sentence: `weight`.
+    /// The words for use within a sentence: `Weight` becomes `weight`.
     ///
     /// Abbreviations keep their capitals: `VO2 max`.
     package static func lowered(_ words: String) -> String {
         words.dropFirst().first?.isLowercase == true ? words.prefix(1).lowercased() + words.dropFirst() : words
     }
 
-    /// Whether a text is written as programs write names: `openWater`, `asleepREM`.
+    /// Whether a text is written like a program's name: `openWater`, `asleepREM`.
     package static func isName(_ text: String) -> Bool { text.wholeMatch(of: /[a-z]+[0-9]*([A-Z]+[a-z0-9]*)+/) != nil }
 
-    /// Whether a person means `name` by `text`: the name itself or its words, in any case.
+    /// Whether `text` means `name`: the name itself or its words, in any case.
     package static func means(_ text: String, _ name: String) -> Bool {
         let text = text.lowercased()
         return text == name.lowercased() || text == self.text(name).lowercased()
     }
 
-    /// `Asleep core`; capitals that stand together stay: `Asleep REM`, `Apple ECG algorithm version`.
+    /// The words of a name: `Asleep core`.
+    ///
+    /// Capitals in sequence stay: `Asleep REM`, `Apple ECG algorithm version`.
     package static func text(_ name: String) -> String {
         if let words = special[name] { return words }
         let letters = Array(name)
@@ -54,7 +56,7 @@ package enum NameWords {
             }
             let before = place > 0 ? letters[place - 1] : letter
             let after = letters.dropFirst(place + 1)
-            // The last capital of several begins a word, unless it is a plural: METs.
+            // The last of several capitals starts a word, unless it belongs to a plural: METs.
             let endsCapitals =
                 after.first?.isLowercase == true && (after.first != "s" || after.dropFirst().first?.isLowercase == true)
             let begins = place == 0 || letter.isUppercase && (!before.isUppercase || endsCapitals)

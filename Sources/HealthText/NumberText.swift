@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers as people read them; none is rounded.
+/// Formats numbers for people without rounding.
 package enum NumberText {
-    /// The fewest digits that are the same double: `72`, `72.3`.
+    /// The shortest text that reads back as the same double: `72`, `72.3`.
     package static func shortest(_ value: Double) -> String {
         if let whole = Int64(exactly: value), whole.magnitude < 1 << 53 { return String(whole) }
         return String(value)
@@ -14,7 +14,7 @@ package enum NumberText {
         return (decimal * 100).description
     }
 
-    /// Thousands are set apart: `1,042`.
+    /// A number with thousands separators: `1,042`.
     package static func grouped(_ value: some BinaryInteger) -> String {
         let digits = Array(String(value.magnitude))
         var text = ""
@@ -30,7 +30,7 @@ package enum NumberText {
         "\(grouped(value)) \(value == 1 ? one : many ?? one + "s")"
     }
 
-    /// A size: `512 B`, `1.2 MB`.
+    /// A size in bytes: `512 B`, `1.2 MB`.
     package static func bytes(_ bytes: Int64) -> String {
         let units = ["B", "kB", "MB", "GB", "TB"]
         var (value, unit) = (Double(bytes), 0)
@@ -39,7 +39,7 @@ package enum NumberText {
         return unit == 0 ? "\(bytes) B" : "\(shortest(tenths)) \(units[unit])"
     }
 
-    /// A span in at most two units: `12 s`, `5 min`, `2 h 5 min`, `3 d 4 h`.
+    /// A duration in at most two units: `12 s`, `5 min`, `2 h 5 min`, `3 d 4 h`.
     package static func duration(seconds: Double) -> String {
         let seconds = Int(max(0, seconds))
         switch seconds {

@@ -1,16 +1,16 @@
-/// A unit with the words that people have for it: `kg` is said 80 kg, and 80 kilograms.
+/// A unit with its names for people: `kg` is shown as 80 kg or 80 kilograms.
 ///
-/// The words are English in every language, as those of Foundation's formatters; numbers follow the locale.
+/// The names are English in every language, like those of Foundation's formatters; numbers follow the locale.
 public struct PeopleUnit: Hashable, Sendable {
-    /// As HealthKit spells it; of moles without the molar mass.
+    /// HealthKit's spelling, without the molar mass.
     public let spelling: String
-    /// Beside a number; empty for what is only counted.
+    /// The symbol after a number; empty for counts.
     public let symbol: String
-    /// One of it, in full: `pound`.
+    /// The full name in the singular: `pound`.
     public let singular: String
-    /// Several of it: `pounds`.
+    /// The full name in the plural: `pounds`.
     public let plural: String
-    /// The shortest, which is attached to the number.
+    /// The shortest symbol, which directly follows the number.
     private let mark: String
 
     private init(_ spelling: String, _ symbol: String, _ singular: String, _ plural: String, mark: String? = nil) {
@@ -18,19 +18,19 @@ public struct PeopleUnit: Hashable, Sendable {
         self.mark = mark ?? symbol
     }
 
-    /// The unit that HealthKit spells so; what people have no words for stays as it is spelled.
+    /// The unit with this HealthKit spelling; a unit without names for people keeps its spelling.
     public init(_ spelling: String) {
         let plain = Self.withoutMass(spelling)
         self = Self.known[plain] ?? PeopleUnit(plain, plain, plain, plain)
     }
 
-    /// The unit of this English name, such as `pound`.
+    /// The unit with this English name, such as `pound`.
     public init?(named name: String) {
         guard let unit = Self.table.first(where: { $0.singular == name && !name.isEmpty }) else { return nil }
         self = unit
     }
 
-    /// `mmol<180.156>/L` is read as `mmol/L`.
+    /// Removes the molar mass: `mmol<180.156>/L` becomes `mmol/L`.
     private static func withoutMass(_ unit: String) -> String {
         guard let start = unit.firstIndex(of: "<"), let end = unit.firstIndex(of: ">"), start < end else { return unit }
         return String(unit[..<start] + unit[unit.index(after: end)...])
@@ -84,7 +84,7 @@ public struct PeopleUnit: Hashable, Sendable {
         PeopleUnit("dBASPL", "dBASPL", "decibel", "decibels"),
     ]
 
-    /// The larger of two units that are said together has many of the smaller: 12 st 7 lb, 5 ft 10 in, 1 h 35 min.
+    /// The smaller unit that is combined with this one, and how many of them it contains: 12 st 7 lb, 5 ft 10 in, 1 h 35 min.
     var smaller: (unit: PeopleUnit, count: Double)? {
         switch spelling {
         case "st": (.pound, 14)
@@ -94,7 +94,7 @@ public struct PeopleUnit: Hashable, Sendable {
         }
     }
 
-    /// Beside a number.
+    /// The word after a number.
     func word(_ width: TextWidth, isOne: Bool) -> String {
         switch width {
         case .short: mark
@@ -103,7 +103,7 @@ public struct PeopleUnit: Hashable, Sendable {
         }
     }
 
-    /// By itself, as the label of a field for so many.
+    /// The unit alone, as the label of a field for a value.
     func label(_ width: TextWidth, isOne: Bool) -> String {
         switch (self, width) {
         case (.pound, .short): symbol
@@ -113,7 +113,7 @@ public struct PeopleUnit: Hashable, Sendable {
     }
 }
 
-/// How much room a text has: `80kg`, `80 kg`, `80 kilograms`.
+/// The available space for a text: `80kg`, `80 kg`, `80 kilograms`.
 public enum TextWidth: String, Hashable, Sendable, CaseIterable {
     case short, medium, long
 }

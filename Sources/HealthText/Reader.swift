@@ -1,19 +1,19 @@
 public import Foundation
 public import Samples
 
-/// How a person reads values: in the numbers and dates of which locale, which types in which units, and by which clocks.
+/// A person's settings for reading values: locale, units and clock.
 public struct Reader: Hashable, Sendable {
     /// The name to show, if it differs from the one in `hub.conf`.
     public var displayName: String?
-    /// `nil` where it is not known: then numbers are English, and dates `yyyy-MM-dd`.
+    /// `nil` if unknown: then numbers are English, and dates are `yyyy-MM-dd`.
     public var locale: Locale?
-    /// The unit of a type, as HealthKit spells it, where the person has one of their own.
+    /// The units that the person has chosen, by type, in HealthKit's spelling.
     public var units: [TypeID: String]
-    /// For all masses of the body that ``units`` does not name: `kg`, `lb` or `st`.
+    /// The unit of all body masses that ``units`` does not contain: `kg`, `lb` or `st`.
     public var weightUnit: String?
-    /// How units are written: `70 in`, or `70 inches`.
+    /// The style of units: `70 in`, or `70 inches`.
     public var unitWidth = TextWidth.medium
-    /// By whose clocks moments are; `nil` if it is not known: then they are as they were measured.
+    /// The zone in which times are shown; `nil` if unknown: then they keep their original offset.
     public var zone: TimeZone?
 
     public init(
@@ -24,14 +24,14 @@ public struct Reader: Hashable, Sendable {
         (self.locale, self.units, self.weightUnit, self.zone) = (locale, units, weightUnit, zone)
     }
 
-    /// The same of no one in particular, to compare how several persons read.
+    /// The same settings without a name, to compare the settings of several persons.
     public var unnamed: Reader {
         var reader = self
         reader.displayName = nil
         return reader
     }
 
-    /// The unit in which values of a type that come in `own` are read: the person's, else the locale's, else the usual one.
+    /// The unit in which the person reads values given in `own`: the person's, else the locale's, else the usual one.
     ///
     /// - Parameter type: `nil` for a type that only plugins know.
     public func unit(_ own: String, of type: HealthType?) -> String {
@@ -41,11 +41,11 @@ public struct Reader: Hashable, Sendable {
             return unit
         }
         let regional = locale?.region.flatMap { UsualUnits.unit(among: usual, in: $0.identifier) }
-        // `ft+in` are two units together.
+        // `ft+in` means two combined units.
         return regional ?? usual.first { !$0.contains("+") } ?? own
     }
 
-    /// What the person reads in another unit than most do, and what they have chosen themselves: the unit by type.
+    /// The units that the person has chosen or that differ from the usual ones, by type.
     public var ownUnits: [TypeID: String] {
         var found: [TypeID: String] = [:]
         for type in TypeRegistry.standard.all {
@@ -58,14 +58,14 @@ public struct Reader: Hashable, Sendable {
         return found
     }
 
-    /// The units in which values that come in `own` are read, the usual one first.
+    /// The units in which people read values given in `own`, the usual one first.
     private static func usual(_ own: String, _ type: HealthType?) -> [String] {
         let units = type?.typicalDisplayUnits ?? []
         guard units.isEmpty else { return type?.unit == own ? units : [own] }
         return own == "kg" ? ["kg", "lb", "st"] : [own]
     }
 
-    /// The units in which values of a type are usually read, in a sentence: `kg, lb, st or another unit of mass`.
+    /// The usual units of a type as text: `kg, lb, st or another unit of mass`.
     public static func readable(_ type: HealthType) -> String {
         let units = (type.typicalDisplayUnits.map { $0 == "ft+in" ? "ft" : $0 } + [type.unit].compactMap(\.self))
             .map { PeopleUnit($0).spelling }
@@ -74,33 +74,33 @@ public struct Reader: Hashable, Sendable {
         return told.joined(separator: ", ") + (type.dimension.map { " or another unit of \(words($0))" } ?? "")
     }
 
-    /// `massConcentration` as `mass concentration`.
+    /// Splits a name into words: `massConcentration` becomes `mass concentration`.
     private static func words(_ name: String) -> String {
         name.map { $0.isUppercase ? " \($0.lowercased())" : "\($0)" }.joined()
     }
 
     // MARK: - Dates
 
-    /// Values of a type that come in `unit`, as the person reads them.
+    /// The format for values of a type that are given in `unit`.
     public func format(_ unit: String, of type: TypeID?) -> ValueFormat {
         ValueFormat(unit, of: type.flatMap(TypeRegistry.standard.type), for: self, unitWidth)
     }
 
-    /// A day: with its month in words, or `yyyy-MM-dd` where no locale is known.
+    /// A day with its month in words, or as `yyyy-MM-dd` if the locale is unknown.
     public func date(_ date: LocalDate) -> String {
         guard let locale else { return date.text }
         return HealthFormatter(locale).date(date)
     }
 
-    /// A moment by the person's clocks; as it is if their zone is not known.
+    /// A time on the person's clock; unchanged if their zone is unknown.
     package func local(_ time: Timestamp) -> Timestamp { zone.map { time.local(in: $0) } ?? time }
 
     // MARK: - Weeks
 
-    /// With which day weeks begin: as the locale says, and with Monday where none is known.
+    /// The first day of the week in the locale; Monday if the locale is unknown.
     public var firstWeekday: Locale.Weekday { locale?.firstDayOfWeek ?? .monday }
 
-    /// How many days after a Monday weeks begin: 0 to 6.
+    /// Days from Monday to the first day of the week: 0 to 6.
     package var daysToFirstWeekday: Int {
         let days: [Locale.Weekday] = [.monday, .tuesday, .wednesday, .thursday, .friday, .saturday, .sunday]
         return days.firstIndex(of: firstWeekday) ?? 0
@@ -108,7 +108,7 @@ public struct Reader: Hashable, Sendable {
 
     // MARK: - Locales
 
-    /// The locale of a name such as `de_DE`, `de-DE` or `de_DE.UTF-8`; `nil` where Foundation has no such language or region.
+    /// The locale with a name such as `de_DE`, `de-DE` or `de_DE.UTF-8`; `nil` if Foundation does not know the language or region.
     public static func locale(_ name: String) -> Locale? {
         let plain = String(name.prefix { $0 != "." && $0 != "@" }).replacing("-", with: "_")
         let parts = plain.split(separator: "_", omittingEmptySubsequences: false)
@@ -117,7 +117,7 @@ public struct Reader: Hashable, Sendable {
             return nil
         }
         if parts.count > 1 {
-            // The last part may be a script, such as Hant.
+            // The last part may be a script such as Hant.
             guard let last = parts.last, last.count == 4 || known.regions.contains(String(last)) else { return nil }
         }
         return Locale(identifier: plain)
@@ -128,7 +128,7 @@ public struct Reader: Hashable, Sendable {
         regions: Set(Locale.Region.isoRegions.map(\.identifier))
     )
 
-    /// The locale of this machine's settings, by the variables of the environment that programs ask for it; `nil` where they name no language.
+    /// The locale of this machine, from the environment variables that programs use; `nil` if they name no language.
     public static func machineLocale(_ environment: [String: String]) -> Locale? {
         ["LC_ALL", "LC_MEASUREMENT", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }.flatMap(locale)
     }

@@ -1,11 +1,11 @@
-/// In which unit the people of a region usually read a type.
+/// The units in which the people of a region usually read a type.
 ///
-/// From the Unicode CLDR, version 42, `unitPreferenceData`: the usages `person`, `person-height`, `road`, `weather`, `fluid`,
-/// `food` and `blood-glucose`. Where we do not follow it, and why, is in Docs/Samples.md.
+/// Taken from the Unicode CLDR, version 42, `unitPreferenceData`: the usages `person`, `person-height`, `road`, `weather`, `fluid`,
+/// `food` and `blood-glucose`. Docs/Samples.md lists the deviations and their reasons.
 enum UsualUnits {
-    /// Masses of the body in pounds.
+    /// Regions that read body masses in pounds.
     private static let pounds: Set = ["US"]
-    /// Heights in feet and inches, other lengths of the body in inches.
+    /// Regions that read heights in feet and inches, and other body lengths in inches.
     private static let feet: Set = ["US", "CA", "GB", "IN"]
     private static let miles: Set = ["US", "GB"]
     private static let fahrenheit: Set = ["US", "BS", "BZ", "KY", "PR", "PW"]
@@ -17,8 +17,8 @@ enum UsualUnits {
         """.split(separator: " ").map(String.init))
 
     /// - Parameters:
-    ///   - units: those in which the type is read, the usual one of most of the world first.
-    ///   - region: such as `US`.
+    ///   - units: the units in which the type is read, starting with the usual one in most of the world.
+    ///   - region: a region such as `US`.
     static func unit(among units: [String], in region: String) -> String? {
         func unit(_ unit: String, in regions: Set<String>) -> String? { regions.contains(region) ? unit : nil }
         switch units.first {

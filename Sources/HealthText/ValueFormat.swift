@@ -1,22 +1,22 @@
 import Foundation
 public import Samples
 
-/// Values of one type as one person reads them: in which unit, under which name, and with how many decimals.
+/// The format of one type's values for one person: unit, name and number of decimals.
 ///
-/// The only way from a value to a text for people. A rounded text is never read back: programs get every digit.
+/// This is the only way from a value to text for people. Rounded text is never read back; programs get every digit.
 public struct ValueFormat: Sendable {
-    /// In which the person reads them.
+    /// The unit in which the person reads the values.
     let unit: PeopleUnit
-    /// The unit that values come in, and the one that they are converted to; `nil` where they are shown as they are.
+    /// The unit of the values, and the unit that they are converted to; `nil` if they are shown unconverted.
     private let conversion: (own: HealthUnit, shown: HealthUnit)?
     let isPair: Bool
     let decimals: ClosedRange<Int>
     let locale: Locale
     private let width: TextWidth
 
-    /// The table of Docs/Samples.md: how many decimals a unit has at least and at most.
+    /// The minimum and maximum number of decimals by unit, as in the table of Docs/Samples.md.
     ///
-    /// A unit that is not named here has up to two.
+    /// Other units have up to two.
     package static let decimals: [String: ClosedRange<Int>] = [
         "kg": 1...1, "lb": 1...1, "degC": 1...1, "degF": 1...1, "mmol/L": 1...1,
         "g": 0...1, "mg": 0...1, "mcg": 0...1, "oz": 0...1, "%": 0...1, "cm": 0...1, "in": 0...1, "ft": 0...1,
@@ -25,22 +25,22 @@ public struct ValueFormat: Sendable {
         "mg/dL": 0...0, "ms": 0...0, "mL": 0...0, "fl_oz_us": 0...0, "L/min": 0...0,
     ]
 
-    /// Of the smaller of two units together.
+    /// Decimals of the smaller of two combined units.
     private static let pairDecimals = ["st": 0...1, "ft": 0...0, "hr": 0...0]
 
-    /// Types that are read otherwise than their unit.
+    /// Types whose decimals differ from those of their unit.
     private static let exceptions: [TypeID: ClosedRange<Int>] = [.bodyMassIndex: 1...1]
 
     private static let english = Locale(identifier: "en_001")
 
     /// - Parameters:
-    ///   - own: the unit that values come in.
+    ///   - own: the unit of the values.
     ///   - type: `nil` for a type that only plugins know.
     public init(_ own: String, of type: HealthType?, for reader: Reader, _ width: TextWidth = .medium) {
         let shown = reader.unit(own, of: type)
         let converted = shown == own ? nil : try? (HealthUnit(own), type?.meant(by: shown) ?? HealthUnit(shown))
         conversion = converted.flatMap { $0.0.isCompatible(with: $0.1) ? (own: $0.0, shown: $0.1) : nil }
-        // What cannot be converted is shown as it came.
+        // Values that cannot be converted are shown in their original unit.
         unit = PeopleUnit(shown == own || conversion != nil ? shown : own)
         isPair =
             unit == .stone || unit == .hour
@@ -52,22 +52,22 @@ public struct ValueFormat: Sendable {
 
     /// `177.0 lb`, `12 st 9 lb`, `18.2 %`, `5,000`.
     ///
-    /// - Parameter finer: so many more decimals, to tell two values apart.
+    /// - Parameter finer: number of additional decimals, to distinguish two values.
     public func text(_ value: Double, finer: Int = 0) -> String {
         let value = shown(value)
-        // Where the first digit stands: 1 is that of the ones.
+        // The position of the first digit, with 1 for the ones.
         let point = value == 0 ? 0 : log10(value.magnitude).rounded(.down) + 1
         guard value.isFinite, (-12...16).contains(point) else {
             return unit.symbol.isEmpty ? "\(value)" : "\(value) \(unit.symbol)"
         }
         var most = decimals.upperBound + finer
-        // What would lose nearly all of itself keeps two digits.
+        // A value that would round to almost nothing keeps two digits.
         if !isPair { most = max(most, 2 - Int(point)) }
         let formatter = HealthFormatter(locale, width, decimals: decimals.lowerBound...most, joint: " ")
         return isPair ? formatter.pair(value, unit) : formatter.single(value, unit)
     }
 
-    /// In the unit that is shown; a fraction in hundredths, without a digit that is not its own.
+    /// The value in the displayed unit; fractions become percentages without rounding errors.
     func shown(_ value: Double) -> Double {
         if unit.spelling == "%" { return Decimal(string: "\(value)").flatMap { Double("\($0 * 100)") } ?? value * 100 }
         guard let conversion, let converted = try? conversion.own.convert(value, to: conversion.shown) else {

@@ -1,10 +1,10 @@
 package import Samples
 
-/// Values of records as their persons read them.
+/// Formats the values of records for people.
 package enum ValueText {
-    /// A sample's value, in the unit of who reads it.
+    /// A sample's value, in the reader's unit.
     ///
-    /// - Parameter finer: so many more decimals than people read.
+    /// - Parameter finer: number of additional decimals.
     package static func text(_ stored: StoredRecord, for reader: Reader, finer: Int = 0) -> String {
         guard let (value, unit) = quantity(stored) else {
             guard case .sample(let sample) = stored.record else { return "" }
@@ -17,12 +17,14 @@ package enum ValueText {
         return reader.format(unit, of: stored.type).text(value, finer: finer)
     }
 
-    /// What was eaten: the value of a food, whose quantities are its members', and stands behind that of a single nutrient.
+    /// The name of a food.
+    ///
+    /// The quantities of a food are its members, and a single nutrient shows the name after its value.
     package static func food(_ sample: Sample) -> String? {
         try? KnownMetadata(sample.metadata, of: sample.type).text("foodType")
     }
 
-    /// The same with the name of the food, and marked if it is implausible.
+    /// The value with the name of the food, and with a mark if it is implausible.
     package static func marked(_ stored: StoredRecord, for reader: Reader, finer: Int = 0) -> String {
         var remarks: [String] = []
         if case .sample(let sample) = stored.record, sample.value != .correlation, let food = food(sample) {
@@ -33,7 +35,7 @@ package enum ValueText {
             + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
     }
 
-    /// Why a value is implausible, such as `below 1.0 kg`; `nil` if it is plausible, or no quantity.
+    /// Why a value is implausible, such as `below 1.0 kg`; `nil` if it is plausible or not a quantity.
     package static func doubt(_ stored: StoredRecord, for reader: Reader) -> String? {
         guard let (value, unit) = quantity(stored),
             let range = TypeRegistry.standard.type(stored.type)?.limits?.plausible, !range.contains(value)
@@ -42,7 +44,7 @@ package enum ValueText {
         return "\(word) \(reader.format(unit, of: stored.type).text(bound))"
     }
 
-    /// Names such as `asleepCore` in words.
+    /// The words for names such as `asleepCore`.
     private static func words(_ value: SampleValue, of type: TypeID) -> String {
         switch value {
         case .category(let name, _), .workout(let name, _): NameWords.text(name)
@@ -53,7 +55,7 @@ package enum ValueText {
         }
     }
 
-    /// Value and unit as the hub stores them; `nil` for what is not a quantity.
+    /// Value and unit as the hub stores them; `nil` if the record is not a quantity.
     package static func quantity(_ stored: StoredRecord) -> (value: Double, unit: String)? {
         if let canonical = stored.canonical { return (canonical.value, canonical.unit) }
         guard case .sample(let sample) = stored.record, case .quantity(let value, let unit) = sample.value else {
@@ -62,7 +64,7 @@ package enum ValueText {
         return (value, unit)
     }
 
-    /// A record's value as programs read it: every digit, and names as they are; `nil` if it has neither.
+    /// A record's value for programs: with every digit, and names unchanged; `nil` if it has neither.
     package static func exact(_ stored: StoredRecord) -> String? {
         if let quantity = quantity(stored) { return exact(quantity) }
         guard case .sample(let sample) = stored.record else { return nil }
@@ -72,20 +74,20 @@ package enum ValueText {
         }
     }
 
-    /// Every digit, in the unit it comes in, with people's sign for it: `36.52 °C`.
+    /// Every digit, in the original unit with its symbol: `36.52 °C`.
     package static func given(_ value: Double, _ unit: String) -> String {
         let symbol = PeopleUnit(unit).symbol
         if unit == "%" { return exact((value, unit)) }
         return NumberText.shortest(value) + (symbol.isEmpty ? "" : " \(symbol)")
     }
 
-    /// Every digit, in the unit it comes in; a fraction as percent.
+    /// Every digit, in the original unit; fractions as percentages.
     package static func exact(_ quantity: (value: Double, unit: String)) -> String {
         quantity.unit == "%"
             ? "\(NumberText.percent(quantity.value)) %" : "\(NumberText.shortest(quantity.value)) \(quantity.unit)"
     }
 
-    /// A value as programs write it: every digit, and names as they are.
+    /// A value for programs: with every digit, and names unchanged.
     package static func word(_ value: SampleValue) -> String {
         switch value {
         case .quantity(let value, let unit): exact((value, unit))

@@ -1,6 +1,6 @@
 package import Samples
 
-/// Duration, energy and distance of a workout, as far as they are known.
+/// The duration, energy and distance of a workout, if known.
 package struct WorkoutFigures: Hashable, Sendable {
     /// A sum of one type.
     package struct Sum: Hashable, Sendable {
@@ -12,28 +12,28 @@ package struct WorkoutFigures: Hashable, Sendable {
     /// Seconds without pauses.
     package let duration: Double
     package let energy: Sum?
-    /// Of a workout of several activities one for each way of moving.
+    /// Several if a workout of several activities has several types of distance.
     package let distances: [Sum]
 
-    /// Whether the records of its group may know a figure that the workout itself does not have.
+    /// Whether the records of its group may provide a figure that the workout itself lacks.
     package static func needsMembers(_ sample: Sample) -> Bool {
         guard let figures = WorkoutFigures(sample), sample.group != nil else { return false }
         return figures.energy == nil || figures.distances.isEmpty
     }
 
-    /// The types that ``init(_:members:)`` adds up.
+    /// The types that ``init(_:members:)`` sums.
     package static let memberTypes =
         [TypeID.activeEnergyBurned] + TypeRegistry.standard.all.map(\.id).filter(isDistance)
 
-    /// Nil for a sample that is no workout.
+    /// Nil for a sample that is not a workout.
     ///
-    /// - Parameter members: the records of its group. They count for the types of which the workout itself has no total.
+    /// - Parameter members: the records of its group. They count only for types of which the workout itself has no total.
     package init?(_ sample: Sample, members: [StoredRecord] = []) {
         guard let duration = sample.workoutDuration else { return nil }
         self.duration = duration
         var sums: [Sum] = []
         let parts = sample.workout
-        // The parts of a triathlon have totals of their own, and often the whole has none.
+        // The parts of a triathlon have separate totals, and often the whole workout has none.
         let own = parts?.totals.isEmpty == false ? parts?.totals : parts?.activities.flatMap(\.totals)
         for total in own ?? [] where total.statistic == .sum {
             WorkoutFigures.add(Sum(type: total.type, value: total.value, unit: total.unit), to: &sums)
@@ -57,17 +57,17 @@ package struct WorkoutFigures: Hashable, Sendable {
         sums[place].value += value
     }
 
-    /// Each figure under its name.
+    /// The figures by name.
     package func facts(_ reader: Reader) -> [(name: String, text: String)] {
         func text(_ sum: Sum) -> String { reader.format(sum.unit, of: sum.type).text(sum.value) }
         return [("active", Self.time(duration))] + (energy.map { [("energy", text($0))] } ?? [])
             + (distances.isEmpty ? [] : [("distance", distances.map(text).joined(separator: " + "))])
     }
 
-    /// In a line: `30 min, 300 kcal, 1 km`.
+    /// The figures in one line: `30 min, 300 kcal, 1 km`.
     package func words(_ reader: Reader) -> String { facts(reader).map(\.text).joined(separator: ", ") }
 
-    /// `1 h 5 min`, `30 min 20 s`; to the second.
+    /// A duration to the second: `1 h 5 min`, `30 min 20 s`.
     private static func time(_ seconds: Double) -> String {
         guard seconds < 1e9 else { return "\(seconds) s" }
         let all = Int(seconds.rounded())
