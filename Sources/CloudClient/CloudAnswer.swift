@@ -2,12 +2,12 @@ public import Foundation
 public import JSON
 import PluginKit
 
-/// What a service answered, with any status.
+/// A service's answer, with any status.
 ///
-/// Prints as its status alone.
+/// Its description contains only the status.
 public struct CloudAnswer: Sendable, CustomStringConvertible {
     public let status: Int
-    /// In the order of the answer.
+    /// The headers, in the order of the answer.
     public let headers: [(name: String, value: String)]
     public let body: Data
     /// `GET exist.io/api/2/…`, for messages.
@@ -15,7 +15,7 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
     /// Whether the request may have changed something at the service.
     let hasEffect: Bool
 
-    /// The first header of this name, in whatever case.
+    /// The first header with this name, ignoring case.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.caseInsensitiveCompare(name) == .orderedSame }?.value
     }
@@ -23,9 +23,9 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
     /// Whether the status is 200 to 299.
     public var isSuccess: Bool { (200...299).contains(status) }
 
-    /// Itself, where it is a success.
+    /// Returns itself if the answer is a success.
     ///
-    /// - Throws: `answered` with the status; for 401, 429 and others that mean something look at ``status`` first.
+    /// - Throws: `answered` with the status. If 401, 429 or another status has a meaning for the caller, check ``status`` first.
     public func successful() throws(CloudError) -> CloudAnswer {
         guard !isSuccess else { return self }
         throw CloudError(
@@ -35,7 +35,7 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
 
     /// Reads the body as JSON.
     ///
-    /// - Throws: `malformed`; its message never shows what was found.
+    /// - Throws: `malformed`; its message never contains the data.
     public func json<Value: Decodable>(
         _ type: Value.Type = Value.self, _ decoder: JSONDecoder = JSONDecoder()
     ) throws(CloudError) -> Value {
@@ -48,7 +48,7 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The body as JSON of any shape, with numbers as they were written.
+    /// The body as JSON of any shape, with numbers as written.
     ///
     /// - Throws: `malformed`.
     public func tree() throws(CloudError) -> JSONTree {
@@ -59,7 +59,7 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
 
     public var description: String { "\(what): \(status)" }
 
-    /// Names of members are the plugin's own words; what stood there is not shown.
+    /// Names the members, which come from the plugin, but never the values.
     private static func place(of error: any Error) -> String {
         let path: [any CodingKey]
         switch error as? DecodingError {
@@ -72,7 +72,7 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
         return names.isEmpty ? "" : " at " + names.joined(separator: ".")
     }
 
-    /// What `Retry-After` asks for (RFC 9110 §10.2.3), as seconds or as a date; nil where there is none that can be read.
+    /// The wait that `Retry-After` requests (RFC 9110 §10.2.3), in seconds or as a date; nil if the header is missing or unreadable.
     ///
     /// - Parameter now: microseconds since 1970, by the hub's clock.
     public func retryAfter(at now: Int64) -> Duration? {
@@ -84,7 +84,7 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
     }
 }
 
-/// Dates of HTTP (RFC 9110 §5.6.7): the one form that is written, and the two that must still be read.
+/// Parses dates of HTTP (RFC 9110 §5.6.7): the current form, and the two obsolete ones that must still be read.
 enum HTTPDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 

@@ -4,25 +4,25 @@ import NIOCore
 import NIOHTTP1
 public import PluginKit
 
-/// Talks to one web service.
+/// A client for one web service.
 ///
-/// Cheap to make and to copy: all clients of a process share its connections, which close when the last client is gone. May
-/// be used from any task. Nothing it throws or logs holds a token, a query or a body.
+/// Cheap to create and to copy: all clients of a process share its connections, which close when the last client is released. May
+/// be used from any task. Its errors and logs never contain a token, a query or a body.
 ///
 /// ```swift
 /// let client = CloudClient(try ServiceAddress(hub.settings), pace: Pace(hub))
 /// let profile = try await client.send(CloudRequest(.get, "/api/2/accounts/profile/").authorized(token)).successful()
 /// ```
 public struct CloudClient: Sendable {
-    /// How long and how large an exchange may be; times by the machine's clock.
+    /// Limits on the duration and size of an exchange; times by the machine's clock.
     public struct Limits: Hashable, Sendable {
-        /// Until there is a connection.
+        /// Maximum time to establish a connection.
         public var connect = Duration.seconds(10)
-        /// Without a byte from the service.
+        /// Maximum time without a byte from the service.
         public var silence = Duration.seconds(30)
-        /// Until the last byte of the answer; a service that trickles is cut off.
+        /// Maximum time until the last byte of the answer, so that a very slow service is cut off.
         public var whole = Duration.seconds(120)
-        /// Of the answer's body.
+        /// Maximum size of the answer's body.
         public var answerBytes = 8 << 20
 
         public init() {}
@@ -30,14 +30,14 @@ public struct CloudClient: Sendable {
 
     public let address: ServiceAddress
     public let limits: Limits
-    /// The time that waits are measured in.
+    /// The clock that waits are measured with.
     public let pace: Pace
-    /// The budget of requests, shared by all clients with this one; nil: no budget is known.
+    /// The request budget, shared by all clients with this limiter; nil if no budget is known.
     public let limiter: RateLimiter?
     private let agent: String
     private let transport: Transport
 
-    /// - Parameter agent: who asks, in `User-Agent`.
+    /// - Parameter agent: the program's name for `User-Agent`.
     public init(
         _ address: ServiceAddress, pace: Pace, limits: Limits = Limits(), limiter: RateLimiter? = nil,
         agent: String = "health-hub"
@@ -46,9 +46,9 @@ public struct CloudClient: Sendable {
         transport = .shared(.init(connect: limits.connect, silence: limits.silence))
     }
 
-    /// Sends a request once and reads the whole answer, whatever its status; a redirect is an answer too.
+    /// Sends a request once and reads the whole answer, whatever its status; a redirect is returned as an answer.
     ///
-    /// Waits for its turn where there is a budget. Ends at once when the task is cancelled.
+    /// If there is a budget, the request waits for it. Ends at once if the task is cancelled.
     /// - Throws: ``CloudError``; `CancellationError`.
     public func send(_ request: CloudRequest) async throws -> CloudAnswer {
         let exchange = Exchange(request, at: address)
@@ -69,7 +69,7 @@ public struct CloudClient: Sendable {
                 status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) }, body: body,
                 what: exchange.what, hasEffect: exchange.hasEffect)
         } catch {
-            // A cancelled exchange fails in many ways.
+            // A cancelled exchange can fail with many different errors.
             try Task.checkCancellation()
             throw exchange.read(error)
         }
@@ -113,7 +113,7 @@ public struct CloudClient: Sendable {
     }
 }
 
-/// A body of one part, which tells that the request's head has gone out before it.
+/// A body of one part, which reports that the request's head was sent before it.
 private struct SentBody: AsyncSequence, Sendable {
     let bytes: Data
     let exchange: Exchange

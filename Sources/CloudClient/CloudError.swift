@@ -1,8 +1,9 @@
 public import PluginKit
 
-/// Why there is no answer to use.
+/// Why there is no usable answer.
 ///
-/// Neither it nor its message ever holds a token, a query, a header or a body. A request whose task is cancelled throws
+/// Neither the error nor its message ever contains a token, a query, a header or a body. A request whose task is cancelled throws
+/// `CancellationError` instead.
 /// `CancellationError` instead.
 public struct CloudError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -12,23 +13,23 @@ public struct CloudError: Error, Hashable, Sendable, CustomStringConvertible {
         }
         private let kind: Kind
 
-        /// No connection: the name is unknown, the port is closed, or the network is away.
+        /// No connection: the name is unknown, the port is closed, or the network is down.
         public static let unreachable = Code(kind: .unreachable)
-        /// The connection cannot be made safe: certificate, host name or versions.
+        /// The connection cannot be secured: wrong certificate, host name or versions.
         public static let tls = Code(kind: .tls)
-        /// The service took too long to take the connection, or to answer.
+        /// The service took too long to accept the connection or to answer.
         public static let timedOut = Code(kind: .timedOut)
-        /// The connection ended before the answer had.
+        /// The connection ended before the end of the answer.
         public static let cut = Code(kind: .cut)
-        /// The answer is larger than the client takes.
+        /// The answer is larger than the client accepts.
         public static let tooLarge = Code(kind: .tooLarge)
-        /// What came is not HTTP, or not what was asked for.
+        /// The data is not HTTP, or not in the expected form.
         public static let malformed = Code(kind: .malformed)
-        /// Nothing was sent, because the budget of requests is used up for longer than the caller waits.
+        /// The request was not sent, because the budget is used up for longer than the caller waits.
         public static let throttled = Code(kind: .throttled)
-        /// The request itself cannot be sent, such as a header with a line break.
+        /// The request cannot be sent, for example because a header contains a line break.
         public static let request = Code(kind: .request)
-        /// The service answered with another status than a success.
+        /// The service answered with a status that is not a success.
         public static func answered(_ status: Int) -> Code { Code(kind: .answered(status)) }
 
         public var description: String {
@@ -37,16 +38,16 @@ public struct CloudError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// What failed, where and why, for a person.
+    /// The operation, the host and the cause, for people.
     public let message: String
-    /// Whether the service may have done what was asked.
+    /// Whether the service may have executed the request.
     ///
-    /// False where nothing can have been sent, and for requests that change nothing.
+    /// False if nothing can have been sent, and for requests that change nothing.
     public let mayHaveHadEffect: Bool
-    /// When the budget allows another request, of `throttled`.
+    /// For `throttled`: the time until the budget allows another request.
     public let retryAfter: Duration?
 
-    /// Whether the same request can succeed a little later; repeat it only where that is harmless.
+    /// Whether the same request can succeed a little later; repeat it only if that is harmless.
     public var mayPass: Bool { [.unreachable, .timedOut, .cut, .throttled].contains(code) }
 
     public var description: String { message }
@@ -58,7 +59,7 @@ public struct CloudError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PluginFailure {
-    /// The end of a `--check`, or of a plugin: `unavailable` where the service could not be talked to.
+    /// The failure of a `--check` or of a plugin: `unavailable` if there was no communication with the service.
     public init(_ error: CloudError) {
         self.init([.unreachable, .tls, .timedOut, .cut].contains(error.code) ? .unavailable : .failed, error.message)
     }

@@ -1,7 +1,7 @@
 public import Foundation
 public import PluginKit
 
-/// What a plugin asks of a service.
+/// A plugin's request to a service.
 ///
 /// ```swift
 /// var request = CloudRequest(.get, "/api/2/attributes/values/", query: [("attribute", "weight"), ("limit", "100")])
@@ -9,7 +9,7 @@ public import PluginKit
 /// let answer = try await client.send(request, retrying: .init()).successful()
 /// ```
 ///
-/// Prints without query, headers and body.
+/// Its description omits query, headers and body.
 public struct CloudRequest: Sendable, CustomStringConvertible {
     public struct Method: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -21,28 +21,28 @@ public struct CloudRequest: Sendable, CustomStringConvertible {
         public static let patch = Method(description: "PATCH")
         public static let delete = Method(description: "DELETE")
 
-        /// Changes nothing at the service (RFC 9110 §9.2.1).
+        /// Whether the method changes nothing at the service (RFC 9110 §9.2.1).
         var isSafe: Bool { self == .get || self == .head }
-        /// Twice is the same as once (RFC 9110 §9.2.2).
+        /// Whether sending the request twice has the same effect as once (RFC 9110 §9.2.2).
         var isIdempotent: Bool { isSafe || self == .put || self == .delete }
     }
 
     public var method: Method
-    /// Behind the service's address, such as `/v1.1/messages`; characters that a path does not have are escaped.
+    /// Appended to the service's address, such as `/v1.1/messages`; characters not allowed in a path are escaped.
     public var path: String
-    /// In this order; names and values are escaped.
+    /// Query items in order; names and values are escaped.
     public var query: [(name: String, value: String)]
-    /// Further fields; a second one of a name is sent too.
+    /// Additional headers; repeated names are all sent.
     public var headers: [(name: String, value: String)] = []
-    /// With its media type; nil: none.
+    /// The body with its media type; nil for none.
     public private(set) var body: (type: String, bytes: Data)?
-    /// Whether the request may be sent again when it is not known whether it had effect.
+    /// Whether the request may be sent again if it is unknown whether it had an effect.
     ///
-    /// As the method says; set it for a POST that overwrites.
+    /// The method determines the default; set it for a POST that overwrites.
     public var isRepeatable: Bool
-    /// Whether the service may be another afterwards, for ``CloudError/mayHaveHadEffect``.
+    /// Whether the request may change something at the service, for ``CloudError/mayHaveHadEffect``.
     ///
-    /// As the method says; set it for a GET that changes something, such as one that spends a refresh token.
+    /// The method determines the default; set it for a GET that changes something, such as one that spends a refresh token.
     public var hasEffect: Bool
     private(set) var authorization: (scheme: String, secret: Secret)?
 
@@ -66,19 +66,19 @@ public struct CloudRequest: Sendable, CustomStringConvertible {
         return .bytes(path, try encoder.encode(value), type: "application/json", method: method)
     }
 
-    /// Sends `bytes` as they are.
+    /// Sends `bytes` unchanged.
     public static func bytes(_ path: String, _ bytes: Data, type: String, method: Method = .post) -> CloudRequest {
         var request = CloudRequest(method, path)
         request.body = (type, bytes)
         return request
     }
 
-    /// Sends `Authorization: Bearer` with the token, or another word where the service has one.
+    /// Sends `Authorization: Bearer` with the token, or another scheme if the service requires one.
     ///
-    /// The token goes to the service's own address only: no redirect is followed.
+    /// The token is sent only to the service's own address, because redirects are not followed.
     public mutating func authorize(_ token: Secret, scheme: String = "Bearer") { authorization = (scheme, token) }
 
-    /// ``authorize(_:scheme:)`` of a copy.
+    /// A copy after ``authorize(_:scheme:)``.
     public func authorized(_ token: Secret, scheme: String = "Bearer") -> CloudRequest {
         var request = self
         request.authorize(token, scheme: scheme)
@@ -94,6 +94,6 @@ public struct CloudRequest: Sendable, CustomStringConvertible {
         return address.text + separator + escaped + (query.isEmpty ? "" : "?" + FormText.write(query))
     }
 
-    /// A percent sign is taken as the beginning of an escape that the caller has written.
+    /// A percent sign is taken as the start of an escape written by the caller.
     private static let pathCharacters = CharacterSet.urlPathAllowed.union(CharacterSet(charactersIn: "%"))
 }

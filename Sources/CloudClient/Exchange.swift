@@ -7,9 +7,9 @@ import NIOSSL
 import PluginKit
 import Synchronization
 
-/// One request on its way, and what an error of the libraries means for it.
+/// A single request in progress; translates the libraries' errors.
 final class Exchange: Sendable {
-    /// Whether the service may be another afterwards.
+    /// Whether the request may change something at the service.
     let hasEffect: Bool
     private let hasBody: Bool
     private let host: String
@@ -20,18 +20,18 @@ final class Exchange: Sendable {
 
     init(_ request: CloudRequest, at address: ServiceAddress) {
         (hasEffect, hasBody, host) = (request.hasEffect, request.body != nil, address.host)
-        // A query that is written into the path is private, too.
+        // Drop a query written into the path, because queries are private.
         what = "\(request.method) \(address.host)\(request.path.prefix { $0 != "?" }.prefix(200))"
     }
 
-    /// The head of the request has gone out.
+    /// Notes that the request's head was sent.
     func noteBegin() { hasBegun.withLock { $0 = true } }
 
-    /// The head of the answer has come.
+    /// Notes that the answer's head was received.
     func noteHead() { hasHead.withLock { $0 = true } }
 
     func error(_ code: CloudError.Code, _ words: String) -> CloudError {
-        // Without a body nothing tells when the request goes out.
+        // Without a body, there is no event when the request is sent.
         let mayHaveBegun = hasBody ? hasBegun.withLock { $0 } : true
         let neverLeaves: Set<CloudError.Code> = [.tls, .request, .throttled]
         return CloudError(
@@ -39,7 +39,9 @@ final class Exchange: Sendable {
             mayHaveHadEffect: hasEffect && mayHaveBegun && !neverLeaves.contains(code))
     }
 
-    /// Words for what the libraries throw; theirs may show an address, and with it the query.
+    /// Translates a library's error.
+    ///
+    /// The original text may contain an address and its query.
     func read(_ error: any Error) -> any Error {
         switch error {
         case let error as CloudError: error
@@ -62,12 +64,12 @@ final class Exchange: Sendable {
         }
     }
 
-    /// The system's errors: of the connection's beginning, or of its end.
+    /// Translates the system's errors at the beginning or the end of a connection.
     private func read(_ error: IOError) -> CloudError {
         let words = "\(host) cannot be reached: \(String(cString: strerror(error.errnoCode)))"
         switch error.errnoCode {
         case ECONNREFUSED: return unreachable(words)
-        // An open connection can end with these too.
+        // These errors can also end an open connection.
         case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: return self.error(.unreachable, words)
         default: return cut
         }
@@ -106,7 +108,7 @@ final class Exchange: Sendable {
                 ? "the connection ended in the middle of the answer" : "the connection ended before an answer")
     }
 
-    /// The system's words, such as "Connection refused", once each.
+    /// The system's error texts, such as "Connection refused", each once.
     private static func words(_ error: NIOConnectionError) -> String {
         let reasons = error.connectionErrors.map { failure in
             switch failure.error {

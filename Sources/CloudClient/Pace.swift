@@ -1,15 +1,17 @@
 public import PluginKit
 
-/// The time a client waits in: the hub's clock, so that a simulated month passes in a minute.
+/// The clock that a client waits by: the hub's, so that a simulated month passes in a minute.
 public struct Pace: Sendable {
-    /// Microseconds since 1970; goes back or ahead where the machine's clock is set.
+    /// Microseconds since 1970; jumps if the machine's clock is set.
     public let now: @Sendable () -> Int64
-    /// Microseconds from some beginning, as long as those of `now`, whatever is done to the machine's clock: what waits are measured by.
+    /// Microseconds since an arbitrary start, at the speed of `now` but unaffected by changes of the machine's clock.
+    ///
+    /// Waits are measured with it.
     public let steady: @Sendable () -> Int64
     private let pause: @Sendable (Duration) async throws -> Void
     let chance: @Sendable () -> Double
 
-    /// The hub's clock as it is at each moment.
+    /// The hub's clock, read at each use.
     public init(_ clock: @escaping @Sendable () -> HubClock) {
         self.init(
             now: { clock().now() }, steady: { clock().steadyNow() },
@@ -21,10 +23,10 @@ public struct Pace: Sendable {
 
     public init(_ hub: CheckContext) { self.init { hub.clock } }
 
-    /// A time of one's own, for tests.
+    /// A custom clock for tests.
     /// - Parameters:
-    ///   - pause: returns when that much time has passed by `steady`; throws when its task is cancelled.
-    ///   - chance: evenly from 0 to 1, without the 1.
+    ///   - pause: returns after that time by `steady`; throws if its task is cancelled.
+    ///   - chance: a random number, evenly distributed from 0 to 1, without the 1.
     public init(
         now: @escaping @Sendable () -> Int64, steady: @escaping @Sendable () -> Int64,
         pause: @escaping @Sendable (Duration) async throws -> Void, chance: @escaping @Sendable () -> Double
@@ -32,7 +34,7 @@ public struct Pace: Sendable {
         (self.now, self.steady, self.pause, self.chance) = (now, steady, pause, chance)
     }
 
-    /// Waits by the hub's clock; a wait of any length, because services name any.
+    /// Waits by the hub's clock; accepts any duration, because services may name any.
     /// - Throws: `CancellationError`.
     public func wait(_ time: Duration) async throws {
         try await pause(min(max(time, .zero), .seconds(366 * 86_400)))
@@ -40,19 +42,21 @@ public struct Pace: Sendable {
 }
 
 extension BackOff {
-    /// Counts a failure, and says how long to wait after it.
+    /// Counts a failure and returns the wait after it.
     mutating func next(_ pace: Pace) -> Duration { next(chance: pace.chance()) }
 }
 
-/// A rest after a failure, longer each time, in which something is not tried; one that a clock which is set makes neither longer nor shorter.
+/// A pause after a failure, longer each time; setting the machine's clock does not change its length.
 public struct FailureRest: Sendable {
     private var backOff: BackOff
-    /// By ``Pace/steady``.
+    /// Measured by ``Pace/steady``.
     private var rest: (since: Int64, until: Int64)?
 
     public init(_ backOff: BackOff) { self.backOff = backOff }
 
-    /// Also where a session with another hub has brought a clock that began elsewhere.
+    /// Whether the pause is over.
+    ///
+    /// Also true before its start, because a session with another hub may bring a clock with another origin.
     public func isOver(_ pace: Pace) -> Bool {
         let now = pace.steady()
         return rest.map { now >= $0.until || now < $0.since } ?? true
@@ -63,7 +67,7 @@ public struct FailureRest: Sendable {
         rest = (now, now + backOff.next(pace).wholeMicroseconds)
     }
 
-    /// After a success.
+    /// Call it after a success.
     public mutating func reset() {
         backOff.reset()
         rest = nil

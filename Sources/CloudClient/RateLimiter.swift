@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// The budget of requests that a service gives: N in any window of time, and what its answers say is left.
+/// The request budget of a service: N requests in any window of time, and the remaining requests that its answers give.
 ///
-/// Give the same one to every client of the same account. May be used from any task.
+/// Use the same limiter for all clients of one account. May be used from any task.
 public final class RateLimiter: Sendable {
-    /// So many requests in any stretch of that length, by the pace of the hub's clock.
+    /// Maximum number of requests in any interval of the given length, by the hub's clock.
     public struct Window: Hashable, Sendable {
         public let calls: Int
         public let time: Duration
@@ -14,16 +14,16 @@ public final class RateLimiter: Sendable {
     }
 
     private struct State {
-        /// When requests were sent, by ``Pace/steady``, oldest first, as many as the largest window counts.
+        /// The times of sent requests, by ``Pace/steady``, oldest first, as many as the largest window counts.
         var sent: [Int64] = []
-        /// From when until when the service wants none, by ``Pace/steady``.
+        /// The period in which the service accepts no requests, by ``Pace/steady``.
         var rest: (since: Int64, until: Int64)?
-        /// As the last answer said.
+        /// The values of the last answer.
         var allowances: [Allowance] = []
 
-        /// The rest as a clock counts it that shows `now`.
+        /// The rest period relative to a clock that shows `now`.
         ///
-        /// A session with another hub may bring a clock that began elsewhere: what lies ahead of it lasts as long as it did, from now.
+        /// A session with another hub may bring a clock with another origin. A rest in the future then starts now and keeps its length.
         func rest(at now: Int64) -> (since: Int64, until: Int64)? {
             rest.map { $0.since > now ? (now, now + ($0.until - $0.since)) : $0 }
         }
@@ -34,13 +34,13 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// What the service says of one of its windows.
+    /// The service's values for one of its windows.
     public struct Allowance: Hashable, Sendable {
-        /// Requests in the whole of it; nil where that is not said.
+        /// The total number of requests in the window; nil if unknown.
         public let calls: Int64?
-        /// Requests that it still allows.
+        /// The number of remaining requests.
         public let left: Int64
-        /// When it allows more, in microseconds since 1970, as the service says it.
+        /// The time at which the window resets, in microseconds since 1970, as given by the service.
         public let reset: Int64
 
         public init(calls: Int64?, left: Int64, reset: Int64) {
@@ -55,17 +55,17 @@ public final class RateLimiter: Sendable {
     private let listener = Mutex<(@Sendable (Duration) async -> Void)?>(nil)
 
     /// - Parameters:
-    ///   - patience: how long a request waits for its turn; one that had to wait longer fails at once with `throttled`.
-    ///   - told: how long the windows are whose numbers the service writes into its answers, in their order; none of them keeps
-    ///     requests back for longer, whatever the service's clock shows.
+    ///   - patience: how long a request waits for the budget; if it would have to wait longer, it fails at once with `throttled`.
+    ///   - told: the lengths of the windows that the service reports in its answers, in their order. No window delays requests for longer than
+    ///     its length, whatever the service's clock shows.
     public init(_ windows: Window..., patience: Duration = .seconds(120), told: [Duration] = []) {
         (self.windows, self.patience, self.told) = (windows, patience, told)
     }
 
-    /// What the service has last said of its windows, in its order; empty where it says nothing.
+    /// The last values that the service reported for its windows, in its order; empty if it reports none.
     public var allowances: [Allowance] { state.withLock(\.allowances) }
 
-    /// Calls `body` whenever a request begins to wait, with how long: before it waits.
+    /// Calls `body` before a request begins to wait, with the duration of the wait.
     public func onWait(_ body: @escaping @Sendable (Duration) async -> Void) { listener.withLock { $0 = body } }
 
     func noteWait(_ wait: Duration) async {
@@ -73,13 +73,13 @@ public final class RateLimiter: Sendable {
         await body?(wait)
     }
 
-    /// How long the next request will wait at least, because of what the service has said.
+    /// The minimum wait of the next request because of the service's answers.
     public func closing(_ pace: Pace) -> Duration {
         let now = pace.steady()
         return state.withLock { state in state.rest(at: now).map { .microseconds(max(0, $0.until - now)) } ?? .zero }
     }
 
-    /// Returns when a request may be sent, and counts it.
+    /// Returns when a request may be sent, and counts the request.
     func turn(_ pace: Pace, _ exchange: Exchange) async throws {
         let start = pace.steady()
         while true {
@@ -94,7 +94,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Counts a request sent at `now`, or says how long it has to wait.
+    /// Counts a request sent at `now`, or returns how long it has to wait.
     private func take(_ now: Int64) -> Duration? {
         state.withLock { state in
             state.follow(now)
@@ -110,7 +110,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Reads what an answer says of the budget: the headers of the limits, and `Retry-After` of a refusal.
+    /// Reads the budget from an answer: the headers of the limits, and `Retry-After` of a refusal.
     func note(_ answer: CloudAnswer, _ pace: Pace) {
         let now = pace.now()
         let allowances = Quota.read(answer, now: now)
@@ -118,7 +118,7 @@ public final class RateLimiter: Sendable {
         var wait = Quota.wait(allowances, now: now, atMost: told) ?? .zero
         if answer.status == 429 || answer.status == 503 { wait = max(wait, answer.retryAfter(at: now) ?? .zero) }
         guard wait > .zero else { return }
-        // A service that names a day in next year means something else.
+        // A wait of more than a day is probably a mistake of the service.
         let time = min(wait, .seconds(86_400)).wholeMicroseconds
         let since = pace.steady()
         state.withLock { state in
@@ -132,14 +132,15 @@ public final class RateLimiter: Sendable {
     }
 }
 
-/// `X-RateLimit-Remaining` and `X-RateLimit-Reset`, in the spellings that services have.
+/// Parses `X-RateLimit-Remaining` and `X-RateLimit-Reset`, in the spellings that services use.
 ///
-/// A service with several windows writes their numbers with slashes: `99/997`. A reset above 10¹¹ is a date in
+/// A service with several windows separates their numbers with slashes: `99/997`. A reset above 10¹¹ is a date in
+/// milliseconds since 1970, one above 10⁹ is a date in seconds, and any other is a number of seconds to wait.
 /// milliseconds since 1970, one above 10⁹ a date in seconds, else it is a number of seconds to wait.
 enum Quota {
     private static let prefixes = ["X-RateLimit-", "X-Rate-Limit-", "RateLimit-"]
 
-    /// What an answer says of each window; empty where it says nothing that can be read.
+    /// The values of each window; empty if the answer has none that can be read.
     static func read(_ answer: CloudAnswer, now: Int64) -> [RateLimiter.Allowance] {
         for prefix in prefixes {
             guard let remaining = answer.header(prefix + "Remaining"), let reset = answer.header(prefix + "Reset")
@@ -157,7 +158,7 @@ enum Quota {
         return []
     }
 
-    /// How long nothing is left; nil where something is.
+    /// The time until requests are available again; nil if some are left.
     static func wait(
         _ allowances: [RateLimiter.Allowance], now: Int64, atMost windows: [Duration] = []
     ) -> Duration? {
@@ -169,7 +170,7 @@ enum Quota {
         return ends.max().map { .microseconds($0) }
     }
 
-    /// Microseconds since 1970, at most some hundred thousand years: from anything that a service can write, a time can be subtracted.
+    /// Microseconds since 1970, limited to some hundred thousand years so that subtracting a time cannot overflow.
     private static func date(_ reset: Int64) -> Int64 {
         reset > 100_000_000_000 ? min(reset, 4_000_000_000_000_000) * 1_000 : reset * 1_000_000
     }
@@ -181,6 +182,6 @@ enum Quota {
 }
 
 extension Duration {
-    /// For a length of at most some thousand years.
+    /// Valid for durations of at most some thousand years.
     var wholeMicroseconds: Int64 { components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000 }
 }

@@ -1,11 +1,13 @@
 public import PluginKit
 
-/// How often and how long a request is tried.
+/// The limits on repeating a request.
 public struct Retry: Sendable {
-    /// The first one included.
+    /// Including the first attempt.
     public var attempts: Int
     public var backOff: BackOff
-    /// The longest that is waited for one more attempt, by the hub's clock; what the service asks for beyond it goes to the caller.
+    /// Maximum wait for another attempt, by the hub's clock.
+    ///
+    /// If the service requests a longer wait, the answer goes to the caller.
     public var patience: Duration
 
     public init(attempts: Int = 4, backOff: BackOff = BackOff(), patience: Duration = .seconds(120)) {
@@ -14,10 +16,10 @@ public struct Retry: Sendable {
 }
 
 extension CloudClient {
-    /// Sends a request, again after failures that may pass, while that is harmless.
+    /// Sends a request, and repeats it after temporary failures as long as that is harmless.
     ///
-    /// Again after an error that may pass, 429, 500, 502, 503 and 504: always where the service has certainly done nothing (no
-    /// connection, 429), else only a request that is ``CloudRequest/isRepeatable``. Waits as the back-off says, longer where
+    /// Repeats after temporary errors, 429, 500, 502, 503 and 504. If the service has certainly done nothing (no connection, 429), any request
+    /// is repeated; otherwise only one that is ``CloudRequest/isRepeatable``. Waits as long as the back-off requires, or longer if
     /// `Retry-After` does.
     /// - Returns: the last answer, which may still be a refusal.
     /// - Throws: the last ``CloudError``; `CancellationError`.

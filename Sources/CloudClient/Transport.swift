@@ -2,9 +2,9 @@ import AsyncHTTPClient
 import NIOCore
 import Synchronization
 
-/// The one HTTP client of the process, and its connections; closed when the last ``CloudClient`` that uses it is gone.
+/// The shared HTTP client of the process, with its connections; closed when the last ``CloudClient`` that uses it is released.
 ///
-/// Clients with other time limits have one of their own, because the library keeps those with the connections.
+/// Clients with different time limits use different transports, because the library ties the limits to the connections.
 final class Transport: Sendable {
     struct Times: Hashable {
         var connect: Duration
@@ -30,20 +30,20 @@ final class Transport: Sendable {
 
     private init(_ times: Times) {
         var configuration = HTTPClient.Configuration()
-        // A redirect could send the token to another host. A service that moves says so to people, who change `base`.
+        // A redirect could send the token to another host. If a service moves, people must change `base`.
         configuration.redirectConfiguration = .disallow
         configuration.timeout = .init(connect: TimeAmount(times.connect), read: TimeAmount(times.silence))
         configuration.timeout.write = TimeAmount(times.silence)
-        // Shorter than servers keep a silent connection: one that they close while a POST sets out costs a doubt.
+        // Shorter than the servers' idle timeout. If a server closes the connection just as a POST starts, its effect is unknown.
         configuration.connectionPool.idleTimeout = .seconds(10)
-        // Each failure is told; whether it is tried again is the caller's choice.
+        // Report each failure; the caller decides about retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
         http = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 
     deinit {
-        // The library keeps itself until its connections are closed.
+        // The library keeps the client alive until its connections are closed.
         http.shutdown { _ in }
     }
 }

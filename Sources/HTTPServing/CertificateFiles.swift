@@ -1,25 +1,25 @@
-// `stat` belongs to this module or to Glibc, by which of them the compiler reads first.
+// The compiler assigns `stat` to this module or to Glibc, depending on which one it reads first.
 import CDispatch
 import Files
 import Glibc
 import NIOSSL
 public import PluginKit
 
-/// The two files by which visitors come by HTTPS: the certificate with those above it, and its private key.
+/// The two files for HTTPS: the certificate with its chain, and its private key.
 public struct CertificateFiles: Sendable, Hashable {
     public let certificate: String
     public let key: String
 
     public init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
 
-    /// More than any chain or key has.
+    /// Larger than any chain or key.
     private static let mostBytes = 1 << 20
 
-    /// What both hold.
+    /// The contents of both files.
     public struct Pair: Sendable {
         let chain: [NIOSSLCertificate]
         let key: NIOSSLPrivateKey
-        /// When the first of the chain that ends does so, in microseconds since 1970.
+        /// The earliest expiry in the chain, in microseconds since 1970.
         public let end: Int64
 
         var configuration: TLSConfiguration {
@@ -29,7 +29,7 @@ public struct CertificateFiles: Sendable, Hashable {
             return tls
         }
 
-        /// The same for one connection, in place of what the door was opened with.
+        /// The same configuration for a single connection, as an override of the one the server was opened with.
         var override: NIOSSLContextConfigurationOverride {
             var override = NIOSSLContextConfigurationOverride()
             override.certificateChain = chain.map { .certificate($0) }
@@ -38,9 +38,9 @@ public struct CertificateFiles: Sendable, Hashable {
         }
     }
 
-    /// Reads both, and sees that they belong together.
+    /// Reads both files and checks that they belong together.
     ///
-    /// - Throws: `PluginFailure` that names the setting and what to do.
+    /// - Throws: `PluginFailure` with the setting and the remedy.
     public func read() throws(PluginFailure) -> Pair {
         let (chain, key) = try PluginSettings.all(readCertificate, readKey)
         let end = chain.map { Int64($0.notValidAfter) }.min() ?? 0
@@ -69,7 +69,7 @@ public struct CertificateFiles: Sendable, Hashable {
 
     private func readKey() throws -> NIOSSLPrivateKey {
         let (bytes, mode) = try Self.bytes(of: "key", key)
-        // Its owner and a group may read it, as Debian's ssl-cert does; only its owner may change it.
+        // The owner and a group may read it, as with Debian's ssl-cert; only the owner may change it.
         guard mode & 0o027 == 0 else {
             throw PluginFailure(
                 .settings,
@@ -96,7 +96,7 @@ public struct CertificateFiles: Sendable, Hashable {
 
     private static func bytes(of setting: String, _ path: String) throws -> (bytes: [UInt8], mode: mode_t) {
         do throws(FileError) {
-            // Something else than a file, such as a pipe, is not waited for.
+            // Do not block on something other than a file, such as a pipe.
             let file = try Descriptor(path, O_RDONLY | O_NONBLOCK)
             var status = stat()
             guard fstat(file.number, &status) == 0 else { throw FileError("examine", path) }
@@ -114,12 +114,12 @@ public struct CertificateFiles: Sendable, Hashable {
         }
     }
 
-    /// The day of a moment, in UTC: `2026-03-15`.
+    /// The date of an instant in UTC: `2026-03-15`.
     public static func date(_ microseconds: Int64) -> String {
         String(Timestamp(microseconds: microseconds).text.prefix { $0 != "T" })
     }
 
-    /// Which files there are now, and in which state.
+    /// The identity and state of both files, to detect changes.
     var stamp: [Int64] { [certificate, key].flatMap(Self.stamp) }
 
     private static func stamp(_ path: String) -> [Int64] {

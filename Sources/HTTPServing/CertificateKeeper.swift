@@ -3,19 +3,19 @@ import NIOSSL
 import PluginKit
 import Synchronization
 
-/// The certificate that each connection is shown: the one that is on the disk when it comes.
+/// Provides each connection with the certificate that is on the disk at that time.
 ///
-/// A renewal that cannot be used, such as one of the two files alone, changes nothing until it is whole.
+/// An unusable renewal, such as one of only one of the two files, has no effect until it is complete.
 final class CertificateKeeper: Sendable {
-    /// What happened that people are to know.
+    /// An event that people need to know about.
     enum Notice: Sendable, Hashable {
         case renewed
         case unusable(String)
         case ends(at: Int64)
 
-        /// What people have to do something about.
+        /// The warning for events that require action.
         ///
-        /// - Parameter visitors: who sees the certificate, in the plural.
+        /// - Parameter visitors: the clients that see the certificate, in the plural.
         func warning(at now: Int64, to visitors: String) -> String? {
             switch self {
             case .renewed: nil
@@ -39,31 +39,31 @@ final class CertificateKeeper: Sendable {
     private let tell: @Sendable (Notice) -> Void
     private let state: Mutex<State>
 
-    /// So long before its end people are told, once a day.
+    /// Warn daily from this long before the certificate expires.
     private static let notice: Int64 = 14 * day
     private static let day: Int64 = 86_400_000_000
 
     /// - Parameter now: microseconds since 1970.
-    /// - Throws: `PluginFailure` where they cannot be used.
+    /// - Throws: `PluginFailure` if the files cannot be used.
     init(
         _ files: CertificateFiles, now: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (Notice) -> Void
     ) throws(PluginFailure) {
         (self.files, self.now, self.tell) = (files, now, tell)
-        // Taken first: what is renewed while it is read is read again.
+        // Take the stamp first, so that a renewal during the reading is read again.
         let stamp = files.stamp
         state = Mutex(State(pair: try files.read(), stamp: stamp))
         if let notice = state.withLock({ Self.warning(&$0, now()) }) { tell(notice) }
     }
 
-    /// For the door, which asks again at each connection.
+    /// The configuration for the server; it asks for the certificate again at each connection.
     var configuration: TLSConfiguration {
         var tls = state.withLock { $0.pair.configuration }
-        // Not on the connection's thread: what BoringSSL notes there of a file that it cannot read would end the connection.
+        // Run outside the connection's thread: there, BoringSSL would record an error for an unreadable file and end the connection.
         tls.sslContextCallback = { [self] _, promise in promise.completeWithTask { self.current() } }
         return tls
     }
 
-    /// What a connection that comes now is shown.
+    /// The configuration for a new connection.
     func current() -> NIOSSLContextConfigurationOverride {
         let now = now()
         let (override, notices) = state.withLock { state in

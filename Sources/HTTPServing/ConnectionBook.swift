@@ -2,11 +2,11 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// The open connections of a door, kept within limits so that no address keeps other visitors out.
+/// Limits the open connections of a server so that no address keeps other clients out.
 ///
-/// At a limit a connection that waits for a request makes room for a new one. One address has at most three quarters of
-/// all places: the rest is for others. A proxy on this machine is one address, too: its visitors share its places, of
-/// which those without a request under way go first, and it is the proxy's to limit each of them.
+/// At the limit, a connection without a request is closed to make room for a new one. One address may use at most three quarters of
+/// all places; the rest is for others. A proxy on this machine counts as one address: its clients share the places of that address.
+/// Connections without a request are closed first, and the proxy has to limit each of its clients.
 final class ConnectionBook: Sendable {
     enum State {
         /// No request has begun, or the last one is answered.
@@ -19,7 +19,7 @@ final class ConnectionBook: Sendable {
         let channel: any Channel
         let address: String
         var state = State.waiting
-        /// Grows with each change of a state: the least has waited longest.
+        /// A counter value from the last change of state: the lowest has waited longest.
         var since: Int
     }
 
@@ -45,12 +45,12 @@ final class ConnectionBook: Sendable {
     private let mostOfOne: Int
     private let entries = Mutex(Entries())
 
-    /// - Parameter most: connections at a time.
+    /// - Parameter most: maximum number of simultaneous connections.
     init(most: Int) { (self.most, mostOfOne) = (most, max(most * 3 / 4, 1)) }
 
-    /// Takes a place for a connection.
+    /// Registers a connection.
     ///
-    /// - Returns: `false` if there is none, and none can be made: the connection is to be closed.
+    /// - Returns: `false` if there is no place and none can be freed; the caller must close the connection.
     func open(_ channel: any Channel) -> Bool {
         let address = Self.name(of: channel.remoteAddress)
         let (isOpen, victim) = entries.withLock { entries -> (Bool, Entry?) in
@@ -81,10 +81,10 @@ final class ConnectionBook: Sendable {
 
     func close(_ channel: any Channel) { entries.withLock { _ = $0.remove(ObjectIdentifier(channel)) } }
 
-    /// The one to end for a new one.
+    /// The connection to close for a new one.
     ///
-    /// One that waits, of the address that has most; else one that is still being received, of an address that has more
-    /// than the new one would have. What is being answered is never ended.
+    /// Prefers a waiting connection of the address with the most connections. Otherwise chooses one that is still sending its request, of an
+    /// address with more connections than the new one would have. Connections that are being answered are never closed.
     private static func victim(for address: String, _ entries: Entries) -> ObjectIdentifier? {
         if let id = longest(.waiting, entries, of: { _ in true }) { return id }
         let fair = (entries.count[address] ?? 0) + 1
@@ -99,7 +99,7 @@ final class ConnectionBook: Sendable {
             }?.key
     }
 
-    /// An IPv4 address; of IPv6 the first 64 bits, because one machine has all addresses below them.
+    /// The IPv4 address, or the first 64 bits of an IPv6 address, because one machine owns all addresses with that prefix.
     private static func name(of address: SocketAddress?) -> String {
         let text = address?.ipAddress ?? "-"
         var six = in6_addr()

@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 public import PluginKit
 
-/// The socket that the visitors of a plugin come to by HTTP, or by HTTPS where it has a certificate.
+/// The HTTP server of a plugin, with HTTPS if it has a certificate.
 public struct HTTPDoor<Responder: HTTPResponder>: Sendable
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> & RequestContext {
     private let listening: HTTPListening
@@ -15,16 +15,16 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let patience: PatienceLimits
     private let book: ConnectionBook
     private let hosts: [String]
-    /// What is not answered to its end yet.
+    /// The requests that are not completely answered yet.
     public let open = OpenRequests()
 
     /// - Parameters:
-    ///   - listening: where, and with which certificate.
-    ///   - hub: is told of the certificate's faults.
-    ///   - connections: at a time. At this limit a connection without a request under way makes room for a new one, and
-    ///     one address has at most three quarters of them.
-    ///   - ofBothLoopbacks: whether to listen at `127.0.0.1` and `::1` if the settings name one of them: browsers try both
-    ///     for a name below `localhost`, and another program must not have the one that is left.
+    ///   - listening: the address and the certificate.
+    ///   - hub: gets events about problems of the certificate.
+    ///   - connections: maximum number of simultaneous connections. At the limit, a connection without a request is closed to make room for a
+    ///     new one. One address may use at most three quarters of them.
+    ///   - ofBothLoopbacks: whether to listen at both `127.0.0.1` and `::1` if the settings name one of them. Browsers try both
+    ///     for a name below `localhost`, and no other program must get hold of the other one.
     public init(
         _ listening: HTTPListening, hub: PluginContext, responder: Responder, patience: PatienceLimits,
         connections: Int, ofBothLoopbacks: Bool = false
@@ -38,10 +38,10 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 
     /// Serves until the task is cancelled.
     ///
-    /// - Parameter onListening: told the port that it is.
-    /// - Throws: `PluginFailure` where a certificate cannot be read or the address not be listened on.
+    /// - Parameter onListening: called with the actual port.
+    /// - Throws: `PluginFailure` if the certificate cannot be read or the server cannot listen at the address.
     public func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
-        // Nothing of the library's own is said: it would say addresses and paths.
+        // The library's log messages would contain addresses and paths, so suppress them.
         var quiet = Logger(label: "door")
         quiet.logLevel = .critical
         let (patience, open, book) = (patience, open, book)
@@ -51,7 +51,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
                 maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
         var server = HTTPServerBuilder.http1(configuration: channel)
         if let files = listening.certificate {
-            // What the process before this one told of them is looked at again now.
+            // Resolve the certificate problem of the previous process, because the files are checked again now.
             if let event = try? DeviceEvent("error", device: "https", isResolved: true) { await hub.event(event) }
             server = try .tls(server, tlsConfiguration: keeper(files).configuration)
         }
@@ -81,7 +81,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         do {
             try await application.run()
         } catch let error as IOError {
-            // A machine without IPv6 has no such address for other programs, either.
+            // On a machine without IPv6, no other program can use that address either.
             if host != hosts[0], [EADDRNOTAVAIL, EAFNOSUPPORT].contains(error.errnoCode) { return }
             throw PluginFailure(
                 .unavailable,

@@ -2,24 +2,24 @@ import Foundation
 import Glibc
 public import PluginKit
 
-/// Where visitors come, as the settings `listen`, `address`, `certificate`, `key` and `plain_http` of a plugin say.
+/// The address at which a plugin listens, from its settings `listen`, `address`, `certificate`, `key` and `plain_http`.
 public struct HTTPListening: Sendable {
     public let host: String
-    /// 0: any that is free.
+    /// 0 for any free port.
     public let port: Int
-    /// Whether only this machine's own programs come, by one of its two usual addresses.
+    /// Whether only programs on this machine can connect, through one of its two loopback addresses.
     public var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
-    /// As visitors type it, without a slash at the end.
+    /// The address as clients type it, without a trailing slash.
     public let address: String
-    /// `nil`: by HTTP.
+    /// `nil` for plain HTTP.
     public let certificate: CertificateFiles?
-    /// Who comes, in the plural: `phones`.
+    /// The kind of clients, in the plural: `phones`.
     public let visitors: String
 
     /// - Parameters:
-    ///   - visitors: who comes, in the plural: `phones`.
-    ///   - port: at which they come where `hub.conf` says nothing, on this machine alone.
-    ///   - shown: what of theirs HTTP would show to the network: `tokens`.
+    ///   - visitors: the kind of clients, in the plural: `phones`.
+    ///   - port: the default port, on this machine only.
+    ///   - shown: the clients' data that plain HTTP would expose to the network: `tokens`.
     public static func declarations(visitors: String, port: Int, shown: String) -> [SettingDeclaration] {
         [
             .init(
@@ -48,10 +48,10 @@ public struct HTTPListening: Sendable {
     }
 
     /// - Parameters:
-    ///   - visitors: as with ``declarations(visitors:port:shown:)``.
-    ///   - shown: the same.
-    ///   - also: other settings of the plugin, whose faults are told with those of these.
-    /// - Throws: `PluginFailure` with every fault.
+    ///   - visitors: as in ``declarations(visitors:port:shown:)``.
+    ///   - shown: as above.
+    ///   - also: checks other settings of the plugin, so that their errors are reported together.
+    /// - Throws: `PluginFailure` with all errors.
     public init(
         _ settings: PluginSettings, visitors: String, shown: String, also: () throws -> Void = {}
     ) throws {
@@ -88,7 +88,9 @@ public struct HTTPListening: Sendable {
             { try also() })
     }
 
-    /// A name like 127.example.org is one of another machine, or of this one's other addresses.
+    /// Whether the host is a loopback address or a name for one.
+    ///
+    /// Only numeric addresses are compared with 127, because a name like 127.example.org may mean another machine or another address of this one.
     private static func isThisMachine(_ host: String) -> Bool {
         var address = in_addr()
         if inet_pton(AF_INET, host, &address) == 1 { return UInt32(bigEndian: address.s_addr) >> 24 == 127 }
@@ -108,7 +110,7 @@ public struct HTTPListening: Sendable {
         }
     }
 
-    /// Refuses an address on the network, without encryption, at the very port that takes calls of this machine alone.
+    /// Rejects an unencrypted network address with a port that accepts only connections from this machine.
     private static func refuseClosed(_ address: String, port: Substring) throws {
         guard let url = URL(string: address), url.scheme?.lowercased() == "http",
             url.port.map({ ":\($0)" }) == String(port), let host = url.host, !isThisMachine(host)
@@ -120,7 +122,7 @@ public struct HTTPListening: Sendable {
                 + "another program passes the calls on, set plain_http = true")
     }
 
-    /// What visitors are told: as the settings say, or where the door is.
+    /// The address for clients: from the settings, or the address of the server.
     private static func address(
         _ shown: String?, host: String, port: Substring, isPlain: Bool, visitors: String
     ) throws -> String {

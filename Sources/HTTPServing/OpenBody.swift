@@ -1,19 +1,19 @@
 public import NIOCore
 import NIOHTTPTypes
 
-/// The body of an answer that has no end yet, written by its connection's event loop without a task of its own.
+/// An unfinished response body, written by its connection's event loop without a separate task.
 ///
-/// For what hundreds of visitors are told at once: a task that waits for each of them costs more than what it writes. The answer's head goes
-/// out before, and its end after, by Hummingbird's own writer; both stand in one row with what is written here.
+/// Use it to send the same data to hundreds of clients: a waiting task for each of them would cost more than the writing. Hummingbird's own
+/// writer sends the response's head before it and the end after it, through the same queue.
 public struct OpenBody: Sendable {
     private let channel: any Channel
 
-    /// - Parameter channel: the visitor's connection.
+    /// - Parameter channel: the client's connection.
     public init(_ channel: any Channel) { self.channel = channel }
 
-    /// Hands bytes over, in the order of the calls.
+    /// Writes bytes in the order of the calls.
     ///
-    /// - Parameter done: called once, on the event loop: true when the system has taken all of them, false when the connection has ended.
+    /// - Parameter done: called once on the event loop: true if the system has accepted all bytes, false if the connection has ended.
     public func write(_ pieces: [ByteBuffer], _ done: @escaping @Sendable (Bool) -> Void) {
         channel.eventLoop.execute { [channel] in
             for piece in pieces.dropLast() { channel.write(HTTPResponsePart.body(piece), promise: nil) }
@@ -26,6 +26,6 @@ public struct OpenBody: Sendable {
         }
     }
 
-    /// Ends the connection, whatever waits to be taken.
+    /// Closes the connection and discards unsent data.
     public func close() { channel.close(promise: nil) }
 }

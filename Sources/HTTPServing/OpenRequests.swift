@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many requests of all connections wait for an answer, or for the rest of it.
+/// The number of requests on all connections that are not completely answered.
 public final class OpenRequests: Sendable {
     private let count = Mutex(0)
 
@@ -8,7 +8,7 @@ public final class OpenRequests: Sendable {
 
     func end(_ number: Int) { count.withLock { $0 -= number } }
 
-    /// Returns when each has its answer, or when `limit` is over.
+    /// Returns when all requests are answered, or after `limit`.
     public func untilNone(within limit: Duration) async {
         let end = ContinuousClock.now + limit
         while count.withLock({ $0 > 0 }), ContinuousClock.now < end {

@@ -3,10 +3,10 @@ import NIOCore
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
-/// Keeps a connection within bounds of time, and ends it with its last answer.
+/// Enforces time limits on a connection, and closes it after its last response.
 ///
-/// A head comes within ten seconds, a body at a kilobyte a second and within two minutes. After an answer with `Connection: close` nothing more
-/// is read: who sends a gigabyte to a door that said no is not listened to.
+/// A head must arrive within ten seconds, and a body at a kilobyte per second and within two minutes. After a response with
+/// `Connection: close` nothing more is read, so a client cannot keep sending a rejected body.
 final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -21,7 +21,7 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isLast = false
     private var isOver = false
 
-    /// Requests of this connection that are not answered to their end.
+    /// The number of requests on this connection that are not completely answered.
     private var pending = 0
     private let open: OpenRequests
     private let book: ConnectionBook
@@ -87,7 +87,7 @@ final class PatienceHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// Whether the body still comes as fast as it should.
+    /// Checks whether the body still arrives fast enough.
     private func look(_ context: ChannelHandlerContext) {
         timer?.cancel()
         let before = received

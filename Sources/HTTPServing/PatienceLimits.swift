@@ -1,16 +1,16 @@
 public import NIOCore
 
-/// How long is waited for what of a connection.
+/// The time limits of a connection.
 public struct PatienceLimits: Sendable {
     public var head = TimeAmount.seconds(10)
-    /// Between two requests.
+    /// Maximum time between two requests.
     public var idle = TimeAmount.seconds(75)
     public var body = TimeAmount.seconds(120)
-    /// How often the speed of a body is looked at.
+    /// How often the speed of a body is checked.
     public var pace = TimeAmount.seconds(10)
-    /// Bytes in that time at least.
+    /// Minimum number of bytes in that time.
     public var bytes = 10_240
-    /// How long the other side may take to read the last answer.
+    /// How long the client may take to read the last response.
     public var farewell = TimeAmount.seconds(1)
 
     public init() {}

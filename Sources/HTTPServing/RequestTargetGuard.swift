@@ -1,18 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Refuses requests that do not say clearly which host they mean (RFC 9112, 3.2): several `Host` lines, none, or a
-/// target with the name of another host.
+/// Rejects requests with an ambiguous host (RFC 9112, 3.2): several `Host` lines, none, or a target with the name of another host.
 ///
-/// It stands before the conversion to the types that the rest reads, which has only the first `Host` and no name of a
-/// target.
+/// It runs before the conversion to the types used later, which keep only the first `Host` and drop the host name of a target.
 final class RequestTargetGuard: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private var isOver = false
-    /// For how long the other side may read the refusal.
+    /// How long the client may take to read the rejection.
     private let farewell: TimeAmount
 
     init(farewell: TimeAmount) { self.farewell = farewell }
@@ -26,7 +24,7 @@ final class RequestTargetGuard: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// What is wrong with it, in words.
+    /// The error as text; `nil` if the request is valid.
     static func fault(_ head: HTTPRequestHead) -> String? {
         let hosts = head.headers[canonicalForm: "host"].map(String.init)
         guard hosts.count <= 1 else { return "a request has one Host line; this one has \(hosts.count)" }
