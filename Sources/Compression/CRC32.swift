@@ -1,6 +1,6 @@
 import CZlib
 
-/// The sum that zip and gzip keep of what was packed (CRC-32 of ISO 3309).
+/// The checksum that zip and gzip store for the uncompressed data (CRC-32 of ISO 3309).
 public struct CRC32: Sendable, Hashable {
     public private(set) var value: UInt32 = 0
 

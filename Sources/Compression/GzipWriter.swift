@@ -1,8 +1,8 @@
 import CZlib
 
-/// Packs bytes as one gzip member without a name and a time: the same bytes give the same member.
+/// Compresses bytes as one gzip member without a name and a time, so that the same bytes give the same member.
 public struct GzipWriter: ~Copyable {
-    /// What there is of the member so far.
+    /// The compressed data so far.
     public private(set) var packed: [UInt8] = []
     private let stream: UnsafeMutablePointer<z_stream>
 
@@ -21,7 +21,7 @@ public struct GzipWriter: ~Copyable {
 
     public mutating func write(_ bytes: [UInt8]) { deflate(bytes, Z_NO_FLUSH) }
 
-    /// The member, whole; nothing is written after it.
+    /// The complete member; nothing may be written after it.
     public mutating func end() -> [UInt8] {
         deflate([], Z_FINISH)
         return packed

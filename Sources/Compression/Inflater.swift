@@ -1,22 +1,22 @@
 import CZlib
 
-/// Unpacks deflate (RFC 1951), bare or as one gzip member (RFC 1952), piece by piece: nothing grows larger than who reads wants it.
+/// Decompresses deflate (RFC 1951), raw or as one gzip member (RFC 1952), in pieces of a size that the caller chooses.
 public final class Inflater {
-    /// What is around the packed bytes.
+    /// The format around the compressed bytes.
     public enum Form: Sendable {
-        /// Nothing, as in a zip.
+        /// Raw deflate, as in a zip.
         case bare
-        /// The header of gzip, and at the end its sum, which is compared.
+        /// The gzip header and its checksum, which is verified at the end.
         case gzip
     }
 
-    /// How far it has come.
+    /// The state of decompression.
     public enum Progress: Sendable, Hashable {
-        /// More is needed, or what is unpacked waits for room.
+        /// More input is needed, or decompressed data waits for space.
         case goesOn
-        /// This was all, and it is whole.
+        /// The data is complete.
         case ended
-        /// It is of another form, or was changed; what was given before was good, where it was compared with nothing yet.
+        /// The data has another form or is corrupt. Data returned earlier was decompressed correctly, but its checksum was not verified.
         case damaged
     }
 
@@ -26,7 +26,7 @@ public final class Inflater {
     public init(_ form: Form) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // Below zero: without a header; 16 beside the window: with that of gzip, and no other.
+        // A negative value means without a header; adding 16 to the window means with the gzip header only.
         inflateInit2_(stream, form == .bare ? -15 : 15 + 16, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
     }
 
@@ -35,10 +35,10 @@ public final class Inflater {
         stream.deallocate()
     }
 
-    /// Unpacks what there is room for.
+    /// Decompresses as much as there is room for.
     ///
-    /// - Returns: how many bytes of `input` were taken, and how many of `output` were filled. An output that is full may not be all: the
-    ///   rest comes with the next call, whose input may be empty.
+    /// - Returns: the numbers of bytes taken from `input` and written to `output`. If `output` is full, more may be available from the
+    ///   next call, whose input may be empty.
     public func inflate(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) -> (taken: Int, given: Int) {
@@ -50,7 +50,7 @@ public final class Inflater {
         stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = uInt(room)
         switch CZlib.inflate(stream, Z_NO_FLUSH) {
-        // The second: nothing to take, or no room.
+        // `Z_BUF_ERROR` means that there was no input or no room.
         case Z_OK, Z_BUF_ERROR: break
         case Z_STREAM_END: progress = .ended
         default: progress = .damaged

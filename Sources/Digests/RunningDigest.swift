@@ -1,6 +1,6 @@
 import CSodium
 
-/// SHA-256 (FIPS 180-4) of what comes in pieces, such as a file that is too large for memory.
+/// SHA-256 (FIPS 180-4) of data in pieces, such as a file that is too large for memory.
 public struct RunningDigest: Sendable {
     private var state = crypto_hash_sha256_state()
 
@@ -8,7 +8,7 @@ public struct RunningDigest: Sendable {
 
     public mutating func add(_ bytes: [UInt8]) { crypto_hash_sha256_update(&state, bytes, UInt64(bytes.count)) }
 
-    /// The 32 bytes of the digest of all that was added.
+    /// The 32-byte digest of all added data.
     public func end() -> [UInt8] {
         var (state, digest) = (state, [UInt8](repeating: 0, count: 32))
         crypto_hash_sha256_final(&state, &digest)
@@ -17,7 +17,7 @@ public struct RunningDigest: Sendable {
 }
 
 extension Sequence<UInt8> {
-    /// Two small hexadecimal digits for each byte.
+    /// Two lower-case hexadecimal digits for each byte.
     public var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,7 +1,7 @@
 import CSodium
 
 extension Digests {
-    /// BLAKE2b without a key (RFC 7693), of so many bytes.
+    /// BLAKE2b without a key (RFC 7693), with a digest of `length` bytes.
     ///
     /// - Parameter length: 16 to 64.
     public static func blake2b(_ message: [UInt8], length: Int) -> [UInt8] {
@@ -10,13 +10,13 @@ extension Digests {
         return digest
     }
 
-    /// Bytes that only those who know the password can make again, slowly (scrypt, RFC 7914).
+    /// Derives bytes from a password, deliberately slowly (scrypt, RFC 7914).
     ///
     /// - Parameters:
     ///   - salt: 32 bytes.
-    ///   - operations: how much work it is, as libsodium counts it.
-    ///   - memory: how many bytes it takes meanwhile.
-    /// - Returns: `nil` where the machine does not give that memory.
+    ///   - operations: the amount of work, as libsodium counts it.
+    ///   - memory: the number of bytes needed during the calculation.
+    /// - Returns: `nil` if the memory is not available.
     public static func scrypt(
         _ password: [UInt8], salt: [UInt8], operations: UInt64, memory: Int, length: Int
     ) -> [UInt8]? {
@@ -29,9 +29,9 @@ extension Digests {
     }
 }
 
-/// Signatures by Ed25519 (RFC 8032): 64 bytes that only the secret key makes and the public one proves.
+/// Ed25519 signatures (RFC 8032): 64 bytes made with the secret key and verified with the public key.
 public enum Ed25519 {
-    /// A new pair, made of 32 bytes that cannot be guessed: the public key has 32 bytes, the secret one 64.
+    /// Creates a key pair from 32 unpredictable bytes: the public key has 32 bytes, the secret key 64.
     public static func pair(seed: [UInt8]) -> (publicKey: [UInt8], secretKey: [UInt8]) {
         precondition(seed.count == 32, "a seed has 32 bytes")
         var (publicKey, secretKey) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 64))
@@ -47,7 +47,7 @@ public enum Ed25519 {
         return signature
     }
 
-    /// Whether the owner of the key has signed this; false also where a key or a signature has not its length.
+    /// Whether the owner of the key signed this message; false if the key or the signature has the wrong length.
     public static func proves(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
         signature.count == 64 && publicKey.count == 32
             && crypto_sign_ed25519_verify_detached(signature, message, UInt64(message.count), publicKey) == 0

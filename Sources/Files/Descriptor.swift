@@ -1,16 +1,16 @@
 public import Glibc
 
-/// An open file, closed when its last owner lets go of it; programs that are started from here do not inherit it.
+/// An open file that is closed with its last reference; child processes do not inherit it.
 public final class Descriptor: Sendable {
     public let number: CInt
-    /// For the texts of errors.
+    /// For error messages.
     private let path: String
 
     /// Opens a file or a folder.
     ///
     /// - Parameters:
-    ///   - flags: of `open`; `O_CLOEXEC` is added.
-    ///   - mode: of a file that this makes, less the umask.
+    ///   - flags: the flags of `open`; `O_CLOEXEC` is added.
+    ///   - mode: the mode of a new file, reduced by the umask.
     public init(_ path: String, _ flags: CInt, mode: mode_t = 0o600) throws(FileError) {
         let number = open(path, flags | O_CLOEXEC, mode)
         guard number >= 0 else { throw FileError(flags & O_CREAT == 0 ? "open" : "make", path) }
@@ -19,7 +19,7 @@ public final class Descriptor: Sendable {
 
     deinit { close(number) }
 
-    /// Writes all of `bytes`, beginning `offset` bytes into the file.
+    /// Writes all of `bytes`, starting at `offset` in the file.
     public func write(_ bytes: [UInt8], at offset: Int64 = 0) throws(FileError) {
         var written = 0
         while written < bytes.count {
@@ -32,7 +32,7 @@ public final class Descriptor: Sendable {
         }
     }
 
-    /// The first bytes of the file, so many at most; takes memory by what is in the file, not by what may be.
+    /// The first bytes of the file, at most `most`; allocates memory for the actual contents only.
     public func read(upTo most: Int) throws(FileError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < most {
@@ -43,7 +43,7 @@ public final class Descriptor: Sendable {
         return bytes
     }
 
-    /// So many bytes at most from this place on; none where the file ends there.
+    /// At most `most` bytes starting at `offset`; empty at the end of the file.
     public func piece(at offset: Int, upTo most: Int) throws(FileError) -> [UInt8] {
         var code: CInt = 0
         let piece = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
@@ -56,7 +56,7 @@ public final class Descriptor: Sendable {
         return piece
     }
 
-    /// Makes the file so many bytes long.
+    /// Truncates or extends the file to this length.
     public func cut(to length: Int64) throws(FileError) {
         guard ftruncate(number, off_t(length)) == 0 else { throw FileError("cut", path) }
     }
@@ -65,14 +65,14 @@ public final class Descriptor: Sendable {
         guard fchmod(number, mode) == 0 else { throw FileError("change the mode of", path) }
     }
 
-    /// Returns when all that was written is on the disk.
+    /// Returns when all written data is on the disk.
     public func flush() throws(FileError) {
         guard fsync(number) == 0 else { throw FileError("flush", path) }
     }
 
     /// Takes the exclusive `flock` of the file.
     ///
-    /// - Returns: false where another open file has it.
+    /// - Returns: false if another open file holds it.
     public func lock() throws(FileError) -> Bool {
         while flock(number, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
@@ -82,8 +82,8 @@ public final class Descriptor: Sendable {
         return true
     }
 
-    /// Gives the lock up.
+    /// Releases the lock.
     ///
-    /// Closing alone would not do: a program that is being started elsewhere in this process has the file open too until its `exec`.
+    /// Closing the descriptor is not enough: a child process that is being started shares the open file until its `exec`.
     public func unlock() { flock(number, LOCK_UN) }
 }

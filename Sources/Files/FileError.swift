@@ -1,14 +1,14 @@
 import Glibc
 
-/// What the system refused to do with a file or a folder.
+/// A failed operation of the system on a file or folder.
 public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was being done, as a verb: `open`, `write`.
+    /// The operation as a verb: `open`, `write`.
     public let verb: String
     public let path: String
-    /// The system's number for the reason, such as `ENOSPC`.
+    /// The system's error number, such as `ENOSPC`.
     public let code: CInt
 
-    /// - Parameter code: `errno` at the call, unless it is given.
+    /// - Parameter code: the error number; by default the current `errno`.
     public init(_ verb: String, _ path: String, code: CInt? = nil) {
         let last = errno
         (self.verb, self.path, self.code) = (verb, path, code ?? last)
@@ -21,6 +21,6 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
             : String(cString: strerror(code))
     }
 
-    /// One line: what was being done, to what, and why it failed.
+    /// One line: the operation, the path, and the reason.
     public var description: String { "cannot \(verb) \(path): \(reason)" }
 }

@@ -1,27 +1,27 @@
 import Glibc
 import Synchronization
 
-/// A right that one process has at a time: an exclusive `flock` on a file of its own.
+/// A lock held by one process at a time: an exclusive `flock` on a separate file.
 ///
-/// The kernel ends it with the process, so a crash leaves no stale lock; the process id in the file is for the texts of errors only.
-/// The file stays when the lock goes: removing it would let two processes lock two files of one name. It is not opened through a
-/// symbolic link, which could lead to a file that has nothing to do with this one.
+/// The kernel releases the lock when the process ends, so a crash leaves no stale lock. The process id in the file is used only in error
+/// messages. The file stays after the lock is released, because removing it would let two processes lock two files with one name. It is
+/// not opened through a symbolic link, which could lead to an unrelated file.
 public final class FileLock: Sendable {
-    /// Why there is no lock.
+    /// Why the lock was not taken.
     public enum Failure: Error, Hashable, Sendable {
-        /// Another has it: `process 4711`, or that its number is not known yet.
+        /// Another process has it: `process 4711`, or a text that its number is not known yet.
         case held(by: String)
         case refused(FileError)
     }
 
     private let file: Mutex<Descriptor?>
 
-    /// Takes the lock, or says who has it; does not wait.
+    /// Takes the lock without waiting, or throws an error that names the holder.
     public init(_ path: String) throws(Failure) {
         do throws(FileError) {
             let file = try Descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW)
             if try file.lock() {
-                // For the texts of errors only: a full disk takes nothing from the lock.
+                // The process id is only for error messages, so ignore a full disk.
                 try? file.cut(to: 0)
                 try? file.write(Array("\(getpid())\n".utf8))
                 self.file = Mutex(file)
@@ -35,7 +35,7 @@ public final class FileLock: Sendable {
 
     deinit { release() }
 
-    /// Gives the lock up; a second call does nothing.
+    /// Releases the lock; a second call does nothing.
     public func release() {
         file.withLock { file in
             guard let open = file.take() else { return }
@@ -43,13 +43,13 @@ public final class FileLock: Sendable {
         }
     }
 
-    /// Whether a process has the lock now.
+    /// Whether a process currently holds the lock.
     public static func isHeld(_ path: String) -> Bool {
         guard let file = try? Descriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) else { return false }
         return flock(file.number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// `process 4711`, as the last holder wrote it down; nil where no number is there.
+    /// `process 4711`, as written by the last holder; nil if the file contains no number.
     public static func holder(of path: String) -> String? {
         guard let bytes = try? Descriptor(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW).read(upTo: 20) else { return nil }
         let digits = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

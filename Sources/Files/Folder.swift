@@ -1,10 +1,10 @@
 import Glibc
 
-/// Folders: made for their owner alone, and flushed, without which a crash can lose a new name in them.
+/// Creates folders that only the owner can use, and flushes them, because a crash can lose a new name in an unflushed folder.
 public enum Folder {
-    /// Makes the folder durably, with mode 0700; one that is there stays as it is.
+    /// Creates the folder durably, with mode 0700; leaves an existing folder unchanged.
     ///
-    /// - Parameter withParents: whether what is missing above it is made too.
+    /// - Parameter withParents: whether to create missing parent folders.
     public static func make(_ path: String, withParents: Bool = true) throws(FileError) {
         if mkdir(path, 0o700) == 0 { return try flush(of: path) }
         let parent = parent(of: path)
@@ -22,7 +22,7 @@ public enum Folder {
         }
     }
 
-    /// The folder that a file or folder is in.
+    /// The folder that contains a file or folder.
     public static func parent(of path: String) -> String {
         var rest = path[...]
         while rest.count > 1, rest.last == "/" { rest.removeLast() }
@@ -35,7 +35,7 @@ public enum Folder {
         try Descriptor(parent(of: path), O_RDONLY | O_DIRECTORY).flush()
     }
 
-    /// The names in a folder, in no order; none where there is no such folder.
+    /// The unsorted names in a folder; empty if the folder does not exist.
     public static func names(in path: String) throws(FileError) -> [String] {
         guard let folder = opendir(path) else {
             if errno == ENOENT { return [] }

@@ -1,18 +1,18 @@
 import Glibc
 
-/// A file that is written piece by piece, and has its name only once it is whole and on the disk.
+/// A file that is written piece by piece and gets its name only when it is complete and on the disk.
 ///
-/// Until then it lies beside its place as a draft of this process; a process that was killed leaves one, which the next that writes a
-/// file of this name removes. For one thread.
+/// Until then it is a draft of this process in the same folder. If a process is killed, its draft stays, and the next process that writes a
+/// file with this name removes it. For use on one thread.
 public final class OutputFile {
     public let path: String
-    /// Where it lies until it is published: for a program or library that writes it itself.
+    /// The path of the draft, for a program or library that writes the file directly.
     public let draft: String
     private let file: Descriptor
     private var length: Int64 = 0
     private var isPublished = false
 
-    /// - Throws: where there is no such folder, or it cannot be written.
+    /// - Throws: if the folder does not exist or is not writable.
     public init(_ path: String) throws(FileError) {
         self.path = path
         PrivateFile.removeLeftDrafts(of: path)
@@ -28,21 +28,21 @@ public final class OutputFile {
         length += Int64(bytes.count)
     }
 
-    /// Gives it its name.
+    /// Gives the file its name.
     ///
-    /// - Parameter replacing: whether a file that has the name goes; else it stays, and this is thrown away.
-    /// - Returns: false where there is one that stays.
+    /// - Parameter replacing: whether to replace an existing file with that name; otherwise the existing file stays and this one is discarded.
+    /// - Returns: false if an existing file was kept.
     public func publish(replacing: Bool) throws(FileError) -> Bool {
         try file.flush()
         if !replacing {
-            // A second name is not given where there is a file, and no moment of it shows half of one.
+            // `link` fails if the file exists, and never exposes a partial file.
             if link(draft, path) == 0 {
                 isPublished = true
                 unlink(draft)
                 try Folder.flush(of: path)
                 return true
             }
-            // Where a file system knows of no second names, as on a stick, the name is taken first by an empty file.
+            // On a file system without hard links, such as on a USB stick, reserve the name with an empty file first.
             do throws(FileError) { _ = try Descriptor(path, O_WRONLY | O_CREAT | O_EXCL) } catch {
                 guard error.code == EEXIST else { throw error }
                 return false

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Files that only their owner may read, mode 0600.
+/// Files that only their owner may read, with mode 0600.
 public enum PrivateFile {
-    /// All of a small file; nil where there is none.
+    /// The contents of a small file; nil if it does not exist.
     ///
-    /// - Parameter most: so many bytes at most; a longer file is an error.
+    /// - Parameter most: maximum size in bytes; a longer file is an error.
     public static func read(_ path: String, upTo most: Int) throws(FileError) -> [UInt8]? {
         let file: Descriptor
         do throws(FileError) { file = try Descriptor(path, O_RDONLY) } catch {
@@ -16,7 +16,7 @@ public enum PrivateFile {
         return bytes
     }
 
-    /// A sentence for people if others than the owner may read the file; nil if they may not, or there is none.
+    /// A warning for people if users other than the owner may read the file; nil if they may not, or the file does not exist.
     public static func exposure(of path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return nil }
@@ -24,12 +24,12 @@ public enum PrivateFile {
         return "\(path): others can read this key (mode \(mode)) and use it; chmod 600 \(path)"
     }
 
-    /// Writes a file whole or not at all; it is on the disk, with its name, when this returns.
+    /// Writes a file atomically; the file and its name are on the disk when this returns.
     ///
     /// - Parameters:
-    ///   - mode: another than 0600 only where the file had it before.
-    ///   - neighbour: a file whose owner gets this one, where the superuser writes it.
-    /// - Returns: false if there is one already and it was not to be replaced.
+    ///   - mode: a mode other than 0600 only if the file already had it.
+    ///   - neighbour: a file whose owner also gets this file if the superuser writes it.
+    /// - Returns: false if the file exists and was not to be replaced.
     @discardableResult
     public static func write(
         _ bytes: [UInt8], to path: String, replacing: Bool = true, mode: UInt32 = 0o600,
@@ -49,7 +49,7 @@ public enum PrivateFile {
         if mode != 0o600 { try file.setMode(mode) }
         try file.write(bytes)
         try file.flush()
-        // A link fails where there is a file, a rename does not.
+        // `link` fails if the file exists; `rename` replaces it.
         guard replacing ? rename(draft, path) == 0 : link(draft, path) == 0 else {
             if errno == EEXIST { return false }
             throw FileError("write", path)
@@ -58,9 +58,9 @@ public enum PrivateFile {
         return true
     }
 
-    /// Puts other bytes in the place of those that were read, whole or not at all; mode and owner stay, and a link stays one.
+    /// Atomically replaces the file's contents if they still equal `old`; keeps mode and owner, and follows a symbolic link.
     ///
-    /// - Returns: false where the file has other bytes by now, is gone, or is being replaced by another who calls this.
+    /// - Returns: false if the contents have changed, the file is gone, or another caller is replacing it.
     public static func replace(
         _ old: some Collection<UInt8>, with bytes: some Collection<UInt8>, in path: String
     ) throws(FileError) -> Bool {
@@ -74,7 +74,7 @@ public enum PrivateFile {
         free(resolved)
         guard try file.lock() else { return false }
         defer { file.unlock() }
-        // What has the name now is the file that is locked: another may have taken its place before it was.
+        // Check that the path still leads to the locked file, because another process may have replaced it before the lock was taken.
         var (status, named) = (stat(), stat())
         guard fstat(file.number, &status) == 0, stat(path, &named) == 0, status.st_ino == named.st_ino,
             try file.read(upTo: old.count + 1).elementsEqual(old)
@@ -82,7 +82,7 @@ public enum PrivateFile {
         return try write(Array(bytes), to: path, mode: status.st_mode & 0o777, forOwnerOf: path)
     }
 
-    /// A process that was killed while it wrote has left its draft.
+    /// Removes the draft of a process that was killed while writing.
     static func removeLeftDrafts(of path: String) {
         let folder = Folder.parent(of: path)
         let name = path.split(separator: "/").last.map { "\($0)." } ?? ""
@@ -94,19 +94,19 @@ public enum PrivateFile {
         }
     }
 
-    /// Makes the empty file durably where it is missing, and takes other users' rights from one that is there.
+    /// Creates a missing file empty and durably, or removes other users' rights from an existing one.
     ///
-    /// To be called before SQLite opens it, which would follow the umask, and gives `-wal` and `-shm` the mode of the file itself.
+    /// Call it before SQLite opens the file. SQLite would apply the umask, and gives `-wal` and `-shm` the mode of the file itself.
     public static func prepare(_ path: String) throws(FileError) {
         let file = try Descriptor(path, O_RDWR | O_CREAT)
         var status = stat()
         guard fstat(file.number, &status) == 0 else { throw FileError("examine", path) }
         if status.st_mode & 0o077 != 0 { try file.setMode(0o600) }
-        // Else a crash could lose the name of the file that confirmed commits went into.
+        // Otherwise a crash could lose the name of a file with confirmed commits.
         if status.st_size == 0 { try Folder.flush(of: path) }
     }
 
-    /// - Returns: whether there was such a file.
+    /// - Returns: whether the file existed.
     public static func remove(_ path: String) throws(FileError) -> Bool {
         guard unlink(path) == 0 else {
             if errno == ENOENT { return false }

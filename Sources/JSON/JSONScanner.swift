@@ -1,20 +1,21 @@
 import Glibc
 
-/// Reads JSON (RFC 8259) where it lies: finds where each value begins and ends and checks its grammar, without a tree.
+/// Scans JSON (RFC 8259) in place: finds the bounds of each value and checks its grammar, without building a tree.
 ///
-/// The one reader of JSON on the path of records. The bytes belong to the caller and must outlive the scanner. Nesting
-/// is followed without recursion, so no input can exhaust the stack. Time is linear in the bytes; a scalar allocates
+/// All records are read with this scanner. The bytes belong to the caller and must outlive the scanner. It handles nesting
+/// without recursion, so no input can exhaust the stack. The time is linear in the number of bytes, and a scalar allocates
 /// nothing.
 package struct JSONScanner {
     package let bytes: UnsafeRawBufferPointer
-    /// The byte to be read next.
+    /// The offset of the next byte.
     package private(set) var position: Int
     private let end: Int
-    /// Whether white space between tokens has been passed.
+    /// Whether white space between tokens has been skipped.
     package private(set) var sawSpace = false
 
-    /// A scanner at the first byte of a whole JSON text.
-    /// - Throws: ``JSONSyntaxError`` when `bytes` begin with a byte order mark or are not UTF-8.
+    /// A scanner at the first byte of a complete JSON text.
+    ///
+    /// - Throws: ``JSONSyntaxError`` if `bytes` begin with a byte order mark or are not UTF-8.
     package init(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) {
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
             throw JSONSyntaxError(0, "a byte order mark, which JSON on the wire does not have")
@@ -23,7 +24,7 @@ package struct JSONScanner {
         self.init(bytes, within: 0..<bytes.count)
     }
 
-    /// A scanner over a value that has been scanned before.
+    /// A scanner for a value that was scanned before.
     package init(_ bytes: UnsafeRawBufferPointer, within value: JSONValue) {
         self.init(bytes, within: value.start..<value.end)
     }
@@ -46,19 +47,19 @@ package struct JSONScanner {
         }
     }
 
-    /// Passes `byte` if it is the next one.
+    /// Skips `byte` if it is the next one.
     package mutating func take(_ byte: UInt8) -> Bool {
         guard position < end, bytes[position] == byte else { return false }
         position += 1
         return true
     }
 
-    /// Passes `byte`, which the grammar demands here.
+    /// Skips `byte`, which the grammar requires here.
     package mutating func expect(_ byte: UInt8) throws(JSONSyntaxError) {
         guard take(byte) else { throw unexpected("expected \"\(Character(Unicode.Scalar(byte)))\"") }
     }
 
-    /// Passes a member's name, the colon and the white space around it; the scanner stands at the member's value then.
+    /// Skips a member's name, the colon and the white space around it, up to the member's value.
     package mutating func name() throws(JSONSyntaxError) -> JSONValue {
         guard next == UInt8(ascii: "\"") else { throw unexpected("expected a member name in quotes") }
         let name = try string()
@@ -68,7 +69,7 @@ package struct JSONScanner {
         return name
     }
 
-    /// Passes the value that begins here.
+    /// Skips the next value.
     package mutating func value() throws(JSONSyntaxError) -> JSONValue {
         switch next {
         case UInt8(ascii: "{"), UInt8(ascii: "["): try container()
@@ -76,11 +77,11 @@ package struct JSONScanner {
         }
     }
 
-    /// Passes the value that begins here where it is written as one that was scanned before; nil where it is not.
+    /// Skips the next value if its text equals that of a value scanned before; otherwise returns nil.
     ///
     /// - Parameters:
-    ///   - text: an object, an array or a string, which end themselves: what begins with it is it.
-    ///   - value: what was noticed of it.
+    ///   - text: the text of an object, array or string. These end themselves, so an equal beginning is an equal value.
+    ///   - value: the earlier result of scanning it.
     package mutating func value(again text: [UInt8], _ value: JSONValue) -> JSONValue? {
         guard value.endsItself, value.isCompact, text.count <= end - position,
             text.withUnsafeBytes({ known in
@@ -92,7 +93,7 @@ package struct JSONScanner {
         return value.moved(to: position)
     }
 
-    /// Makes sure that nothing but white space follows.
+    /// Checks that only white space follows.
     package mutating func finish() throws(JSONSyntaxError) {
         skipSpace()
         guard position == end else { throw unexpected("expected the end of the text") }
@@ -121,7 +122,7 @@ package struct JSONScanner {
         return JSONValue(kind, start, position)
     }
 
-    /// An object or array with all that it holds.
+    /// Scans an object or array with its contents.
     private mutating func container() throws(JSONSyntaxError) -> JSONValue {
         let start = position
         let outerSpace = sawSpace
@@ -148,7 +149,7 @@ package struct JSONScanner {
                 hasLoneSurrogate = try scalar().hasLoneSurrogate || hasLoneSurrogate
             }
             deepest = max(deepest, levels.count)
-            // A value has ended, or a container is empty: go on in the innermost one, and close those that end here.
+            // A value has ended, or a container is empty: continue in the innermost container, and close those that end here.
             while levels.count > 0 {
                 skipSpace()
                 if levels.isObject ? take(UInt8(ascii: "}")) : take(UInt8(ascii: "]")) {
@@ -221,11 +222,11 @@ package struct JSONScanner {
         }
     }
 
-    /// Goes on to the next quote, backslash or control character, eight bytes at a time.
+    /// Skips to the next quote, backslash or control character, eight bytes at a time.
     private mutating func skipPlainText() {
         while position + 8 <= end {
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            // A byte's high bit is set in `hit` where the byte is special; above the first one there may be false hits.
+            // A byte's high bit in `hit` marks a special byte; above the first one there may be false hits.
             let quote = word ^ 0x2222_2222_2222_2222
             let backslash = word ^ 0x5C5C_5C5C_5C5C_5C5C
             let control = (word &- 0x2020_2020_2020_2020) & ~word
@@ -245,7 +246,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Passes an escape; `false` when it is half of a surrogate pair, which the grammar allows and no text can hold.
+    /// Skips an escape; returns `false` for half of a surrogate pair, which the grammar allows but no text can contain.
     private mutating func escape() throws(JSONSyntaxError) -> Bool {
         position += 1
         switch next {
@@ -264,7 +265,7 @@ package struct JSONScanner {
         let low = position
         position += 2
         if (0xDC00...0xDFFF).contains(try hexadecimal()) { return true }
-        position = low  // An escape of its own, to be judged as such.
+        position = low  // A separate escape, which is checked later.
         return false
     }
 
@@ -281,7 +282,7 @@ package struct JSONScanner {
     }
 }
 
-/// Which containers are open, a bit each: 64 levels in a word, more on the heap.
+/// The stack of open containers, one bit each: 64 levels in a word, more on the heap.
 private struct Levels {
     private(set) var count = 0
     private var word: UInt64 = 0

@@ -1,6 +1,6 @@
-/// Takes texts out of scanned JSON.
+/// Extracts text from scanned JSON.
 package enum JSONText {
-    /// The text of a scanned string, escapes resolved; `nil` when it holds half a surrogate pair.
+    /// The text of a scanned string with escapes resolved; `nil` if it contains half a surrogate pair.
     package static func string(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) -> String? {
         let content = UnsafeRawBufferPointer(rebasing: bytes[(value.start + 1)..<(value.end - 1)])
         guard value.hasEscapes else { return plain(content) }
@@ -8,7 +8,7 @@ package enum JSONText {
         return String(decoding: unescaped(content), as: UTF8.self)
     }
 
-    /// A scanned value as JSON without white space between its tokens, everything else byte for byte.
+    /// A scanned value as JSON without white space between its tokens, otherwise byte for byte.
     package static func compact(_ value: JSONValue, in bytes: UnsafeRawBufferPointer) -> String {
         let text = UnsafeRawBufferPointer(rebasing: bytes[value.start..<value.end])
         guard !value.isCompact else { return plain(text) }
@@ -31,9 +31,9 @@ package enum JSONText {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Bytes that were checked to be UTF-8, as text.
+    /// Converts bytes that were checked to be UTF-8 to text.
     ///
-    /// The standard library is quick with bound memory only.
+    /// The standard library is fast only with bound memory.
     package static func plain(_ utf8: UnsafeRawBufferPointer) -> String {
         String(decoding: utf8.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
     }
@@ -48,7 +48,7 @@ package enum JSONText {
         }
     }
 
-    /// Resolves escapes that a scanner has found well-formed and paired.
+    /// Resolves escapes that a scanner found well-formed and paired.
     private static func unescaped(_ content: UnsafeRawBufferPointer) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(content.count)

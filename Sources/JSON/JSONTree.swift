@@ -1,12 +1,12 @@
-/// JSON as a service sees it, with every number as it was written: `7200` and `7200.0` are not the same to all of them.
+/// A JSON value that keeps every number as written, because some services distinguish `7200` and `7200.0`.
 public indirect enum JSONTree: Hashable, Sendable {
     case null
     case truth(Bool)
-    /// The digits as they stand in the text.
+    /// The digits as written.
     case number(String)
     case text(String)
     case list([JSONTree])
-    /// Members in their order.
+    /// Members in order.
     case object([Member])
 
     public struct Member: Hashable, Sendable {
@@ -16,10 +16,10 @@ public indirect enum JSONTree: Hashable, Sendable {
         public init(_ name: String, _ value: JSONTree) { (self.name, self.value) = (name, value) }
     }
 
-    /// As deep as the readers of most services; reading goes as deep on the stack.
+    /// Matches the limits of most services' readers; the reader recurses to this depth.
     private static let depthLimit = 512
 
-    /// Reads one JSON text in UTF-8; `nil` when it is not one, nests deeper than 512 values, or escapes half a character.
+    /// Reads a JSON text in UTF-8; `nil` if it is invalid, nests deeper than 512 values, or escapes half a character.
     public init?(_ bytes: [UInt8]) {
         let tree: JSONTree? = bytes.withUnsafeBytes { buffer in
             guard var scanner = try? JSONScanner(buffer) else { return nil }
@@ -66,7 +66,7 @@ public indirect enum JSONTree: Hashable, Sendable {
         return isObject ? .object(members) : .list(items)
     }
 
-    /// The member of an object; the last one of that name, as most readers have it.
+    /// The member of an object; if several have the name, the last one, as in most readers.
     public subscript(_ name: String) -> JSONTree? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
@@ -77,7 +77,7 @@ public indirect enum JSONTree: Hashable, Sendable {
     public var list: [JSONTree]? { if case .list(let items) = self { items } else { nil } }
     public var members: [Member]? { if case .object(let members) = self { members } else { nil } }
     public var double: Double? { if case .number(let digits) = self { Double(digits) } else { nil } }
-    /// A number that is written as a whole one: `7200`, and neither `7200.0` nor `72e2`.
+    /// A number written as a whole number: `7200`, but not `7200.0` or `72e2`.
     public var integer: Int? { if case .number(let digits) = self { Int(digits) } else { nil } }
 
     /// Compact JSON.
@@ -129,6 +129,6 @@ extension JSONTree: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Exp
     public init(nilLiteral: ()) { self = .null }
 
     public init(_ number: Int) { self = .number(String(number)) }
-    /// A text, or null.
+    /// A text, or null if it is nil.
     public init(_ text: String?) { self = text.map(JSONTree.text) ?? .null }
 }

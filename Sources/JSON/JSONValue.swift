@@ -1,4 +1,4 @@
-/// Where a value stands in a JSON text, and what was noticed in passing.
+/// The position of a value in a JSON text, with properties found while scanning.
 package struct JSONValue {
     package enum Kind: UInt8 {
         case string, number, object, array, `true`, `false`, null
@@ -17,17 +17,17 @@ package struct JSONValue {
     }
 
     package let kind: Kind
-    /// The first byte of the value; of a string the quote.
+    /// The first byte of the value; for a string, the quote.
     package let start: Int
-    /// The byte after the last.
+    /// The byte after the last one.
     package let end: Int
-    /// How many containers lie within each other, this one included; 0 for a scalar.
+    /// The nesting depth of containers including this one; 0 for a scalar.
     package let depth: Int
-    /// Whether there is no white space between the tokens within.
+    /// Whether there is no white space between its tokens.
     package let isCompact: Bool
-    /// Whether a string has escapes; of no meaning for other kinds.
+    /// Whether a string has escapes; meaningless for other kinds.
     package let hasEscapes: Bool
-    /// Whether a string in it escapes half a surrogate pair, so that no Unicode text can hold it.
+    /// Whether it contains a string with half a surrogate pair, which no Unicode text can contain.
     package let hasLoneSurrogate: Bool
 
     init(
@@ -43,10 +43,10 @@ package struct JSONValue {
         self.hasLoneSurrogate = hasLoneSurrogate
     }
 
-    /// Whether its last byte says that it is over, as that of a number does not.
+    /// Whether its last byte marks its end, unlike that of a number.
     var endsItself: Bool { kind == .object || kind == .array || kind == .string }
 
-    /// The same value at another place.
+    /// The same value at another position.
     func moved(to place: Int) -> JSONValue {
         JSONValue(
             kind, place, place + end - start, depth: depth, isCompact: isCompact, hasEscapes: hasEscapes,
@@ -54,11 +54,11 @@ package struct JSONValue {
     }
 }
 
-/// Why bytes are not JSON, and where.
+/// Why bytes are not JSON, with the position.
 public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Bytes from the start of the text.
     public let offset: Int
-    /// What was expected there; never what stands there, which may be a health value.
+    /// The expected input; never the actual text, which may be a health value.
     public let reason: String
 
     init(_ offset: Int, _ reason: String) {
@@ -71,7 +71,7 @@ public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertibl
 
 /// Finds the first byte that is not UTF-8 (RFC 3629).
 enum UTF8Check {
-    /// The offset of the first sequence that is overlong, cut, a surrogate or beyond U+10FFFF; `nil` when all is valid.
+    /// The offset of the first sequence that is overlong, incomplete, a surrogate or beyond U+10FFFF; `nil` if all bytes are valid.
     static func firstInvalidByte(in bytes: UnsafeRawBufferPointer) -> Int? {
         var position = 0
         let count = bytes.count

@@ -4,7 +4,7 @@ extension [UInt8] {
         append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// As `+=`, without counting who holds the other array: for text that is put together from many small parts.
+    /// Like `+=`, but without reference counting of the other array; for text assembled from many small parts.
     @inline(__always)
     package mutating func append(bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append(contentsOf: $0) } }
 
@@ -18,17 +18,16 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
-    /// Appends what stands between the quotes for `text`: only the escapes JSON demands, as RFC 8785 §3.2.2.2 spells
-    /// them.
+    /// Appends the text between the quotes for `text`, with only the escapes that JSON requires, as RFC 8785 §3.2.2.2 spells them.
     package mutating func append(escaped text: String) {
         let isAppended: Void? = text.utf8.withContiguousStorageIfAvailable { append(escaping: $0) }
         guard isAppended == nil else { return }
-        var copy = text  // A bridged string has no contiguous UTF-8 until it is asked for.
+        var copy = text  // A bridged string has no contiguous UTF-8 until it is requested.
         copy.withUTF8 { append(escaping: $0) }
     }
 
     private mutating func append(escaping bytes: UnsafeBufferPointer<UInt8>) {
-        var plain = 0  // Where what is not appended yet begins.
+        var plain = 0  // The start of the part that is not appended yet.
         for (position, byte) in bytes.enumerated() {
             guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
             append(contentsOf: UnsafeBufferPointer(rebasing: bytes[plain..<position]))

@@ -2,19 +2,19 @@
 package enum NumberReader {
     /// Exactly representable powers of ten.
     ///
-    /// A product or quotient of two exact doubles is rounded once, hence correctly.
+    /// A product or quotient of two exact doubles is rounded once and is therefore correct.
     private static let powers: [Double] = [
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
     ]
 
-    /// The double nearest to a number; `nil` when it is beyond the range of doubles, above or below.
+    /// The double nearest to a number; `nil` if it is outside the range of doubles, above or below.
     package static func double(_ number: JSONValue, in bytes: UnsafeRawBufferPointer) -> Double? {
         var position = number.start
         let isNegative = bytes[position] == UInt8(ascii: "-")
         if isNegative { position += 1 }
         var digits: UInt64 = 0
-        var count = 0  // Significant digits read into `digits`.
+        var count = 0  // Number of significant digits read into `digits`.
         var exponent = 0
         var isFraction = false
         while position < number.end {
@@ -32,7 +32,7 @@ package enum NumberReader {
             position += 1
         }
         if position < number.end {
-            // Three digits of exponent are more than any double needs; what has more is left to the slow path.
+            // No double needs more than three digits of exponent; the slow path handles longer ones.
             guard number.end - position <= 5 else { return slowly(number, in: bytes) }
             exponent += writtenExponent(from: position + 1, to: number.end, in: bytes)
         }
@@ -41,7 +41,7 @@ package enum NumberReader {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// The integer that a number names, written without fraction and exponent; `nil` for any other and beyond `Int64`.
+    /// The integer of a number without fraction and exponent; `nil` for others and beyond `Int64`.
     package static func integer(_ number: JSONValue, in bytes: UnsafeRawBufferPointer) -> Int64? {
         let isNegative = bytes[number.start] == UInt8(ascii: "-")
         var value: Int64 = 0
@@ -49,7 +49,7 @@ package enum NumberReader {
             let digit = bytes[position] &- 0x30
             guard digit <= 9 else { return nil }
             let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
-            // Downwards: Int64.min has no positive.
+            // Subtract, because Int64.min has no positive counterpart.
             let (sum, overflows) = product.subtractingReportingOverflow(Int64(digit))
             guard !overflowed, !overflows else { return nil }
             value = sum

@@ -1,4 +1,4 @@
-/// Writes doubles as RFC 8785 does: the fewest digits that read back as the same double; zero has no sign.
+/// Writes doubles as in RFC 8785: the fewest digits that read back as the same double; zero has no sign.
 package enum NumberWriter {
     /// The number as the hub prints it.
     package static func text(_ value: Double) -> String {
@@ -11,7 +11,7 @@ package enum NumberWriter {
 
     /// Appends `value`.
     ///
-    /// JSON has no word for a number that is not finite: it becomes `null`, which no decoder takes for a value.
+    /// JSON cannot express a number that is not finite: it becomes `null`, which no decoder accepts as a value.
     package static func append(_ value: Double, to output: inout [UInt8]) {
         guard value.isFinite else { return output.append(literal: "null") }
         if value < 0 { output.append(UInt8(ascii: "-")) }
@@ -43,10 +43,10 @@ package enum NumberWriter {
         }
     }
 
-    /// Values as people measure them.
+    /// The fast path for typical measurements.
     ///
-    /// If an integer of at most 15 digits, divided by a power of ten, gives the very double, then no other text of at
-    /// most 15 digits does, so that the least power that works gives the shortest text.
+    /// If an integer of at most 15 digits, divided by a power of ten, gives exactly this double, then no other text of at
+    /// most 15 digits does. The smallest such power therefore gives the shortest text.
     private static func appendFewDecimals(_ magnitude: Double, to output: inout [UInt8]) -> Bool {
         guard magnitude >= 1e-6, magnitude < 1e9 else { return false }
         for decimals in 1..<powers.count {
@@ -68,10 +68,10 @@ package enum NumberWriter {
         return false
     }
 
-    /// Swift prints the same digits as RFC 8785 and places the point otherwise.
+    /// Swift prints the same digits as RFC 8785 but places the decimal point differently.
     private static func appendShortest(_ magnitude: Double, to output: inout [UInt8]) {
         var digits: [UInt8] = []
-        var point = 0  // Where the decimal point stands, in digits from the first.
+        var point = 0  // The position of the decimal point, in digits from the first.
         var hasPoint = false
         let text = Array(magnitude.description.utf8)
         let mantissa = text.prefix { $0 != UInt8(ascii: "e") }
@@ -94,7 +94,7 @@ package enum NumberWriter {
         place(digits, point: point, in: &output)
     }
 
-    /// ECMAScript's Number::toString, which RFC 8785 §3.2.2.3 takes over.
+    /// ECMAScript's Number::toString, which RFC 8785 §3.2.2.3 adopts.
     private static func place(_ digits: [UInt8], point: Int, in output: inout [UInt8]) {
         let zero = UInt8(ascii: "0")
         switch point {
