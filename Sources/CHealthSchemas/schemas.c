@@ -1,4 +1,4 @@
-// The schemas of Docs/Schemas that the API of hub-web describes itself with, as they are there when it is built.
+// The schemas of Docs/Schemas that describe the API of hub-web, embedded at build time.
 #include "CHealthSchemas.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

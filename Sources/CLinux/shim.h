@@ -1,29 +1,29 @@
-// Headers of the Linux C library that Swift's Glibc module leaves out.
+// Headers of the Linux C library that Swift's Glibc module omits.
 #include <malloc.h>
 #include <sys/timex.h>
 
-// sys/mman.h and stdio.h show these to programs with _GNU_SOURCE alone.
+// sys/mman.h and stdio.h declare these only with _GNU_SOURCE.
 int memfd_create(const char *name, unsigned int flags);
 int renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 
-/// Two files get each other's name, at once or not at all; -1 with errno.
+/// Exchanges the names of two files atomically; -1 with errno.
 static inline int exchange_files(const char *one, const char *other) {
-    const int here = -100;            // AT_FDCWD: fcntl.h has it, and struct stat, which Swift would look for in this module then.
+    const int here = -100;            // AT_FDCWD: including fcntl.h would make Swift look for its struct stat in this module.
     const unsigned int exchange = 2;  // RENAME_EXCHANGE
     return renameat2(here, one, here, other, exchange);
 }
 
-/// Bytes that this process has asked malloc for and not freed yet.
+/// The number of bytes that this process has allocated with malloc and not freed.
 static inline size_t allocated_bytes(void) {
     struct mallinfo2 held = mallinfo2();
     return held.uordblks + held.hblkhd;
 }
 
-// Declared here, for the headers that declare it have types that Swift would look for in this module then.
+// Declared here, because the types in its header would make Swift look for them in this module.
 long syscall(long number, ...);
 
-/// A process to take files of, as a file; -1 with errno.
+/// A descriptor for a process whose files are to be taken; -1 with errno.
 static inline int process_handle(int process) { return (int)syscall(434 /* pidfd_open */, process, 0); }
 
-/// An own number for a file that another process has open; -1 with errno.
+/// A descriptor for a file that another process has open; -1 with errno.
 static inline int taken_file(int process, int number) { return (int)syscall(438 /* pidfd_getfd */, process, number, 0); }

@@ -2,31 +2,31 @@ import CMosquitto
 import Glibc
 import Synchronization
 
-/// What is wrong with a broker, for people.
+/// A problem with a broker, for people.
 public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
     init(_ doing: String, _ code: CInt) {
-        // Of the system's own errors the text is in errno.
+        // For system errors the text depends on errno.
         let text =
             code == MOSQ_ERR_ERRNO.code ? String(cString: strerror(errno)) : String(cString: mosquitto_strerror(code))
         description = "\(doing): \(text)"
     }
 }
 
-/// A subscriber of an MQTT 3.1.1 broker, by libmosquitto.
+/// A subscriber of an MQTT 3.1.1 broker, based on libmosquitto.
 ///
-/// With a session that the broker keeps, unless the settings want none: what was published with QoS 1 while it was away comes when it
-/// is back. A message is acknowledged when ``Settings/take`` has returned `true`; until then the broker has it, and sends it again on
+/// By default the broker keeps its session and delivers messages that were published with QoS 1 while the client was away.
+/// The client acknowledges a message when ``Settings/take`` has returned `true`. Until then the broker keeps it, and sends it again on
 /// another connection.
 public final class MQTTClient: @unchecked Sendable {
-    // libmosquitto locks what it shares between threads; what is ours is in `state`.
+    // libmosquitto locks the data that it shares between threads; our own data is in `state`.
 
-    /// A message as it came.
+    /// A received message.
     public struct Message: Hashable, Sendable {
         public var topic: String
         public var payload: [UInt8]
-        /// What the broker keeps of a topic, and gives to each new subscriber.
+        /// Whether the broker retains the message and delivers it to each new subscriber.
         public var isRetained: Bool
 
         public init(topic: String, payload: [UInt8], isRetained: Bool) {
@@ -37,21 +37,21 @@ public final class MQTTClient: @unchecked Sendable {
     public struct Settings: Sendable {
         public var host: String
         public var port: Int
-        /// The broker knows its session by it.
+        /// The broker identifies the client's session by this name.
         public var name: String
         public var user: String?
         public var password: String?
-        /// A file with the certificates to trust, for TLS; empty: those of the machine; `nil`: no TLS.
+        /// A file with the trusted certificates for TLS; an empty string for the machine's certificates; `nil` for no TLS.
         public var authorities: String?
-        /// With `+` and `#` as MQTT has them.
+        /// Topics, with MQTT's wildcards `+` and `#`.
         public var topics: [String]
-        /// The longest payload; a longer one is dropped, and told.
+        /// Maximum size of a payload in bytes; a longer one is dropped and reported.
         public var mostBytes = 64 << 20
-        /// Whether the broker keeps what is published while the client is away.
+        /// Whether the broker keeps messages while the client is away.
         public var keepsSession = true
-        /// Takes a message, on a thread of the client's own, which may wait; `false`: not now, the broker shall send it again.
+        /// Handles a message on the client's thread, and may block; `false` makes the broker send it again.
         public var take: @Sendable (Message) -> Bool
-        /// Told of each connection, and of each end of one with its reason, on that thread.
+        /// Called on the client's thread for each new connection, and for each lost one with the reason.
         public var changed: @Sendable (Result<Void, MQTTError>) -> Void
 
         public init(
@@ -66,11 +66,11 @@ public final class MQTTClient: @unchecked Sendable {
     private let settings: Settings
     private let handle: OpaquePointer
     private let isStopping = Atomic(false)
-    /// Subscriptions of this connection that the broker has not confirmed.
+    /// The number of subscriptions that the broker has not confirmed on this connection.
     private let unconfirmed = Atomic(0)
     private static let isReady: Bool = mosquitto_lib_init() == MOSQ_ERR_SUCCESS.code
 
-    /// - Throws: ``MQTTError`` where there is no memory, or a file of certificates cannot be read.
+    /// - Throws: ``MQTTError`` if there is no memory, or a certificate file cannot be read.
     public init(_ settings: Settings) throws(MQTTError) {
         guard Self.isReady, let handle = mosquitto_new(settings.name, !settings.keepsSession, nil) else {
             throw MQTTError("making a client", MOSQ_ERR_NOMEM.code)
@@ -78,7 +78,7 @@ public final class MQTTClient: @unchecked Sendable {
         (self.settings, self.handle) = (settings, handle)
         mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
         mosquitto_reconnect_delay_set(handle, 1, 60, true)
-        // One at a time: what came first is stored first.
+        // One message at a time, so that messages are stored in order.
         mosquitto_max_inflight_messages_set(handle, 1)
         mosquitto_connect_callback_set(handle) { _, client, code in MQTTClient.of(client)?.connected(code) }
         mosquitto_disconnect_callback_set(handle) { _, client, code in MQTTClient.of(client)?.disconnected(code) }
@@ -107,11 +107,11 @@ public final class MQTTClient: @unchecked Sendable {
         pointer.map { Unmanaged<MQTTClient>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Connects, and connects again whenever that ends, until ``stop()``; returns at once.
+    /// Connects, and reconnects after each loss until ``stop()``; returns at once.
     ///
-    /// - Throws: ``MQTTError`` where no thread can be started.
+    /// - Throws: ``MQTTError`` if no thread can be started.
     public func start() throws(MQTTError) {
-        // A broker that is not there yet is tried again by the thread.
+        // If the broker is not there yet, the thread tries again.
         let code = mosquitto_connect_async(handle, settings.host, CInt(settings.port), 60)
         if code != MOSQ_ERR_SUCCESS.code { settings.changed(.failure(MQTTError("connecting", code))) }
         let started = mosquitto_loop_start(handle)
@@ -125,8 +125,9 @@ public final class MQTTClient: @unchecked Sendable {
         mosquitto_loop_stop(handle, false)
     }
 
-    /// Publishes, for tests and those who answer.
-    /// - Throws: ``MQTTError``; a message of QoS 1 that was taken comes to the broker, also after another connection.
+    /// Publishes a message.
+    ///
+    /// - Throws: ``MQTTError``. If there is no error, a message of QoS 1 reaches the broker, possibly after a reconnect.
     public func publish(_ topic: String, _ payload: [UInt8], quality: Int = 1, isRetained: Bool = false)
         throws(MQTTError)
     {
@@ -149,7 +150,9 @@ public final class MQTTClient: @unchecked Sendable {
         }
     }
 
-    /// What is published before the broker has confirmed a subscription need not come; what it has kept for a session may come before.
+    /// Reports the connection when all subscriptions are confirmed.
+    ///
+    /// Messages published earlier may be lost, but messages kept for a session can come before.
     private func subscribed(_ granted: [CInt]) {
         guard !granted.contains(where: { $0 > 2 }) else {
             return settings.changed(.failure(MQTTError(text: "the broker refuses a subscription")))
@@ -173,7 +176,7 @@ public final class MQTTClient: @unchecked Sendable {
             Message(
                 topic: String(cString: message.topic), payload: payload, isRetained: message.retain))
         guard !isTaken else { return }
-        // The acknowledgement that the library sends now must not arrive.
+        // Close the socket, because the library's acknowledgement must not arrive.
         let socket = mosquitto_socket(handle)
         if socket >= 0 { shutdown(socket, CInt(SHUT_RDWR)) }
     }
@@ -188,13 +191,13 @@ extension mosq_err_t {
 }
 
 extension MQTTClient {
-    /// Whether a topic is one that a subscription with `+` and `#` is of.
+    /// Whether a topic matches a subscription with `+` and `#`.
     public static func matches(_ topic: String, _ subscription: String) -> Bool {
         var isMatch = false
         return mosquitto_topic_matches_sub(subscription, topic, &isMatch) == MOSQ_ERR_SUCCESS.code && isMatch
     }
 
-    /// Whether a text is a subscription as MQTT has them.
+    /// Whether a text is a valid MQTT subscription.
     public static func isSubscription(_ text: String) -> Bool {
         mosquitto_sub_topic_check(text) == MOSQ_ERR_SUCCESS.code
     }

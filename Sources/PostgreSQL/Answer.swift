@@ -1,37 +1,37 @@
-/// What a statement gave.
+/// The result of a statement.
 public struct Answer: Hashable, Sendable {
-    /// Names of columns, in their order.
+    /// Names of columns, in order.
     public var columns: [String] = []
-    /// Values as texts in their order; `nil` for null.
+    /// Values as texts, in order; `nil` for null.
     public var rows: [[String?]] = []
-    /// What the server did, such as `COMMIT`, `ROLLBACK` or `SELECT 1`.
+    /// The server's command tag, such as `COMMIT`, `ROLLBACK` or `SELECT 1`.
     public var tag = ""
-    /// What it said beside.
+    /// The server's notices.
     public var notices: [Notice] = []
 
-    /// The value of the first row under a column; `nil` where it is null, or there is no such row or column.
+    /// The first row's value in a column; `nil` if it is null, or if the row or column does not exist.
     public subscript(_ column: String) -> String? {
         guard let index = columns.firstIndex(of: column) else { return nil }
         return rows.first?[index]
     }
 }
 
-/// A warning or a notice of the server.
+/// A warning or notice of the server.
 public struct Notice: Hashable, Sendable, CustomStringConvertible {
-    /// SQLSTATE; `01000` of a warning without a code of its own.
+    /// SQLSTATE; `01000` for a warning without a code.
     public var code: String
-    /// The server's sentence.
+    /// The server's message.
     public var message: String
 
     public var description: String { "\(code) \(message)" }
 }
 
-/// How a COMMIT ended.
+/// The outcome of a COMMIT.
 public enum Commit: Hashable, Sendable {
-    /// It holds, as far as this server's settings go.
+    /// The transaction is durable, as far as the server's settings guarantee.
     case done
-    /// The server warned: what was written need not be on any other host.
+    /// The server warned that the data may not be on any other host.
     case doubtful([Notice])
-    /// It was rolled back instead, because a statement before had failed.
+    /// The transaction was rolled back, because an earlier statement had failed.
     case rolledBack
 }

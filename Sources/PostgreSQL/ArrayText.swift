@@ -1,8 +1,8 @@
-/// Arrays as parameters of a statement.
+/// Formats arrays as parameters of a statement.
 public enum ArrayText {
-    /// What PostgreSQL reads as an array of one dimension; `nil` is its NULL.
+    /// The text of a one-dimensional PostgreSQL array; `nil` becomes NULL.
     ///
-    /// Each element is quoted, so that no text means anything but itself (documentation of PostgreSQL, 8.15.6).
+    /// Each element is quoted, so that no text has a special meaning (documentation of PostgreSQL, 8.15.6).
     public static func of(_ elements: some Sequence<String?>) -> String {
         var text: [UInt8] = [UInt8(ascii: "{")]
         for element in elements {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A connection to one of several PostgreSQL servers, by libpq.
+/// A connection to one of several PostgreSQL servers, based on libpq.
 ///
 /// ```swift
 /// let connection = try await Connection.open(options)
@@ -9,11 +9,11 @@ import Synchronization
 /// guard try await connection.commit(within: .seconds(15)) == .done else { … no receipt … }
 /// ```
 ///
-/// Waits on a thread of its own, and closes when the last reference is gone. Calls are done one after the other. A call that does not end
-/// in time, whose task is cancelled, or that loses the server ends the connection, without asking the server to cancel: every call
-/// after it throws, and what it was about is in doubt.
+/// It waits on a dedicated thread and closes with its last reference. Calls run one after the other. A call ends the connection if it
+/// exceeds its time limit, if its task is cancelled, or if the server is lost. It does not ask the server to cancel. All later calls then
+/// throw, and the outcome of the failed call is unknown.
 public final class Connection: Sendable {
-    /// The host that it is to.
+    /// The connected host.
     public let host: ConnectionOptions.Host
     private let thread: ConnectionThread
 
@@ -23,14 +23,14 @@ public final class Connection: Sendable {
 
     deinit { thread.end() }
 
-    /// Tries one host after the other until one lets us in, each for `patience` of the options.
+    /// Tries one host after the other until one accepts the connection, each for the options' `patience`.
     ///
-    /// - Throws: ``PostgreSQLError`` that says what each host said; `CancellationError`.
+    /// - Throws: ``PostgreSQLError`` with the error of each host; `CancellationError`.
     public static func open(_ options: ConnectionOptions) async throws -> Connection {
         precondition(!options.hosts.isEmpty, "a connection needs a host")
         var failures: [PostgreSQLError] = []
         for host in options.hosts {
-            // Each has its own: one that is left behind may still be in the resolver.
+            // Each attempt has its own thread, because an abandoned one may still be in the resolver.
             let thread = try ConnectionThread(for: host)
             do {
                 try await thread.open(host, until: .now + options.patience) { ticket in
@@ -46,11 +46,11 @@ public final class Connection: Sendable {
         throw PostgreSQLError(failures)
     }
 
-    /// Runs one statement with its parameters, as texts; `nil` is null.
+    /// Runs a statement with its parameters as texts; `nil` is null.
     ///
     /// - Parameters:
-    ///   - doing: what it is for, in errors; the statement's first words if not given.
-    ///   - limit: until when the server must have answered.
+    ///   - doing: the purpose for error messages; by default the statement's first words.
+    ///   - limit: the time within which the server must answer.
     /// - Throws: ``PostgreSQLError``; `CancellationError`.
     @discardableResult
     public func query(
@@ -74,15 +74,15 @@ public final class Connection: Sendable {
         }
     }
 
-    /// Ends the transaction that `BEGIN` has begun, and says what that is worth.
+    /// Ends the transaction that `BEGIN` started, and returns the outcome.
     ///
-    /// - Throws: as ``query(_:_:doing:within:)``; then whether it was done is not known.
+    /// - Throws: as ``query(_:_:doing:within:)``; then the outcome is unknown.
     public func commit(within limit: Duration) async throws -> Commit {
         let answer = try await query("COMMIT", doing: "COMMIT", within: limit)
         guard answer.tag == "COMMIT" else { return .rolledBack }
         return answer.notices.isEmpty ? .done : .doubtful(answer.notices)
     }
 
-    /// Ends the connection when what was asked for before is done; called once more, it does nothing.
+    /// Ends the connection after the pending calls; a second call does nothing.
     public func close() { thread.end() }
 }

@@ -1,47 +1,50 @@
-/// Which servers a ``Connection`` may be to, and how both sides prove who they are.
+/// The servers a ``Connection`` may use, and the authentication of both sides.
 public struct ConnectionOptions: Sendable {
-    /// Where a server waits.
+    /// The address of a server.
     public struct Host: Hashable, Sendable, CustomStringConvertible {
-        /// A name or an address; a folder, with `/` first, for the Unix socket in it.
+        /// A name or an address; or a folder that starts with `/`, for the Unix socket in it.
         public var name: String
         /// 1 to 65,535.
         public var port: Int
 
-        /// A place; nothing is checked.
+        /// Creates an address without checking it.
         public init(_ name: String, port: Int = 5_432) { (self.name, self.port) = (name, port) }
 
         /// `NAME:PORT`, as people write it.
         public var description: String { name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)" }
     }
 
-    /// How the connection is protected.
+    /// The protection of the connection.
     public enum Security: Sendable {
-        /// Not at all: for a Unix socket, and for tests.
+        /// No protection: for a Unix socket, and for tests.
         case none
-        /// TLS with the certificate of a server that has this name and is signed by the authority, and with a certificate of our own: files in PEM.
+        /// TLS with certificates, as PEM files. The server's certificate must have the host's name and be signed by the authority. The client has
+        /// its own.
         case certificate(authority: String, own: String, key: String)
-        /// TLS and a password by SCRAM with channel binding: a server that does not know the password cannot pretend to be the one that does.
+        /// TLS and a SCRAM password with channel binding, so that a server that does not know the password cannot impersonate the real one.
         case password(String)
     }
 
-    /// In the order in which they are tried; each name once.
+    /// The hosts in the order in which they are tried; each name once.
     public var hosts: [Host]
     public var database: String
     /// The role.
     public var user: String
     public var security: Security
-    /// Whether only a server that takes writes will do.
+    /// Whether the server must accept writes.
     public var mustWrite = true
-    /// For each host: until its name was looked up and it has let us in.
+    /// Time limit for each host, until its name is resolved and it accepts the connection.
     public var patience = Duration.seconds(5)
-    /// An answer of more rows, or with more bytes in its values, is an error, and ends the connection.
+    /// Maximum number of rows.
     ///
-    /// Rows are counted as they come; of a single one libpq holds all before it can be counted.
+    /// An answer with more rows, or with more bytes in its values, is an error and ends the connection.
+    ///
+    /// Rows are counted as they arrive, but libpq holds each row completely before it can be counted.
     public var mostRows = 10_000
     public var mostBytes = 16 << 20
-    /// After so many milliseconds without an acknowledgement of what was sent the system ends the connection.
+    /// The system ends the connection after this many milliseconds without an acknowledgement of sent data.
     public var unacknowledgedMilliseconds = 6_000
-    /// What the server shows of this client.
+    /// The client's name on the server.
     public var applicationName: String
 
     public init(
@@ -51,9 +54,9 @@ public struct ConnectionOptions: Sendable {
         (self.security, self.applicationName) = (security, applicationName)
     }
 
-    /// What libpq is told, and with it all that its environment variables and files could say otherwise.
+    /// The parameters for libpq, including all that its environment variables and files could otherwise change.
     func words(for host: Host) -> [(name: String, value: String)] {
-        // libpq would take files of the user's home where these are not named.
+        // Without these names, libpq would use files in the user's home.
         let none = "/dev/null/none"
         var words = [
             ("host", host.name), ("port", "\(host.port)"), ("dbname", database), ("user", user),

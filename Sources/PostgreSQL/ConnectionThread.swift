@@ -2,7 +2,7 @@ import CPostgreSQL
 import Glibc
 import Synchronization
 
-/// One call of a connection: until when it may take, and whether its caller has left.
+/// A single call of a connection: its deadline, and whether its caller has left.
 final class Ticket: Sendable {
     let deadline: ContinuousClock.Instant
     private let hasLeft = Atomic(false)
@@ -13,7 +13,7 @@ final class Ticket: Sendable {
     func cancel() { hasLeft.store(true, ordering: .releasing) }
 }
 
-/// How many threads are in the resolver although their callers have left.
+/// The number of threads that are still in the resolver after their callers have left.
 final class LeftBehind: Sendable {
     static let inProcess = LeftBehind()
     static let most = 8
@@ -25,12 +25,12 @@ final class LeftBehind: Sendable {
     func remove() { count.subtract(1, ordering: .relaxed) }
 }
 
-/// What a caller gets that several may answer: the first of them does.
+/// A result that several sources may give; the first one counts.
 final class FirstAnswer: Sendable {
     private enum State {
         case open
         case waiting(CheckedContinuation<Void, any Error>)
-        /// Before the caller waited.
+        /// The result was given before the caller waited.
         case given(Result<Void, any Error>)
         case over
     }
@@ -49,8 +49,8 @@ final class FirstAnswer: Sendable {
         if let early { continuation.resume(with: early) }
     }
 
-    /// - Parameter onFirst: done before the caller goes on, where this is the first answer.
-    /// - Returns: whether it is.
+    /// - Parameter onFirst: runs before the caller continues, if this is the first result.
+    /// - Returns: whether this was the first result.
     @discardableResult
     func give(_ result: Result<Void, any Error>, onFirst: () -> Void = {}) -> Bool {
         let (isFirst, waiting): (Bool, CheckedContinuation<Void, any Error>?) = state.withLock { state in
@@ -71,7 +71,9 @@ final class FirstAnswer: Sendable {
     }
 }
 
-/// The thread of one connection, which waits for its socket, so that no thread of Swift's pool does.
+/// The thread of one connection.
+///
+/// It waits for the socket, so that no thread of Swift's pool blocks.
 final class ConnectionThread: Sendable {
     typealias Job = @Sendable (inout Link?) -> Void
 
@@ -81,14 +83,14 @@ final class ConnectionThread: Sendable {
     }
 
     private let inbox = Mutex(Inbox())
-    /// Rung for a new job, a caller that has left, and the end.
+    /// Wakes the thread for a new job, a caller that has left, and the end.
     let bell: CInt
 
-    /// - Throws: ``PostgreSQLError`` when the system has no thread or descriptor left.
+    /// - Throws: ``PostgreSQLError`` if the system has no thread or descriptor left.
     init(for host: ConnectionOptions.Host) throws(PostgreSQLError) {
         bell = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
         guard bell >= 0 else { throw Self.failure("eventfd", errno, host) }
-        // The thread's own reference, until it ends.
+        // The thread holds a reference until it ends.
         let this = Unmanaged.passRetained(self)
         var thread = pthread_t()
         let result = pthread_create(
@@ -112,9 +114,9 @@ final class ConnectionThread: Sendable {
             .host, "starting the thread of a connection", at: host, "\(call): \(String(cString: strerror(number)))")
     }
 
-    /// Runs `body` on the thread after all that was asked for before.
+    /// Runs `body` on the thread after all earlier jobs.
     ///
-    /// - Throws: what `body` throws.
+    /// - Throws: errors of `body`.
     func run<Value: Sendable>(
         until deadline: ContinuousClock.Instant, _ body: @escaping @Sendable (inout Link?, Ticket) throws -> Value
     ) async throws -> Value {
@@ -129,11 +131,11 @@ final class ConnectionThread: Sendable {
         }
     }
 
-    /// Makes the connection, first of all that is asked for.
+    /// Makes the connection, as the first job.
     ///
-    /// The system's resolver cannot be woken: where it takes longer than the deadline, or the task is cancelled, the caller leaves, and the
-    /// thread ends when the resolver has.
-    /// - Throws: what `connect` throws; ``PostgreSQLError``; `CancellationError`.
+    /// The system's resolver cannot be interrupted. If it exceeds the deadline or the task is cancelled, the caller leaves, and the thread
+    /// ends when the resolver returns.
+    /// - Throws: errors of `connect`; ``PostgreSQLError``; `CancellationError`.
     func open(
         _ host: ConnectionOptions.Host, until deadline: ContinuousClock.Instant,
         leaving left: LeftBehind = .inProcess, _ connect: @escaping @Sendable (Ticket) throws -> Link
@@ -144,7 +146,7 @@ final class ConnectionThread: Sendable {
                 "not tried: this machine's resolver does not answer, and \(LeftBehind.most) questions wait for it")
         }
         let (ticket, caller) = (Ticket(until: deadline), FirstAnswer())
-        // Later than what is not in the resolver ends by itself.
+        // The timer fires later than the deadline of everything outside the resolver.
         let timer = Task {
             try await Task.sleep(until: deadline + .milliseconds(200), clock: .continuous)
             caller.give(
@@ -170,7 +172,7 @@ final class ConnectionThread: Sendable {
         }
     }
 
-    /// Closes the connection when all that was asked for has been done.
+    /// Closes the connection after all earlier jobs.
     func end() {
         inbox.withLock { $0.isEnded = true }
         ring()

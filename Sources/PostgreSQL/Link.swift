@@ -1,7 +1,7 @@
 import CPostgreSQL
 import Glibc
 
-/// A connection of libpq, used without blocking in it; of one thread.
+/// A non-blocking libpq connection, for use on one thread.
 final class Link {
     private let handle: OpaquePointer
     private let host: ConnectionOptions.Host
@@ -9,9 +9,9 @@ final class Link {
     private let most: (rows: Int, bytes: Int)
     private var notices: [Notice] = []
 
-    /// Connects, and returns when the server has let us in.
+    /// Connects, and returns when the server has accepted the connection.
     ///
-    /// Names are looked up in here, as long as the system's resolver takes.
+    /// It resolves names, which takes as long as the system's resolver needs.
     /// - Throws: ``PostgreSQLError``; `CancellationError`.
     init(_ options: ConnectionOptions, _ host: ConnectionOptions.Host, bell: CInt, _ ticket: Ticket) throws {
         let words = options.words(for: host)
@@ -24,7 +24,7 @@ final class Link {
         }
         (self.handle, self.host, self.bell) = (handle, host, bell)
         most = (options.mostRows, options.mostBytes)
-        // Else a code of the server would not be in the message, and there is no other way to it before there is a connection.
+        // Otherwise the message would not contain the server's code, and there is no other way to get it before a connection exists.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         PQsetNoticeReceiver(
             handle,
@@ -42,22 +42,23 @@ final class Link {
 
     deinit { PQfinish(handle) }
 
-    /// Ends the connection below libpq: what the server has not answered stays unanswered, and nothing asks it to cancel, which would make
-    /// it answer.
+    /// Closes the socket below libpq.
+    ///
+    /// The server gets no cancel request, which it would answer, so pending statements stay unanswered.
     func shutDown() {
         let socket = PQsocket(handle)
         if socket >= 0 { shutdown(socket, CInt(SHUT_RDWR)) }
     }
 
     private func noted(_ result: OpaquePointer) {
-        // Bounded: a function may say a notice for each row.
+        // Limit the number, because a function may raise a notice for each row.
         guard notices.count < 16 else { return }
         let code = Self.field("C", of: result) ?? "01000"
         notices.append(
             Notice(code: code, message: PostgreSQLError.withoutValues(Self.field("M", of: result) ?? "", code: code)))
     }
 
-    /// A part of an error or a notice, by the letter of the protocol.
+    /// A field of an error or a notice, by its letter in the protocol.
     private static func field(_ letter: Unicode.Scalar, of result: OpaquePointer) -> String? {
         PQresultErrorField(result, CInt(letter.value)).map { String(cString: $0) }
     }
@@ -75,7 +76,7 @@ final class Link {
         guard PQsetnonblocking(handle, 1) == 0 else { throw lost("connecting") }
     }
 
-    /// Why there is no connection, of libpq's lines the first of the server, or the last.
+    /// Why there is no connection: the first line from the server in libpq's message, or the last line.
     private func refusal() -> PostgreSQLError {
         let lines = message.split(separator: "\n").map(String.init)
         for line in lines {
@@ -87,7 +88,7 @@ final class Link {
         }
         let text = lines.map { $0.replacing(#/^connection to server (at|on socket) .* failed: /#, with: "") }
             .joined(separator: " ")
-        // libpq has no code for what its own side finds wrong.
+        // libpq has no code for errors on the client side.
         let isOfIdentity = ["certificate", "alert", "private key", "channel binding", "authentication"].contains {
             text.contains($0)
         }
@@ -101,15 +102,15 @@ final class Link {
         return PostgreSQLError(.host, doing, at: host, text.isEmpty ? "the connection was lost" : text)
     }
 
-    // MARK: - Asking
+    // MARK: - Queries
 
-    /// Sends a statement, and returns what came of it when the server is ready for the next.
+    /// Sends a statement and returns its result when the server is ready for the next one.
     ///
-    /// - Throws: ``PostgreSQLError``, after which the connection may be used only where it has a code; `CancellationError`.
+    /// - Throws: ``PostgreSQLError``; after an error without a code, the connection must not be used; `CancellationError`.
     func ask(_ statement: String, _ parameters: [String?], _ doing: String, _ ticket: Ticket) throws -> Answer {
         notices = []
         guard parameters.allSatisfy({ $0?.utf8.contains(0) != true }) else {
-            // As the server says it where it can be told: a C string would end there, in silence.
+            // Throw the server's error. A C string would silently end at the NUL.
             throw PostgreSQLError(.statement, doing, at: host, code: "22021", "a text has the character NUL")
         }
         let texts = parameters.map { $0.map { strdup($0) } ?? nil }
@@ -118,13 +119,13 @@ final class Link {
         guard PQsendQueryParams(handle, statement, CInt(values.count), nil, values, nil, nil, 0) == 1 else {
             throw lost(doing)
         }
-        // Row by row, so that what is too much is noticed before all of it is here.
+        // Read row by row, to detect an excessive result before all of it has arrived.
         PQsetSingleRowMode(handle)
         while true {
             let left = PQflush(handle)
             guard left >= 0 else { throw lost(doing) }
             if left == 0 { break }
-            // Also reads: a server that writes while we do would wait for us.
+            // Read as well, because a server that writes at the same time would wait for us.
             try wait(for: POLLIN | POLLOUT, ticket, doing)
             guard PQconsumeInput(handle) == 1 else { throw lost(doing) }
         }
@@ -168,7 +169,7 @@ final class Link {
         return PQgetResult(handle)
     }
 
-    /// The values of the one row of a result.
+    /// The values of the only row of a result.
     private static func row(of result: OpaquePointer) -> [String?] {
         (0..<PQnfields(result)).map { column in
             guard PQgetisnull(result, 0, column) == 0, let bytes = PQgetvalue(result, 0, column) else { return nil }
@@ -192,7 +193,7 @@ final class Link {
                 pollfd(fd: socket, events: Int16(events), revents: 0),
                 pollfd(fd: bell, events: Int16(POLLIN), revents: 0),
             ]
-            // A millisecond more, so that the deadline is over when it wakes.
+            // Add a millisecond, so that the deadline has passed when it wakes.
             poll(&items, 2, CInt(clamping: Int64(left / .milliseconds(1)) + 1))
             if items[1].revents != 0 {
                 var rings: eventfd_t = 0

@@ -1,21 +1,23 @@
-/// What went wrong with a server, for people: the host, what was tried, the server's code and its sentence; never a value or a secret.
+/// A server error for people: the host, the operation, the server's code and message.
+///
+/// It never contains a value or a secret.
 public struct PostgreSQLError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Who can mend it.
+    /// The category, which determines the remedy.
     public enum Kind: Hashable, Sendable {
-        /// The statement or what it was given is wrong: every host says the same.
+        /// The statement or its parameters are wrong: every host gives the same error.
         case statement
-        /// The host is away, is being ended, does not lead, or lacks something: another may do it, or the same one later.
+        /// The host is down, shutting down, read-only or short of resources: another host, or the same one later, may succeed.
         case host
-        /// One side did not prove who it is: a person has to look.
+        /// Authentication of one side failed: a person has to check.
         case identity
-        /// There was no answer in time; whether it was done is not known.
+        /// There was no answer in time; the outcome is unknown.
         case deadline
     }
 
     public let kind: Kind
-    /// Where it was tried; `nil` where there were several.
+    /// The host; `nil` if there were several.
     public let host: ConnectionOptions.Host?
-    /// SQLSTATE, five characters, where the server said one, or would have.
+    /// SQLSTATE, five characters, if the server gave one or would have.
     public let code: String?
     public let description: String
 
@@ -24,7 +26,7 @@ public struct PostgreSQLError: Error, Hashable, Sendable, CustomStringConvertibl
         description = "\(host): \(doing): \(code.map { "\($0) " } ?? "")\(reason)"
     }
 
-    /// Of several hosts that were tried one after the other.
+    /// Combines the errors of several hosts that were tried one after the other.
     init(_ errors: [PostgreSQLError]) {
         let kind = [Kind.identity, .statement].first { kind in errors.contains { $0.kind == kind } } ?? .host
         host = errors.count == 1 ? errors[0].host : nil
@@ -33,23 +35,24 @@ public struct PostgreSQLError: Error, Hashable, Sendable, CustomStringConvertibl
         description = errors.map(\.description).joined(separator: "; ")
     }
 
-    /// Who can mend what the server said.
+    /// The category of a server's code.
     static func kind(of code: String) -> Kind {
         switch code.prefix(2) {
         case "28": .identity
-        // Connections, states of a transaction (read-only, too), rollbacks, resources, a person's intervention, the system, its files, its faults.
+        // Connections, transaction states (including read-only), rollbacks, resources, operator intervention, system and file errors, internal
+        // errors.
         case "08", "25", "40", "53", "55", "57", "58", "F0", "XX": .host
         default: .statement
         }
     }
 
-    /// The server's sentence without what it quotes where that may be a value that it was given.
+    /// The server's message without quoted text, if that may be a value from the parameters.
     static func withoutValues(_ message: String, code: String) -> String {
         guard code.hasPrefix("22") || code.hasPrefix("23") else { return message }
         guard let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"") else {
             return message
         }
-        // From the first to the last: a value may have quotation marks of its own.
+        // From the first quotation mark to the last one, because a value may contain quotation marks.
         return message[...first] + "…" + (first < last ? message[last...] : "")
     }
 }

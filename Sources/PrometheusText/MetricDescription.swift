@@ -1,8 +1,8 @@
-/// A metric that may be served: a figure that is not described here is not.
+/// The description of a metric; metrics without a description are not served.
 package struct MetricDescription: Sendable {
     package enum Kind: String, Sendable { case counter, gauge, histogram }
 
-    /// As Prometheus names it: base units, and `_total` at the end of a counter.
+    /// The Prometheus name: with base units, and `_total` at the end of a counter.
     package let name: String
     package let kind: Kind
     /// One sentence.

@@ -1,9 +1,9 @@
 package import CoreMetrics
 import Synchronization
 
-/// Figures that are counted by way of swift-metrics, and served as Prometheus reads them.
+/// Collects metrics through swift-metrics and serves them in Prometheus' format.
 ///
-/// It holds only what is described, and of each metric a bounded number of label values; what comes beyond that is not counted.
+/// It keeps only described metrics, and a limited number of label values for each; further label values are not counted.
 package final class MetricRegistry: MetricsFactory {
     private let descriptions: [MetricDescription]
     private let byName: [String: MetricDescription]
@@ -12,9 +12,9 @@ package final class MetricRegistry: MetricsFactory {
     private let series = Mutex<[String: [MetricLabels: MetricSeries]]>([:])
 
     /// - Parameters:
-    ///   - descriptions: in the order in which they are served.
-    ///   - bounds: of the buckets of each histogram, in seconds, ascending.
-    ///   - most: different label values of one metric.
+    ///   - descriptions: the metrics in the order in which they are served.
+    ///   - bounds: the upper bounds of each histogram's buckets, in seconds, ascending.
+    ///   - most: maximum number of different label values of one metric.
     package init(
         _ descriptions: [MetricDescription],
         bounds: [Double] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10], most: Int = 1_000
@@ -23,7 +23,7 @@ package final class MetricRegistry: MetricsFactory {
         byName = Dictionary(descriptions.map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// The text of all figures, in the exposition format 0.0.4.
+    /// The text of all metrics, in the exposition format 0.0.4.
     package var text: String {
         let all = series.withLock { $0 }
         var text = MetricText()
@@ -98,7 +98,7 @@ package final class MetricRegistry: MetricsFactory {
     package func destroyTimer(_ handler: any TimerHandler) { remove(handler as? MetricSeries) }
 }
 
-/// Names of labels with their values, by name.
+/// Label names with their values, sorted by name.
 struct MetricLabels: Hashable, Comparable, Sendable {
     let names, values: [String]
 
@@ -112,9 +112,9 @@ struct MetricLabels: Hashable, Comparable, Sendable {
 /// One metric with one set of label values.
 final class MetricSeries: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler, TimerHandler {
     struct Reading: Sendable {
-        /// A counter's or gauge's; the sum of a histogram.
+        /// The value of a counter or gauge; the sum of a histogram.
         var value = 0.0
-        /// Of a histogram: how many fell into each bucket, that beyond the last bound included.
+        /// For a histogram, the count in each bucket, including the one beyond the last bound.
         var buckets: [Int64]
         var bounds: [Double]
     }

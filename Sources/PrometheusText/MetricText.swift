@@ -2,7 +2,7 @@
 struct MetricText {
     private(set) var text = ""
 
-    /// Adds a metric with all its label values; nothing where there are none.
+    /// Adds a metric with all its label values; adds nothing if there are none.
     mutating func add(_ metric: MetricDescription, _ members: [(MetricLabels, MetricSeries.Reading)]) {
         guard !members.isEmpty else { return }
         text += "# HELP \(metric.name) \(Self.escaped(metric.help, quotes: false))\n"

@@ -1,13 +1,13 @@
 import CQRencode
 
-/// A text as a QR code (ISO/IEC 18004), by libqrencode.
+/// A text as a QR code (ISO/IEC 18004), based on libqrencode.
 public struct QRCode: Hashable, Sendable {
-    /// Rows from the top, each from the left; `true` is dark.
+    /// The rows from the top, each from the left; `true` is dark.
     ///
-    /// As many rows as columns.
+    /// There are as many columns as rows.
     public let rows: [[Bool]]
 
-    /// `nil` where the text is empty, has a NUL, or is too long for a code: 2,331 bytes.
+    /// Returns `nil` if the text is empty, contains a NUL, or is too long for a code: 2,331 bytes.
     public init?(_ text: String) {
         guard !text.isEmpty, !text.utf8.contains(0), let code = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_M) else {
             return nil
@@ -18,7 +18,9 @@ public struct QRCode: Hashable, Sendable {
         rows = (0..<width).map { row in (0..<width).map { data[row * width + $0] & 1 == 1 } }
     }
 
-    /// Lines for a terminal, two rows in each; light modules are drawn, since most terminals are dark, with a margin of two modules.
+    /// The code for a terminal, two rows per line.
+    ///
+    /// Draws the light modules, because most terminals are dark, and adds a margin of two modules.
     public var lines: [String] {
         let margin = 2
         let width = rows.count

@@ -1,8 +1,8 @@
 /// Random numbers that are the same for the same seed, on every machine and in every version of Swift.
 ///
-/// For simulators, and for tests, whose failures can be had again from the seed in their message; not for secrets. The algorithm is
-/// SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014). What the standard library makes of the
-/// numbers, as in `Int.random(in:using:)`, may differ between versions of Swift; ``next()`` does not.
+/// For simulators, and for tests, which print the seed so that failures can be reproduced; not for secrets. The algorithm is
+/// SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014). Results of the standard library that use
+/// the numbers, such as `Int.random(in:using:)`, may differ between versions of Swift; ``next()`` does not.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

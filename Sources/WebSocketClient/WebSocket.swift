@@ -16,18 +16,18 @@ public struct WebSocket: Sendable {
 
     private let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
     private let address: WebSocketAddress
-    /// What the other side sends, until it ends the connection; for one reader.
+    /// The texts from the server, until it closes the connection; for a single reader.
     public let texts: Texts
 
-    /// A frame of the other side at most.
+    /// Maximum size of a received frame.
     private static let frameBytes = 1 << 20
 
-    /// Connects, does `body`, and closes.
+    /// Connects, runs `body`, and closes the connection.
     ///
     /// - Parameters:
-    ///   - headers: beside those of the handshake, such as `Authorization`.
-    ///   - silence: how long nothing may come before the connection counts as dead, by the machine's clock.
-    /// - Throws: ``WebSocketError``; `CancellationError`; what `body` throws.
+    ///   - headers: headers in addition to those of the handshake, such as `Authorization`.
+    ///   - silence: how long no data may arrive before the connection counts as dead, by the machine's clock.
+    /// - Throws: ``WebSocketError``; `CancellationError`; errors of `body`.
     public static func with<Result>(
         _ address: WebSocketAddress, headers: [(name: String, value: String)] = [], silence: Duration,
         _ body: (WebSocket) async throws -> Result
@@ -44,7 +44,7 @@ public struct WebSocket: Sendable {
         }
     }
 
-    /// Returns when the frame is with the system.
+    /// Returns when the system has accepted the frame.
     public func send(_ text: String) async throws {
         do {
             try await outbound.write(.masked(.text, ByteBuffer(string: text)))
@@ -91,7 +91,7 @@ public struct WebSocket: Sendable {
             let context = try NIOSSLContext(configuration: .makeClientConfiguration())
             try pipeline.addHandler(try NIOSSLClientHandler(context: context, serverHostname: address.host))
         }
-        // Also guards the handshake.
+        // The timeout also covers the handshake.
         try pipeline.addHandler(IdleStateHandler(readTimeout: silence))
         try pipeline.addHandler(SilenceHandler(address: address))
         var fields = HTTPHeaders(headers)
@@ -119,7 +119,7 @@ public struct WebSocket: Sendable {
                             wrappingChannelSynchronously: channel))
                 }
             })
-        // A frame may come in the same packet as the answer to the handshake.
+        // A frame may arrive in the same packet as the answer to the handshake.
         var configuration = NIOUpgradableHTTPClientPipelineConfiguration(upgradeConfiguration: upgrade)
         configuration.leftOverBytesStrategy = .forwardBytes
         return try pipeline.configureUpgradableHTTPClientPipeline(configuration: configuration)
@@ -151,7 +151,7 @@ public struct WebSocket: Sendable {
         }
     }
 
-    /// Frames of the other side.
+    /// The texts received from the server.
     public struct Texts: AsyncSequence, Sendable {
         let inbound: NIOAsyncChannelInboundStream<WebSocketFrame>
         let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
@@ -166,7 +166,8 @@ public struct WebSocket: Sendable {
             let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
             let address: WebSocketAddress
 
-            /// The next text; nil when the other side has closed the connection properly or not.
+            /// The next text; nil after the connection has ended, properly or not.
+            ///
             /// - Throws: ``WebSocketError``; `CancellationError`.
             public mutating func next() async throws -> String? {
                 do {
@@ -192,13 +193,13 @@ public struct WebSocket: Sendable {
 }
 
 extension WebSocketFrame {
-    /// As a client has to send it.
+    /// A masked frame, as clients must send it.
     fileprivate static func masked(_ opcode: WebSocketOpcode, _ data: ByteBuffer) -> WebSocketFrame {
         WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: data)
     }
 }
 
-/// Ends a connection on which nothing comes.
+/// Closes a connection without incoming data.
 private final class SilenceHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let address: WebSocketAddress

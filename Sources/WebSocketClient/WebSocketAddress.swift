@@ -1,16 +1,16 @@
 import Foundation
 
-/// Where a WebSocket is: `wss://host[:port]/path?query`, or `ws` without encryption.
+/// The address of a WebSocket: `wss://host[:port]/path?query`, or `ws` without encryption.
 ///
-/// Prints without its query, which may hold a token.
+/// Its description omits the query, which may contain a token.
 public struct WebSocketAddress: Sendable, CustomStringConvertible {
     let host: String
     let port: Int
     let isSecure: Bool
-    /// Path and query, as they go on the wire.
+    /// Path and query, as sent in the request.
     let target: String
 
-    /// - Parameter query: in this order; names and values are escaped.
+    /// - Parameter query: query items in order; names and values are escaped.
     public init?(_ text: String, query: [(name: String, value: String)] = []) {
         guard var parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             ["ws", "wss"].contains(scheme), let host = parts.host, !host.isEmpty
@@ -26,7 +26,7 @@ public struct WebSocketAddress: Sendable, CustomStringConvertible {
         target = path + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
     }
 
-    /// As the header `Host` has it.
+    /// The value of the `Host` header.
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"

@@ -1,6 +1,6 @@
-/// Why a WebSocket was not opened, or has ended.
+/// Why a WebSocket could not be opened, or has ended.
 ///
-/// Neither it nor its message holds a header, a query or a frame.
+/// Neither the error nor its message contains a header, a query or a frame.
 public struct WebSocketError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: Hashable {
@@ -9,17 +9,17 @@ public struct WebSocketError: Error, Hashable, Sendable, CustomStringConvertible
         }
         private let kind: Kind
 
-        /// No connection: the name is unknown, the port is closed, or the network is away.
+        /// No connection: the name is unknown, the port is closed, or the network is down.
         public static let unreachable = Code(kind: .unreachable)
-        /// The connection cannot be made safe.
+        /// The connection cannot be secured.
         public static let tls = Code(kind: .tls)
-        /// Nothing came for as long as the caller waits.
+        /// No data arrived for as long as the caller waits.
         public static let silent = Code(kind: .silent)
-        /// The other side has closed it, or the connection was cut.
+        /// The server closed the connection, or it was lost.
         public static let ended = Code(kind: .ended)
-        /// What came breaks the rules of WebSockets, or is a frame that is too large.
+        /// The data violates the WebSocket protocol, or a frame is too large.
         public static let malformed = Code(kind: .malformed)
-        /// The handshake was answered with this status instead.
+        /// The server answered the handshake with this status instead.
         public static func refused(_ status: Int) -> Code { Code(kind: .refused(status)) }
 
         /// The status of a refusal.
@@ -29,7 +29,7 @@ public struct WebSocketError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     public let code: Code
-    /// What failed, where and why, for a person.
+    /// The operation, the host and the cause, for people.
     public let message: String
 
     public var description: String { message }

@@ -5,13 +5,13 @@
 
 /// A file of Docs/Schemas.
 struct health_schema {
-    /// Without folder and ending.
+    /// The file name without folder and extension.
     const char *_Nonnull name;
     const unsigned char *_Nonnull bytes;
     size_t size;
 };
 
-/// One after the other; NULL after the last.
+/// The schema at an index; NULL after the last.
 const struct health_schema *_Nullable health_schema_at(size_t index);
 
 #endif
