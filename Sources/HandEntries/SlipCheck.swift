@@ -5,7 +5,7 @@ package import Samples
 ///
 /// The person is asked about them, but they are never dropped.
 package enum SlipCheck {
-    /// Body measures that change slowly: a change of more than a third since the last value suggests a typing error.
+    /// Body measures that change slowly: a value and the last one that differ by more than a third of the smaller suggest a typing error.
     private static let slow: Set<TypeID> = [
         .weight, .height, .leanBodyMass, .bodyMassIndex, .waistCircumference,
     ]

@@ -5,7 +5,7 @@ package struct NewIngestToken: Codable, Hashable, Sendable {
     package var person: String?
     /// The name to show for the person; absent if it is the same name.
     package var displayName: String?
-    /// For a token without a person: the person that the token's name probably refers to, because it begins with the person's name.
+    /// For a token without a person: the person that the token's name probably means, because its beginning is close to that person's name.
     package var meant: String?
     /// The address to which the phone posts.
     package var address: String

@@ -107,7 +107,7 @@ extension ExportReader {
             let type = type("HKWorkoutRouteTypeIdentifier")
         else { return }
         let names = package.names(in: "workout-routes").filter { !namedFiles.contains($0) && $0.hasSuffix(".gpx") }
-        // A route may belong to a workout in the lost part of the file. Workouts distinguish such routes, so do not import them without one.
+        // The lost part may contain the workouts that name these files. Then each workout identifies its route, so do not import them alone.
         guard isWhole else { return names.forEach { account.note(.unnamedRoute, ExportAccount.Place(file: $0)) } }
         for name in names {
             var writer = RouteWriter(

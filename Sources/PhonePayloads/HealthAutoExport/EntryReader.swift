@@ -214,7 +214,7 @@ struct EntryReader {
 extension HealthAutoExportSteps.Entry {
     /// The members of an element in all versions of the app.
     ///
-    /// A workout's series also arrive as metrics, so they are not read here.
+    /// Includes the series of a workout, because they also arrive as metrics.
     fileprivate var names: [StaticString] {
         switch self {
         case .workouts:
