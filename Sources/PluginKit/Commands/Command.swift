@@ -2,7 +2,7 @@ import Foundation
 public import HubSettings
 public import HubWire
 
-/// Something a plugin can be asked to do by its owner: `hub do NAME COMMAND`, `hub refresh NAME`, `hub login NAME` (``logIn(help:arguments:_:)``).
+/// A command that the owner can run: `hub do NAME COMMAND`, `hub refresh NAME`, `hub login NAME` (``logIn(help:arguments:_:)``).
 ///
 /// ```swift
 /// static let commands: [Command<Self>] = [
@@ -19,24 +19,24 @@ public import HubWire
 /// ]
 /// ```
 ///
-/// Several commands may run at a time, beside ``Plugin/run(_:)``.
+/// Several commands may run at the same time, and while ``Plugin/run(_:)`` is running.
 public struct Command<P: Plugin>: Sendable {
-    /// What a command answers: anything that can be written as JSON, or `nil` for nothing but its success.
+    /// The result of a command: any value that can be written as JSON, or `nil` for plain success.
     public typealias Result = (any Encodable & Sendable)?
 
-    /// What the manifest says of it.
+    /// The declaration in the manifest.
     public let declaration: CommandDeclaration
     let body: @Sendable (P, CommandCall) async throws -> Result
 
-    /// A command and what it does.
+    /// Creates a command with its handler.
     ///
     /// - Parameters:
     ///   - name: small letters, digits and `-`.
-    ///   - help: one sentence that says what it does.
-    ///   - arguments: declared as settings are; what arrives has been checked, with defaults filled in.
-    ///   - canDryRun: whether `body` looks at ``CommandCall/isDryRun``.
-    ///   - body: does it. Cancelled when the asker cancels or is gone, at the deadline, and when the plugin stops. What it throws is
-    ///     the asker's answer: ``CommandFailure`` with its code, anything else as it describes itself, with code `failed`.
+    ///   - help: one sentence that describes the command.
+    ///   - arguments: declared like settings; the library checks the values and fills in defaults.
+    ///   - canDryRun: whether `body` respects ``CommandCall/isDryRun``.
+    ///   - body: runs the command. It is cancelled if the caller cancels or disconnects, at the deadline, and when the plugin stops. An error becomes
+    ///     the caller's answer: ``CommandFailure`` with its code, any other error with its description and the code `failed`.
     public init(
         _ name: String, help: String, arguments: [SettingDeclaration] = [], canDryRun: Bool = false,
         _ body: @escaping @Sendable (P, CommandCall) async throws -> Result
@@ -45,7 +45,7 @@ public struct Command<P: Plugin>: Sendable {
         self.body = body
     }
 
-    /// The result as JSON; `nil` when there is none.
+    /// Runs the command and returns its result as JSON, or `nil` if there is none.
     func run(_ plugin: P, _ call: CommandCall) async throws -> RawJSON? {
         guard let result = try await body(plugin, call) else { return nil }
         let encoder = JSONEncoder()
@@ -56,22 +56,22 @@ public struct Command<P: Plugin>: Sendable {
 
 /// One call of a command.
 public struct CommandCall: Sendable {
-    /// The same as ``Plugin/run(_:)`` has.
+    /// The same context that ``Plugin/run(_:)`` receives.
     public let hub: PluginContext
-    /// Every argument that was given or has a default, checked.
+    /// All arguments that were given or have a default, checked.
     public let arguments: PluginSettings
-    /// Change nothing, and return what would be done.
+    /// If true, change nothing and return the changes that the command would make.
     public let isDryRun: Bool
-    /// When the asker loses patience, and this call is cancelled; `nil`: never.
+    /// The time at which the caller gives up and this call is cancelled; `nil` if there is no limit.
     public let deadline: ContinuousClock.Instant?
     let ticket: CommandTicket
     let teller: LatestProgress
 
-    /// Tells the asker how far it has come; costs little, from any thread, as often as convenient.
+    /// Reports progress to the caller; it is cheap and may be called from any thread, as often as convenient.
     /// - Parameters:
-    ///   - done: how much has been done, in whatever the command counts.
-    ///   - total: of how much, where that is known.
-    ///   - text: what is being done, for people.
+    ///   - done: the completed amount, in any unit.
+    ///   - total: the total amount, if known.
+    ///   - text: the current step, for people.
     public func progress(_ done: some BinaryInteger, of total: (some BinaryInteger)? = Int?.none, _ text: String? = nil)
     {
         teller.tell(
@@ -79,28 +79,28 @@ public struct CommandCall: Sendable {
                 id: ticket.id, done: Int64(clamping: done), total: total.map { Int64(clamping: $0) }, text: text))
     }
 
-    /// Asks the caller a question, and waits for the answer; one question at a time.
+    /// Asks the caller a question and waits for the answer; only one question may be open at a time.
     ///
     /// - Parameters:
-    ///   - prompt: what the person is to do or to enter.
+    ///   - prompt: the action or the input that is expected of the person.
     ///   - url: a page to open.
-    ///   - isSecret: the answer is not shown while it is entered, as with a password.
-    /// - Returns: the answer; one that is not a JSON text comes as its JSON.
+    ///   - isSecret: hides the input, as for a password.
+    /// - Returns: the answer; an answer that is not a JSON string is returned as JSON.
     public func ask(_ prompt: String, url: String? = nil, isSecret: Bool = false) async throws -> String {
         try await hub.link.commands.ask(CommandQuestion(prompt, url: url, isSecret: isSecret), ticket)
     }
 }
 
-/// Why a command failed, as its asker reads it.
+/// The failure of a command, for its caller.
 public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// A word for scripts.
     public let code: String
-    /// One or two sentences for a person: what failed, and what to do.
+    /// One or two sentences for a person: the failure and its remedy.
     ///
-    /// No health value, no token.
+    /// It must not contain a health value or a token.
     public let message: String
 
-    /// A failure with a word for scripts and a sentence for people.
+    /// Creates a failure with a word for scripts and a sentence for people.
     public init(_ code: String = "failed", _ message: String) { (self.code, self.message) = (code, message) }
 
     /// The message.
@@ -108,7 +108,7 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 extension Plugin {
-    /// The manifest with the commands that have their handlers beside them, and with what this library does for every plugin.
+    /// The manifest with the commands of ``Plugin/commands`` and the features that this library adds to every plugin.
     package static var fullManifest: Manifest {
         var manifest = manifest
         manifest.commands += commands.map(\.declaration)

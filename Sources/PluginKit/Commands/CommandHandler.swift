@@ -3,17 +3,17 @@ import Logging
 import Synchronization
 import ZeroMQ
 
-/// Names a call for the life of the process: another hub counts its calls from the beginning.
+/// Identifies a call for the life of the process; the number alone is not unique, because another hub counts from the beginning.
 struct CommandTicket: Hashable, Sendable {
     let session: Int
     /// The hub's number.
     let id: Int64
 }
 
-/// Keeps the latest of what a call tells of its progress.
+/// Keeps the latest progress of a call.
 final class LatestProgress: Sendable {
     private let latest = Mutex<(progress: CommandProgress?, isAwaited: Bool)>((nil, false))
-    /// Called when there is something to `take`, once until it is taken.
+    /// Called when there is progress to `take`, once until it is taken.
     private let handOver: @Sendable (LatestProgress) -> Void
 
     init(handOver: @escaping @Sendable (LatestProgress) -> Void) { self.handOver = handOver }
@@ -34,17 +34,17 @@ final class LatestProgress: Sendable {
     }
 }
 
-/// The calls of the hub: what it asks this plugin to do.
+/// Handles the commands that the hub sends to this plugin.
 ///
-/// A part of the link's poll loop.
+/// It runs on the link's poll loop.
 actor CommandHandler {
-    /// Knows the author's commands.
+    /// Runs one of the author's commands.
     typealias Server = @Sendable (CommandRequest, CommandTicket) async -> CommandOutcome.Content
 
-    /// A call that the hub waits for.
+    /// A call whose outcome the hub waits for.
     private struct Call {
         var work: Task<Void, Never>?
-        /// The body waits for what a person answers.
+        /// Resumes the body when a person has answered its question.
         var question: CheckedContinuation<String, any Error>?
 
         func cancel() {
@@ -53,13 +53,13 @@ actor CommandHandler {
         }
     }
 
-    /// The hub asks for no more at a time (Protocol §8.2).
+    /// The maximum number of commands that the hub sends at the same time (Protocol §8.2).
     private static let bound = 16
 
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private let outlet: HubOutlet
-    /// Nil until the author's part has begun.
+    /// `nil` until the author's code has started.
     private var server: Server?
     private var open: [CommandTicket: Call] = [:] {
         didSet {
@@ -69,25 +69,25 @@ actor CommandHandler {
             for idler in waiting { idler.resume() }
         }
     }
-    /// Arrived before `server` was known.
+    /// Requests that arrived before `server` was set.
     private var early: [CommandRequest] = []
-    /// Wait until no call is carried out.
+    /// Tasks that wait until no command is running.
     private var idlers: [CheckedContinuation<Void, Never>] = []
-    /// Changes when a session is lost, and with it all its calls.
+    /// Increases when a session is lost, and all its calls with it.
     private var session = 0
 
     init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
 
-    /// Whether a call is being carried out.
+    /// Whether a command is running.
     var isBusy: Bool { !open.isEmpty }
 
-    /// Returns when no call is carried out, also because the plugin is to stop.
+    /// Returns when no command is running, or when the plugin has to stop.
     func untilIdle() async {
         guard !open.isEmpty else { return }
         await withCheckedContinuation { idlers.append($0) }
     }
 
-    /// From now on commands are served.
+    /// Starts to serve commands, beginning with those that arrived early.
     func serve(_ server: @escaping Server) {
         self.server = server
         let requests = early
@@ -167,7 +167,7 @@ actor CommandHandler {
         open[ticket]?.question = nil
     }
 
-    /// The hub waits for none of the session's calls any more.
+    /// Cancels all calls, because the hub no longer waits for the calls of a lost session.
     func sessionLost() {
         let calls = open.values
         open = [:]
@@ -176,7 +176,7 @@ actor CommandHandler {
         for call in calls { call.cancel() }
     }
 
-    /// The plugin is to stop: answers what is open while the hub still listens.
+    /// Answers all open calls while the hub is still listening, because the plugin has to stop.
     func stop() {
         let calls = open
         open = [:]

@@ -1,9 +1,9 @@
 import HubWire
 import ZeroMQ
 
-/// What this plugin has the hub do as its owner would, each with one outcome.
+/// The commands that this plugin sends to the hub with the rights of its owner; each ends with one outcome.
 ///
-/// A part of the link's poll loop. A command waits for a session; it is never sent twice.
+/// It runs on the link's poll loop. A command waits for a session and is never sent twice.
 actor OwnersCommands {
     typealias Progress = @Sendable (CommandProgress) -> Void
     typealias Answering = @Sendable (CommandQuestion) async throws -> RawJSON
@@ -14,13 +14,13 @@ actor OwnersCommands {
         let progress: Progress?
         let answering: Answering?
         let continuation: CheckedContinuation<CommandOutcome.Content, any Error>
-        /// Its number in this session; `nil` while it waits to be sent.
+        /// The number of the command in this session; `nil` until it is sent.
         var number: Int64?
-        /// Finds what the hub has asked.
+        /// Looks for the answer to a question of the hub.
         var answer: Task<Void, Never>?
     }
 
-    /// The hub takes no more at a time (R8.4).
+    /// The maximum number of open commands that the hub accepts (R8.4).
     private static let bound = 16
 
     private let loop: PollLoop
@@ -31,9 +31,9 @@ actor OwnersCommands {
 
     init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
 
-    /// Sends it as soon as there is a session, and returns its outcome: `done`, `failed` or `cancelled`.
+    /// Sends a command as soon as there is a session, and returns its outcome: `done`, `failed` or `cancelled`.
     ///
-    /// - Throws: ``AskError``; `CancellationError` when the task was cancelled, of which the hub is told.
+    /// - Throws: ``AskError``; `CancellationError` if the task was cancelled, after sending a cancellation to the hub.
     func run(
         _ content: CommandRequest.Content, progress: Progress?, answering: Answering?
     ) async throws -> CommandOutcome.Content {
@@ -70,7 +70,7 @@ actor OwnersCommands {
         return call
     }
 
-    /// Sends what may be sent.
+    /// Sends waiting commands up to the limit.
     func send() {
         guard outlet.session != nil else { return }
         var sent = open.count { $0.number != nil }
@@ -90,7 +90,7 @@ actor OwnersCommands {
     }
 
     func receive(_ outcome: CommandOutcome) {
-        // One without a call is of a command that was cancelled here.
+        // An outcome without a call belongs to a command that was cancelled here.
         guard let index = index(outcome.id) else { return }
         guard case .ask(let question) = outcome.content else {
             remove(index).continuation.resume(returning: outcome.content)
@@ -116,7 +116,7 @@ actor OwnersCommands {
         outlet.send(.command(CommandRequest(id: number, content: .answer(answer))))
     }
 
-    /// No answer comes: the command is given up.
+    /// Gives up a command whose question stays without an answer.
     private func fail(_ serial: Int, _ error: any Error) {
         guard let index = open.firstIndex(where: { $0.serial == serial }) else { return }
         let call = remove(index)
@@ -125,8 +125,8 @@ actor OwnersCommands {
         send()
     }
 
-    /// An ERROR that refers to a command.
-    /// - Returns: whether it did.
+    /// Handles an ERROR that refers to a command.
+    /// - Returns: whether the error refers to one.
     func refuse(_ error: WireError) -> Bool {
         guard let number = error.ref, let index = index(number) else { return false }
         let reason = "the hub refused: \(error.reason) (\(error.code))"
@@ -135,7 +135,7 @@ actor OwnersCommands {
         return true
     }
 
-    /// What was sent may have happened; what was not waits for the next session.
+    /// Fails the commands that were sent, because they may have taken effect; the others wait for the next session.
     func sessionLost() {
         for call in open where call.number != nil {
             call.answer?.cancel()

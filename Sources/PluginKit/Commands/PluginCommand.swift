@@ -20,7 +20,7 @@ enum PluginVerb: String, EnumerableFlag {
     }
 }
 
-/// The command line of every plugin.
+/// The command line that every plugin has.
 struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
@@ -104,7 +104,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         }
     }
 
-    /// A line for a person: what it says may come from a service, a device or a file.
+    /// Writes a line for a person to stderr, escaped, because the text may come from a service, a device or a file.
     private func say(_ text: String) {
         FileHandle.standardError.write(Data("\(PlainText.line(text))\n".utf8))
     }
@@ -116,7 +116,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         return logger
     }
 
-    /// What `--settings` names, checked.
+    /// Reads and checks the file of `--settings`.
     private func readSettings() throws -> PluginSettings? {
         guard let settings else { return nil }
         let text: String
@@ -138,7 +138,9 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         return PluginSettings(values)
     }
 
-    /// `sample.conf` and a table cut out of `hub.conf` begin with `[plugin.NAME]`; its line stays, so that problems keep their numbers.
+    /// Blanks the header `[plugin.NAME]`, with which `sample.conf` and a section copied from `hub.conf` begin.
+    ///
+    /// The line stays, so that problems keep their line numbers.
     static func withoutHeader(_ text: String) -> String {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         if let first = lines.firstIndex(where: { !$0.isEmpty && !$0.hasPrefix("#") }),
@@ -149,10 +151,10 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    /// What the hub has handed over, unless the arguments say where it is.
+    /// The launch data from the hub, unless the arguments name a hub.
     private func readLaunch() throws -> Launch? { door == nil && key == nil ? try Launch.read() : nil }
 
-    /// The key of another machine's hub, if there is one.
+    /// The key of a hub on another machine, if there is one.
     private func readKey(_ launch: Launch?) throws -> HubKey? {
         guard door == nil, launch == nil else { return nil }
         guard let path = key ?? ProcessInfo.processInfo.environment["HUB_KEY"], !path.isEmpty else { return nil }
@@ -164,7 +166,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         return key
     }
 
-    /// Where the hub is: `--door`, what the hub has handed over, or what the key says.
+    /// The address of the hub: from `--door`, from the launch data, or from the key.
     private func place(
         _ launch: Launch?, _ key: HubKey?
     ) throws -> (address: HubAddress, instance: String, state: String) {
@@ -201,10 +203,10 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             P(), mode: mode, address: address, instance: instance, stateDirectory: directory, settings: settings,
             logger: makeLogger(instance), context: context)
         let exit = await runner.run(requests: signals.requests)
-        // Not a return: work that was cut off may still go on. Nor `exit`: what it tears down is what that work runs on, and a plugin
-        // that had done everything right would end by a signal.
+        // `return` does not end the process: cancelled work may still be running. `exit` tears down globals that this work still uses, so a plugin
+        // without any fault would end by a signal.
         fflush(nil)
-        // What was said last is on its way; cut off work may hold a socket open.
+        // The last messages are still being sent; cancelled work may hold a socket open.
         context.finish(within: .milliseconds(500))
         _exit(exit.rawValue)
     }
@@ -212,7 +214,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     private func check() async throws -> String {
         let launch = try readLaunch()
         let given = try readSettings()
-        // A key or a door of the environment does not concern this check, where a file of settings is.
+        // Ignore a key or a door of the environment if a settings file is given.
         let key = given != nil && key == nil ? nil : try readKey(launch)
         let namesShellsHub = given == nil && HubAddress.ofShell() != nil
         guard door != nil || launch != nil || key != nil || namesShellsHub else {
@@ -253,7 +255,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
 }
 
 extension Manifest {
-    /// One line, members in alphabetical order, so that the same manifest is always the same text.
+    /// One line with members in alphabetical order, so that equal manifests have equal texts.
     package var json: String {
         get throws {
             let encoder = JSONEncoder()

@@ -3,27 +3,28 @@ public import HubSettings
 public import HubWire
 
 extension PluginContext {
-    /// Has the hub, or another plugin, do what its owner may have it do, and returns the result.
+    /// Runs a command of the hub or of another plugin with the rights of the owner, and returns its result.
     ///
-    /// For a plugin whose manifest asks for the command (`owner`), and to which `hub.conf` grants it. It is never sent twice: after
-    /// ``AskError/Code/lost`` look before you repeat it. A task that is cancelled asks the hub to stop it, which may have happened by then.
+    /// The plugin's manifest must request the command (`owner`), and `hub.conf` must grant it. The command is never sent twice: after
+    /// ``AskError/Code/lost``, check its effect before you repeat it. Cancelling the task asks the hub to stop the command, which may have completed
+    /// by then.
     ///
     /// ```swift
     /// _ = try await hub.command("retract", ["numbers": .list([.integer(1043)]), "reason": .string("wrong")])
     /// _ = try await hub.command("refresh", of: "exist", ["days": .integer(7)])
     /// ```
     /// - Parameters:
-    ///   - name: of a command of the hub (Protocol §8.2, §8.3), or one that the manifest of the instance declares.
-    ///   - instance: the `[plugin.<instance>]` that is to do it; `nil`: the hub itself.
-    ///   - arguments: by name; what has a default may be left out.
-    ///   - isDryRun: change nothing, and return what would be done.
-    ///   - deadline: after which it is given up.
-    ///   - progress: told how far it has come, at most ten times a second.
-    ///   - answering: finds what the command asks a person for, such as the page to log in at and what it ended on; without it a command that
-    ///     asks is given up.
-    /// - Returns: the result; `nil` where there is none.
-    /// - Throws: ``CommandFailure`` with the code and the sentence of the outcome; ``AskError``, of which `error` has the code `forbidden`
-    ///   where `hub.conf` does not grant it; `CancellationError`; what `answering` throws.
+    ///   - name: a command of the hub (Protocol §8.2, §8.3), or one that the manifest of the instance declares.
+    ///   - instance: the `[plugin.<instance>]` that runs the command; `nil` for the hub.
+    ///   - arguments: the arguments by name; those with a default are optional.
+    ///   - isDryRun: change nothing, and return the changes that the command would make.
+    ///   - deadline: the time after which the command is given up.
+    ///   - progress: called with the progress, at most ten times a second.
+    ///   - answering: answers the questions that the command asks a person, such as the page to log in at and the address on which it ended. Without
+    ///     it, a command that asks is given up.
+    /// - Returns: the result; `nil` if the command has none.
+    /// - Throws: ``CommandFailure`` with the code and the sentence of the outcome; ``AskError``, whose `error` has the code `forbidden` if `hub.conf`
+    ///   does not grant the command; `CancellationError`; the error that `answering` throws.
     public func command(
         _ name: String, of instance: String? = nil, _ arguments: [String: SettingValue] = [:], isDryRun: Bool = false,
         deadline: Duration? = nil, progress: (@Sendable (CommandProgress) -> Void)? = nil,

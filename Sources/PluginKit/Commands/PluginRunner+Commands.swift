@@ -4,7 +4,7 @@ import HubWire
 import Logging
 
 extension PluginRunner {
-    /// Serves the author's commands from now on.
+    /// Starts to serve the author's commands.
     func serveCommands(_ context: PluginContext, on handler: CommandHandler) async {
         let commands = Dictionary(P.commands.map { ($0.declaration.name, $0) }, uniquingKeysWith: { first, _ in first })
         await handler.serve { [plugin, logger, weak handler] request, ticket in
@@ -17,7 +17,7 @@ extension PluginRunner {
                 let known = names.isEmpty ? "it has none" : "it has \(names)"
                 return .failed(code: "command", reason: "\(P.manifest.name) has no command \"\(name)\"; \(known)")
             }
-            // The hub has checked it, by the manifest of the program that was installed when it read hub.conf.
+            // The hub has checked the arguments against the manifest of the program that was installed when it read `hub.conf`.
             let check = ArgumentCheck(json: arguments.bytes, declarations: command.declaration.arguments)
             guard check.problems.isEmpty else {
                 return .failed(code: "command", reason: "args: \(check.problems.joined(separator: "; "))")

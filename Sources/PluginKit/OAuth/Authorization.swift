@@ -5,37 +5,37 @@ import Samples
 
 /// A page of a service that asks a person whether this plugin may have access (RFC 6749 §4.1 and §4.2).
 ///
-/// What differs from service to service is said here; the browser, and the way back from it, are the hub's.
+/// It holds the parts that differ from service to service. The hub opens the browser and receives the answer.
 public struct Authorization: Sendable {
-    /// What is expected of `state`, the mark by which an answer is known to belong to this log-in.
+    /// How to check `state`, the value that ties an answer to this log-in.
     public enum StateRule: Sendable {
-        /// It must come back.
+        /// The answer must contain it.
         case required
-        /// For services whose documentation does not say that it comes back: an address that a person has pasted may lack it.
+        /// For services whose documentation does not promise to return it: an address that a person has pasted may lack it.
         ///
-        /// What a browser brings without it `hub login` passes to no plugin: it says on the page what to paste.
+        /// If a browser arrives without it, `hub login` does not pass the answer to a plugin; its page asks the person to paste the address.
         case ifReturned
     }
 
-    /// Where the page is: a URL, which may have a query already.
+    /// The URL of the page; it may already have a query.
     public var page: String
-    /// What it is asked, in this order: `client_id`, `response_type`, `scope` and whatever the service wants.
+    /// The parameters of the query, in this order: `client_id`, `response_type`, `scope` and any others that the service needs.
     ///
-    /// `redirect_uri`, `state` and the challenge are added.
+    /// The hub adds `redirect_uri`, `state` and the challenge.
     public var parameters: [(name: String, value: String)]
-    /// Where the service is to send the browser back to, exactly as it was registered there.
+    /// The address to which the service sends the browser back, exactly as it was registered there.
     ///
-    /// With a loopback address and a port, such as `http://127.0.0.1:8737/`, `hub login` listens there; with any other the person pastes
-    /// the address of the page that the browser ends on.
+    /// For a loopback address with a port, such as `http://127.0.0.1:8737/`, `hub login` listens there. For any other address, the person pastes the
+    /// address of the page on which the browser ends.
     public var redirect: String
-    /// Whether an answer without the mark of this log-in is taken.
+    /// Whether an answer without the `state` of this log-in is accepted.
     public var state: StateRule
-    /// Whether the service knows PKCE (RFC 7636, S256): then a stolen code is of no use.
+    /// Whether the service supports PKCE (RFC 7636, S256), which makes a stolen code useless.
     public var usesProofKey: Bool
-    /// What the person reads beside the page's address.
+    /// The text shown next to the page's address.
     public var prompt: String
 
-    /// A page to send a person to; nothing is checked or opened here.
+    /// Creates the description of a page; it checks and opens nothing.
     public init(
         page: String, parameters: [(name: String, value: String)], redirect: String, state: StateRule = .required,
         usesProofKey: Bool = true, prompt: String = "Log in there and agree."
@@ -44,7 +44,7 @@ public struct Authorization: Sendable {
         (self.state, self.usesProofKey, self.prompt) = (state, usesProofKey, prompt)
     }
 
-    /// The address of the page, with all it is asked.
+    /// The address of the page with its query.
     func url(state: String, challenge: String?) -> String {
         var all = parameters + [("redirect_uri", redirect), ("state", state)]
         if let challenge { all += [("code_challenge", challenge), ("code_challenge_method", "S256")] }
@@ -52,24 +52,24 @@ public struct Authorization: Sendable {
     }
 }
 
-/// What a service has sent the browser back with.
+/// The answer with which a service sent the browser back.
 public struct AuthorizationAnswer: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The members of the query or of the fragment, decoded.
+    /// The decoded members of the query or the fragment.
     public let parameters: [String: String]
-    /// To be repeated when the code is exchanged.
+    /// The redirect address, which the exchange of the code has to repeat.
     public let redirect: String
-    /// The `code_verifier` that belongs to the code; nil without PKCE.
+    /// The `code_verifier` that belongs to the code; `nil` without PKCE.
     public let verifier: Secret?
 
-    /// Says what it is and nothing of what is in it: the code is a secret.
+    /// A fixed text without any member, because the code is a secret.
     public var description: String { "<answer to a log-in>" }
     /// Empty, so that no dump shows the code.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The code to be exchanged for a token, now: some are valid for a minute.
+    /// The code to exchange for a token; exchange it immediately, because some codes are valid for only a minute.
     public func code() throws -> String { try member("code") }
 
-    /// The token that the service has put into the address itself (the implicit grant).
+    /// The token that the service has put into the address (the implicit grant).
     /// - Parameter now: microseconds since 1970, from which `expires_in` counts; ``PluginContext/clock`` has it.
     public func token(at now: Int64) throws -> OAuthToken {
         OAuthToken(
@@ -86,7 +86,7 @@ public struct AuthorizationAnswer: Sendable, CustomStringConvertible, CustomRefl
             "answer", "the service came back without \(name)" + (found.isEmpty ? "" : ", but with \(found)"))
     }
 
-    /// Reads what the browser came back with, or what a person has pasted: an address, its members, or the bare code or token.
+    /// Reads the address that the browser arrived with, or a person's input: an address, its members, or the bare code or token.
     /// - Throws: ``CommandFailure`` with code `denied`, `answer` or `state`.
     init(
         _ text: String, to request: Authorization, state: String, verifier: Secret?
@@ -110,7 +110,7 @@ public struct AuthorizationAnswer: Sendable, CustomStringConvertible, CustomRefl
         }
         switch (parameters["state"], request.state) {
         case (state?, _), (nil, .ifReturned): break
-        case (nil, .required) where isBare: break  // Pasted by hand: it cannot come from another page.
+        case (nil, .required) where isBare: break  // Pasted by hand, so it cannot come from another page.
         default:
             throw CommandFailure(
                 "state",
@@ -121,10 +121,10 @@ public struct AuthorizationAnswer: Sendable, CustomStringConvertible, CustomRefl
 }
 
 extension CommandCall {
-    /// Sends the person's browser to a page of a service, and waits for what comes back; the answer belongs to this call and no other.
+    /// Sends the person's browser to a page of a service and waits for the answer, which belongs to this call only.
     ///
-    /// - Throws: ``CommandFailure``: `denied` (the person or the service said no), `state` (an answer of another log-in), `answer`
-    ///   (neither yes nor no); `CancellationError` when the person gives up.
+    /// - Throws: ``CommandFailure`` with code `denied` (the person or the service declined), `state` (an answer of another log-in) or `answer` (any
+    ///   other unusable answer); `CancellationError` if the person gives up.
     public func authorize(_ request: Authorization) async throws -> AuthorizationAnswer {
         let state = RandomText.make(bytes: 32)
         let verifier = request.usesProofKey ? RandomText.make(bytes: 32) : nil

@@ -1,13 +1,13 @@
-/// `application/x-www-form-urlencoded`: what OAuth puts into queries, fragments and bodies.
+/// `application/x-www-form-urlencoded`: the encoding of queries, fragments and bodies in OAuth.
 public enum FormText {
-    /// The members in their order, all but letters, digits and `-._~` escaped; a space is `%20`.
+    /// Writes the members in their order and escapes everything except letters, digits and `-._~`; a space becomes `%20`.
     public static func write(_ members: [(name: String, value: String)]) -> String {
         members.map { "\(escaped($0.name))=\(escaped($0.value))" }.joined(separator: "&")
     }
 
-    /// The members; of a name that comes twice the first counts.
+    /// Reads the members; if a name occurs twice, the first value counts.
     ///
-    /// Takes `&amp;` for `&`, as some services write it.
+    /// It accepts `&amp;` for `&`, because some services write it.
     public static func read(_ text: some StringProtocol) -> [String: String] {
         var members: [String: String] = [:]
         for part in text.split(separator: "&") {
@@ -67,7 +67,7 @@ enum Base64URL {
     }
 }
 
-/// Texts that cannot be guessed.
+/// Random texts that cannot be guessed.
 enum RandomText {
     static func make(bytes count: Int) -> String {
         var generator = SystemRandomNumberGenerator()

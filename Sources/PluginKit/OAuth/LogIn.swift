@@ -1,35 +1,35 @@
 import HubSettings
 import HubWire
 
-/// Whose log-in it was, and the token it gave.
+/// The result of a log-in: the account and its token.
 public struct LogIn: Sendable {
-    /// The plugin's own name of the account, the same as its ``TokenKeeper`` has; 1 to 128 bytes.
+    /// The plugin's own name of the account, 1 to 128 bytes; its ``TokenKeeper`` must use the same name.
     public var account: String
-    /// What the service has given; the hub keeps it, and this plugin gets it from its ``TokenKeeper``.
+    /// The token from the service; the hub stores it, and the plugin reads it through its ``TokenKeeper``.
     public var token: OAuthToken
 
-    /// A log-in that has succeeded; the token should have been tried.
+    /// Creates the result of a successful log-in; test the token against the service first.
     public init(account: String, token: OAuthToken) { (self.account, self.token) = (account, token) }
 }
 
-/// What became of a token at its service, as `hub logout` tells it.
+/// The state of a token at its service after a log-out, as `hub logout` reports it.
 ///
-/// Say no more than is known: a person who reads `revoked` takes the token for harmless.
+/// Do not claim more than is known: a person reading `revoked` takes the token for harmless.
 public enum Revocation: String, Encodable, Sendable {
-    /// The service was told, and has refused the token since: a call with it was tried.
+    /// The service confirmed the revocation, and a call with the token was refused afterwards.
     case revoked
-    /// The service was told, and said yes; whether the token still works was not tried.
+    /// The service confirmed the revocation; the plugin did not test whether the token still works.
     case accepted
-    /// The service did not take the token any more before it was told.
+    /// The service had already rejected the token before the plugin asked to revoke it.
     case unknown
 }
 
-/// What the command `logout` answers.
+/// The result of the command `logout`.
 private struct LogOutReport: Encodable, Sendable {
     var service: Revocation
 }
 
-/// What `hub login` prints.
+/// The result that `hub login` prints.
 private struct LogInReport: Encodable, Sendable {
     var account: String
     var user: String?
@@ -38,7 +38,7 @@ private struct LogInReport: Encodable, Sendable {
 }
 
 extension Command {
-    /// `hub login NAME`: a person logs in to the plugin's service; the token is with the hub, on its disk, before the person hears of it.
+    /// `hub login NAME`: a person logs in to the plugin's service; the hub has the token on its disk before the person sees the result.
     ///
     /// ```swift
     /// .logIn(help: "Logs in to Exist.") { plugin, call in
@@ -51,12 +51,12 @@ extension Command {
     /// }
     /// ```
     ///
-    /// A service that gives long-lived tokens on a page of its own needs no more than
+    /// For a service that shows long-lived tokens on one of its pages, this is enough:
     /// `OAuthToken(accessToken: Secret(try await call.ask("Paste the token.", url: page, isSecret: true)))`.
     /// - Parameters:
-    ///   - help: one sentence that says where the person logs in.
-    ///   - arguments: what `hub login` takes besides the name, declared as settings are.
-    ///   - body: leads the log-in and tries the token; throws ``LogInRefused`` when the service says no.
+    ///   - help: one sentence that names the place of the log-in.
+    ///   - arguments: the arguments of `hub login` after the name, declared like settings.
+    ///   - body: runs the log-in and tests the token; it throws ``LogInRefused`` if the service refuses.
     public static func logIn(
         help: String, arguments: [SettingDeclaration] = [],
         _ body: @escaping @Sendable (P, CommandCall) async throws -> LogIn
@@ -78,11 +78,11 @@ extension Command {
 
     /// `hub logout NAME`: asks the service to revoke a token, before the hub forgets it.
     ///
-    /// For services that have an endpoint for that; without this command `hub logout` only forgets.
+    /// For services with a revocation endpoint. Without this command, `hub logout` only makes the hub forget the token.
     /// - Parameters:
-    ///   - help: one sentence that says what is revoked.
-    ///   - body: returns when the service has revoked the token, or does not know it any more. Throws when it could not
-    ///     be told, or still takes the token; then the hub keeps it, and a person can try again.
+    ///   - help: one sentence that names the thing that is revoked.
+    ///   - body: returns when the service has revoked the token, or no longer knows it. It throws if the service could not be reached or still
+    ///     accepts the token. The hub then keeps the token, and a person can try again.
     public static func logOut(
         help: String, _ body: @escaping @Sendable (P, CommandCall, OAuthToken) async throws -> Revocation
     ) -> Command {

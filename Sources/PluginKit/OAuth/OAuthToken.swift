@@ -2,26 +2,26 @@ public import Foundation
 public import HubSettings
 public import Samples
 
-/// A token as services hand it out, and as the hub keeps it (Protocol §11).
+/// A token as services issue it and as the hub stores it (Protocol §11).
 ///
-/// Prints without its secrets.
+/// Its description omits the secrets.
 public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
-    /// What each request to the service carries.
+    /// The token that each request to the service carries.
     public var accessToken: Secret
-    /// Renews the token without a person; nil where the service gives none.
+    /// Renews the token without a person; `nil` if the service issues none.
     public var refreshToken: Secret?
-    /// When the access token ends; nil where the service does not say.
+    /// When the access token expires; `nil` if the service does not report it.
     public var expiresAt: Timestamp?
-    /// What it allows, in the service's words.
+    /// The access that the token grants, in the service's words.
     public var scope: String?
-    /// `Bearer`, nearly always.
+    /// The token type, almost always `Bearer`.
     public var type: String
-    /// Who is logged in, as the person knows the account: a name or an address, which `hub status` shows.
+    /// The account as the person knows it: a name or an address, which `hub status` shows.
     public var user: String?
-    /// Further texts that the plugin wants kept beside it, such as an id that every request needs.
+    /// Additional texts that the plugin stores with the token, such as an id that every request needs.
     public var extra: [String: String]
 
-    /// A token from its parts, as for a service whose answer is not that of RFC 6749.
+    /// Creates a token from its parts, for a service whose answer does not follow RFC 6749.
     public init(
         accessToken: Secret, refreshToken: Secret? = nil, expiresAt: Timestamp? = nil, scope: String? = nil,
         type: String = "Bearer", user: String? = nil, extra: [String: String] = [:]
@@ -35,8 +35,8 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - response: the body of the answer, a JSON object.
     ///   - now: microseconds since 1970, from which `expires_in` counts; ``PluginContext/clock`` has it.
-    ///   - former: whose refresh token and scope hold on where the answer has none.
-    /// - Throws: ``CommandFailure`` when it is none.
+    ///   - former: the token being renewed; its refresh token and scope stay in use if the answer has none.
+    /// - Throws: ``CommandFailure`` if the answer is not a token.
     public init(response: Data, at now: Int64, renewing former: OAuthToken? = nil) throws {
         struct Response: Decodable {
             var access_token: String
@@ -45,7 +45,7 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
             var scope: String?
             var token_type: String?
         }
-        // A decoding error shows what it found, which may be the token.
+        // A decoding error contains the decoded data, which may include the token.
         guard let read = try? JSONDecoder().decode(Response.self, from: response), !read.access_token.isEmpty else {
             throw CommandFailure("service", "the service's answer is not a token; try again later")
         }
@@ -56,10 +56,10 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
             type: read.token_type ?? "Bearer", user: former?.user, extra: former?.extra ?? [:])
     }
 
-    /// Reads the answer of a token endpoint, refusals included (RFC 6749 §5.2).
+    /// Reads the answer of a token endpoint, including refusals (RFC 6749 §5.2).
     ///
-    /// - Throws: ``LogInRefused`` when the service says that the code or the refresh token is over, or does not accept this client;
-    ///   ``CommandFailure`` with code `service` when it says anything else: then it can be tried again.
+    /// - Throws: ``LogInRefused`` if the service rejects the code, the refresh token or this client; ``CommandFailure`` with code `service` for any
+    ///   other answer. The request can be tried again after the latter.
     public init(status: Int, body: Data, at now: Int64, renewing former: OAuthToken? = nil) throws {
         struct Refusal: Decodable {
             var error: String
@@ -78,12 +78,12 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
     }
 
     static func end(_ now: Int64, _ seconds: Double) -> Timestamp? {
-        // Ten years are for ever, and a number that is none does not trap.
+        // At most ten years, so that a huge number does not overflow.
         guard seconds.isFinite, seconds >= 0 else { return nil }
         return Timestamp(microseconds: now + Int64(min(seconds, 315_360_000) * 1_000_000))
     }
 
-    /// Says until when it holds, and nothing of what is in it.
+    /// A text with the expiry and without the secrets.
     public var description: String { "<token\(expiresAt.map { " until \($0.text)" } ?? "")>" }
 }
 
@@ -102,10 +102,10 @@ extension OAuthToken: Codable {
         "access_token", "refresh_token", "expires_at", "scope", "token_type", "user",
     ]
 
-    /// Reads what the hub keeps: ``encode(to:)`` wrote it.
+    /// Reads a token that ``encode(to:)`` wrote and the hub stored.
     ///
-    /// - Throws: a `DecodingError` when a member is missing or of another form, and a `Timestamp.ParseError` for
-    ///   `expires_at`. Their texts may quote the token: never log them.
+    /// - Throws: a `DecodingError` if a member is missing or has another form, and a `Timestamp.ParseError` for `expires_at`. Their texts may quote
+    ///   the token: never log them.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Key.self)
         func text(_ name: String) throws -> String? { try members.decodeIfPresent(String.self, forKey: Key(name)) }
@@ -120,7 +120,7 @@ extension OAuthToken: Codable {
             extra: Dictionary(extra, uniquingKeysWith: { first, _ in first }))
     }
 
-    /// The secrets in plain text: for the hub, and for the write-ahead copy.
+    /// Writes the secrets in plain text, for the hub and for the write-ahead copy.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Key.self)
         for (name, value) in extra where !Self.known.contains(name) { try members.encode(value, forKey: Key(name)) }

@@ -1,20 +1,20 @@
 import Foundation
 public import HubSettings
 
-/// Where a web service is: what the setting `base` of every plugin of a service names.
+/// The address of a web service, from the setting `base` that all plugins of services have.
 ///
-/// Always `https`, because tokens and health values go there; `http` to this machine (the stand-ins of `Simulators/`), or
-/// where a setting says that it may be.
+/// It must be `https`, because tokens and health values go there. `http` is allowed to this machine (the stand-ins of `Simulators/`), or if a setting
+/// allows it.
 public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
-    /// As it was given, without a slash at the end: `https://exist.io`.
+    /// The given address without a trailing slash: `https://exist.io`.
     public let text: String
-    /// `exist.io`, `127.0.0.1:8090`: the address without scheme and path.
+    /// The address without scheme and path: `exist.io`, `127.0.0.1:8090`.
     public let host: String
 
     /// Reads `https://host[:port][/path]`.
     ///
-    /// - Throws: `settings` when it is not such an address, has more than these parts, or is `http` to another machine without
-    ///   `allowsPlain`. `name` is the setting's, for the message; the address itself is not shown, because it may hold what is secret.
+    /// - Throws: `settings` if the text is not such an address, has additional parts, or is `http` to another machine without `allowsPlain`. The
+    ///   message contains `name`, the name of the setting, but not the address, which may contain a secret.
     public init(_ text: String, setting name: String = "base", allowsPlain: Bool = false) throws(PluginFailure) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             ["https", "http"].contains(scheme), let host = parts.host, !host.isEmpty
@@ -35,11 +35,11 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
         self.host = host + (parts.port.map { ":\($0)" } ?? "")
     }
 
-    /// The settings that ``init(_:_:)`` reads, for a manifest.
+    /// The declarations of the settings that ``init(_:_:)`` reads, for a manifest.
     ///
     /// - Parameters:
-    ///   - address: where the service itself is; the setting is needed where there is none.
-    ///   - help: one sentence for who writes `hub.conf`.
+    ///   - address: the default address of the service; if it is `nil`, the setting is required.
+    ///   - help: one sentence for the author of `hub.conf`.
     public static func settings(default address: String?, help: String = "Where the service is.")
         -> [SettingDeclaration]
     {
@@ -52,7 +52,7 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
         ]
     }
 
-    /// Reads the setting `name`, and ``settings(default:help:)``'s `plain_http` where the manifest has it.
+    /// Reads the setting `name`, and `plain_http` of ``settings(default:help:)`` if the manifest declares it.
     public init(_ settings: PluginSettings, _ name: String = "base") throws {
         try self.init(
             settings.text(name), setting: name, allowsPlain: settings[Self.plainName]?.boolean ?? false)

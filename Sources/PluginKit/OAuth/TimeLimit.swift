@@ -1,4 +1,4 @@
-/// Runs `body`, and cancels it when it takes longer; what it returns all the same counts.
+/// Runs `body` and cancels it after `limit`; a result that `body` returns despite the cancellation counts.
 func withLimit<Value: Sendable>(
     _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

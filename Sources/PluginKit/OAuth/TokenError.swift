@@ -1,27 +1,27 @@
-/// Why there is no token to use.
+/// The reason why no token is available.
 public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is, for programs.
+    /// The kind of failure, for programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String { case missing, refused, unreachable }
         private let kind: Kind
 
-        /// There is no log-in, or it has expired and cannot be renewed: `hub login`.
+        /// There is no log-in, or it has expired and cannot be renewed; a person has to run `hub login`.
         public static let missing = Code(kind: .missing)
-        /// The service refuses to renew it: `hub login`.
+        /// The service refuses to renew the token; a person has to run `hub login`.
         public static let refused = Code(kind: .refused)
-        /// It could not be renewed now: try again later.
+        /// The token could not be renewed now; try again later.
         public static let unreachable = Code(kind: .unreachable)
 
         /// The code's name.
         public var description: String { kind.rawValue }
     }
 
-    /// What kind of failure it is, for programs.
+    /// The kind of failure, for programs.
     public let code: Code
-    /// What is wrong, and what a person does about it; no token.
+    /// The fault and its remedy, for a person; it contains no token.
     public let message: String
 
-    /// Whether a person has to log in; else the same call can succeed later.
+    /// Whether a person has to log in; otherwise the same call may succeed later.
     public var needsLogIn: Bool { code != .unreachable }
 
     /// The message.
@@ -30,16 +30,16 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
 }
 
-/// Thrown by the closure that refreshes a token, when the service says that the log-in is over (`invalid_grant`).
+/// Thrown by the closure that refreshes a token if the service reports that the log-in has ended (`invalid_grant`).
 ///
-/// Any other error means that it can be tried again.
+/// Any other error means that the refresh can be tried again.
 public struct LogInRefused: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the service said; no token.
+    /// The service's reason, without a token.
     public let reason: String
 
-    /// Says that the log-in is over.
+    /// Creates the error for a log-in that has ended.
     ///
-    /// `reason` is shown to a person and logged: never a token or what the service was sent.
+    /// A person sees `reason`, and it is logged: never put a token or the text of a request into it.
     public init(_ reason: String) { self.reason = reason }
 
     /// The reason.

@@ -3,26 +3,26 @@ import HubWire
 import Logging
 import Samples
 
-/// Keeps one account's token valid: the hub stores it, this plugin refreshes it, and only one at a time does.
+/// Keeps one account's token valid: the hub stores the token, and this plugin refreshes it, never twice at the same time.
 ///
 /// ```swift
 /// let keeper = TokenKeeper(hub, account: "me") { old in try await service.refresh(old) }
 /// let token = try await keeper.token()
 /// ```
 ///
-/// A refreshed token is on this plugin's disk before it is offered to the hub, and with the hub before it is used. So a crash of either
-/// loses it only between the service's answer and our disk, which no client can close: then the service refuses the old one, and a
+/// A refreshed token is on this plugin's disk before it is offered to the hub, and the hub has it before it is used. A crash of either can lose the
+/// token only between the service's answer and the write to our disk, a gap that no client can close. The service then refuses the old token, and a
 /// person logs in again.
 public actor TokenKeeper {
-    /// Asks the service for a new token with the refresh token of the old one; throws ``LogInRefused`` when the log-in is over.
+    /// Asks the service for a new token with the refresh token of the old one; throws ``LogInRefused`` if the log-in has ended.
     ///
-    /// Cancelled when the lease is nearly over, so that no two refresh at a time.
+    /// The task is cancelled shortly before the lease ends, so that no two refreshes run at the same time.
     public typealias Refresh = @Sendable (OAuthToken) async throws -> OAuthToken
 
-    /// Moments at which tests end the process.
+    /// Points at which tests end the process.
     package enum Step: Sendable { case refreshed, written, put }
 
-    /// Milliseconds, of a hub that does not say how long its lease is.
+    /// The lease in milliseconds if the hub does not send its length.
     private static let usualLease: Int64 = 60_000
 
     private let hub: PluginContext
@@ -30,15 +30,15 @@ public actor TokenKeeper {
     private let margin: Duration
     private let refresh: Refresh
     private let probe: @Sendable (Step) -> Void
-    /// The one that is at work; others wait for it.
+    /// The refresh in progress; other callers wait for it.
     private var work: Task<OAuthToken, any Error>?
 
-    /// A keeper of one account; make one for each, so that its callers wait for the same refresh.
+    /// Creates a keeper of one account; create only one for each account, so that all callers wait for the same refresh.
     ///
     /// - Parameters:
-    ///   - hub: what ``Plugin/run(_:)`` or the command has.
+    ///   - hub: the context that ``Plugin/run(_:)`` or the command received.
     ///   - account: the plugin's own name of the account, 1 to 128 bytes.
-    ///   - margin: so long before its end a token is refreshed.
+    ///   - margin: how long before its expiry a token is refreshed.
     ///   - refresh: asks the service for a new token.
     public init(
         _ hub: PluginContext, account: String, margin: Duration = .seconds(60), refresh: @escaping Refresh
@@ -54,15 +54,15 @@ public actor TokenKeeper {
         (self.refresh, self.probe) = (refresh, probe)
     }
 
-    /// A token that is valid for a while; refreshes it if need be.
+    /// A token that is valid for a while; refreshes the token if necessary.
     ///
-    /// Waits for the hub while it is away. A refresh that has begun is finished also when its callers have given up: what the service has
-    /// renewed must not get lost.
-    /// - Parameter refused: one that the service has just refused, although it should be valid; another than this one is returned.
-    /// - Throws: ``TokenError``; ``AskError`` when the plugin is stopped or the hub refuses.
+    /// While the hub is away, the call waits for it. A refresh that has begun is finished even if its callers have given up, because a token that the
+    /// service has renewed must not be lost.
+    /// - Parameter refused: a token that the service has just refused although it should be valid; the call returns a different one.
+    /// - Throws: ``TokenError``; ``AskError`` if the plugin is stopped or the hub refuses.
     public func token(insteadOf refused: OAuthToken? = nil) async throws -> OAuthToken {
         if let work {
-            // One that was begun before the refusal may end with the very token that was refused.
+            // A refresh that began before the refusal may return the refused token.
             let token = try await work.value
             if token.accessToken != refused?.accessToken { return token }
             return try await self.token(insteadOf: refused)
@@ -75,10 +75,10 @@ public actor TokenKeeper {
         return try await task.value
     }
 
-    /// Hands the token of a log-in to the hub; returns when it is on its disk.
+    /// Passes the token of a log-in to the hub; returns when the hub has it on its disk.
     public func put(_ token: OAuthToken) async throws {
         try await settlePending()
-        // Whatever is there, a log-in of now is newer.
+        // A log-in that happens now is newer than any stored token.
         for _ in 0..<5 {
             let (_, version) = try await stored()
             if try await offer(token, expecting: version) { return }
@@ -86,7 +86,7 @@ public actor TokenKeeper {
         throw TokenError(.unreachable, "the token of \(hub.instance) is changed by others all the time; try again")
     }
 
-    /// The same as ``token(insteadOf:)``, and while there is no log-in it waits for `hub login` instead of throwing.
+    /// Like ``token(insteadOf:)``, but waits for `hub login` instead of throwing if there is no log-in.
     ///
     /// - Throws: ``TokenError`` with code `unreachable`; ``AskError``; `CancellationError`.
     public func tokenOnceLoggedIn(insteadOf refused: OAuthToken? = nil) async throws -> OAuthToken {
@@ -101,7 +101,7 @@ public actor TokenKeeper {
         }
     }
 
-    /// What the hub keeps, whether it is still valid or not.
+    /// The token that the hub stores, valid or not.
     func current() async throws -> OAuthToken? {
         try await settlePending()
         return try await stored().token
@@ -120,10 +120,10 @@ public actor TokenKeeper {
             }
             switch try await ask(.refresh) {
             case .held(let after): try await Task.sleep(for: .milliseconds(min(max(after, 10), 5_000)))
-            case .stored: continue  // Taken away meanwhile.
+            case .stored: continue  // Removed meanwhile.
             case .token(let json, let version, let lease):
                 let leased = try Self.read(json)
-                if isGood(leased, refused) {  // Another has refreshed it since.
+                if isGood(leased, refused) {  // Another process has refreshed it meanwhile.
                     try await release(nil)
                     return leased
                 }
@@ -152,7 +152,7 @@ public actor TokenKeeper {
         return stored
     }
 
-    /// Asks the service; gives the right to renew back when it does not do it.
+    /// Asks the service for a new token; releases the lease if the service does not issue one.
     private func renewed(_ old: OAuthToken, _ version: Int64, for lease: Duration) async throws -> OAuthToken {
         do {
             return try await withLimit(lease * 3 / 4) { [refresh] in try await refresh(old) }
@@ -160,7 +160,7 @@ public actor TokenKeeper {
             try await release(.init(.auth, Self.short(refusal.reason)), of: version)
             throw needed(.refused, refusal.reason)
         } catch {
-            // Also where the answer got lost on the way: the service may have renewed it, and tells at the next try.
+            // This includes an answer lost on the way: the service may have renewed the token, and the next try shows it.
             try await release(.init(.network, Self.short("\(error)")), of: version)
             throw TokenError(.unreachable, "the token of \(hub.instance) cannot be renewed now: \(error)")
         }
@@ -180,7 +180,7 @@ public actor TokenKeeper {
 // MARK: - The hub, and the copy on our own disk
 
 extension TokenKeeper {
-    /// A token that the hub may not have yet.
+    /// A refreshed token that the hub may not have stored yet.
     private struct Pending: Codable {
         var expect: Int64
         var token: OAuthToken
@@ -190,26 +190,26 @@ extension TokenKeeper {
 
     private var pendingKey: String { "token/\(account)" }
 
-    /// Hands over what an earlier life, or an earlier call, has left.
+    /// Passes on a token that an earlier process or an earlier call left behind.
     private func settlePending() async throws {
         guard let bytes = try await hub.state.bytes(pendingKey) else { return }
-        // A copy that cannot be read is dropped.
+        // Drop a copy that cannot be decoded.
         try await settle(try? JSONDecoder().decode(Pending.self, from: Data(bytes)), bytes)
     }
 
     private func settle(_ pending: Pending?, _ copy: [UInt8]) async throws {
         if let pending {
             let isTaken = try await offer(pending.token, expecting: pending.expect)
-            // Else the hub has a newer one: of a log-in, or ours, whose confirmation was lost.
+            // Otherwise the hub has a newer token: from a log-in, or ours, if its confirmation was lost.
             if !isTaken { hub.logger.info("a refreshed token was not needed any more") }
         }
-        // Another keeper of the account may have put a newer copy there meanwhile.
+        // Another keeper of the account may have stored a newer copy meanwhile.
         try await hub.state.transaction { [pendingKey] transaction in
             if try transaction.bytes(pendingKey) == copy { try transaction.set(pendingKey, to: nil) }
         }
     }
 
-    /// - Returns: whether the hub has it on its disk; false when another version is there.
+    /// - Returns: true once the hub has the token on its disk; false if the hub has another version.
     private func offer(_ token: OAuthToken, expecting version: Int64) async throws -> Bool {
         let json = RawJSON(trusted: Array(try JSONEncoder().encode(token)))
         while true {
@@ -220,17 +220,17 @@ extension TokenKeeper {
                 guard case .token = answer else { throw TokenError(.unreachable, "the hub did not confirm a token") }
                 return true
             } catch let error as AskError where error.code == .lost || error.error?.code == .store {
-                // It may be there already: then the version is another, which is how we find out.
+                // The hub may already have stored it. In that case the version differs, and the next try shows it.
                 if error.code != .lost { try await Task.sleep(for: .milliseconds(error.error?.after ?? 2_000)) }
             } catch let error as AskError where error.error?.code == .field {
                 let (now, current) = try await stored()
-                guard current != version else { throw error }  // The token itself is wrong, such as too long.
+                guard current != version else { throw error }  // The token is invalid, for example too long.
                 return now == token
             }
         }
     }
 
-    /// What the hub has.
+    /// The token and version that the hub stores.
     private func stored() async throws -> (token: OAuthToken?, version: Int64) {
         switch try await ask(.use) {
         case .token(let json, let version, _): (try Self.read(json), version)
@@ -239,7 +239,7 @@ extension TokenKeeper {
         }
     }
 
-    /// - Parameter version: the token that the failure is of; a log-in may have brought another meanwhile.
+    /// - Parameter version: the version of the token that failed; a log-in may have brought a newer one meanwhile.
     private func release(_ failure: TokenRequest.Failure?, of version: Int64? = nil) async throws {
         _ = try await ask(.release, failure, of: version)
     }
@@ -257,14 +257,14 @@ extension TokenKeeper {
     }
 
     static func read(_ json: RawJSON) throws -> OAuthToken {
-        // A decoding error shows what it found.
+        // A decoding error contains the decoded data.
         guard let token = try? JSONDecoder().decode(OAuthToken.self, from: Data(json.bytes)) else {
             throw TokenError(.missing, "the hub keeps a token that this plugin does not understand; log in again")
         }
         return token
     }
 
-    /// As much of a reason as the hub takes.
+    /// Shortens a reason to the length that the hub accepts.
     private static func short(_ reason: String) -> String {
         guard reason.utf8.count > TokenRequest.reasonBytes else { return reason }
         return String(decoding: reason.utf8.prefix(TokenRequest.reasonBytes - 6), as: UTF8.self) + "…"

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Lets one task through at a time, in the order in which they asked.
+/// A lock that admits one task at a time, in the order of their calls.
 ///
-/// An actor alone does not do that: while one of its calls waits for the hub or a service, the next begins.
+/// An actor alone does not do that: while one of its calls waits for the hub or a service, the next call begins.
 public final class AsyncLock: Sendable {
     private let state = Mutex((isTaken: false, waiters: [CheckedContinuation<Void, Never>]()))
 
-    /// A lock that is free.
+    /// Creates an unlocked lock.
     public init() {}
 
-    /// Runs `body` when all that asked before have ended; a wait for the lock is not cancelled.
+    /// Runs `body` when all earlier holders have finished; cancellation does not end the wait for the lock.
     ///
-    /// `body` must not ask for the same lock: it would wait for itself.
+    /// `body` must not take the same lock: it would deadlock.
     public func withLock<Value>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
     ) async rethrows -> Value {
@@ -32,7 +32,7 @@ public final class AsyncLock: Sendable {
     }
 
     private func giveBack() {
-        // It stays taken where one waits, so that no other comes in between.
+        // Keep the lock taken if a task waits, so that no other task takes it in between.
         let next = state.withLock { state in
             if state.waiters.isEmpty { state.isTaken = false }
             return state.waiters.isEmpty ? nil : state.waiters.removeFirst()

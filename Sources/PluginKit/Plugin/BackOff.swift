@@ -1,19 +1,19 @@
-/// Waits that grow from one failure to the next.
+/// Waiting times that grow with each consecutive failure.
 public struct BackOff: Hashable, Sendable {
     /// The wait after the first failure.
     public let first: Duration
-    /// How many times as long each wait is as the one before.
+    /// The factor between one wait and the next.
     public let factor: Double
-    /// What no wait is longer than.
+    /// The upper limit of a wait.
     public let longest: Duration
-    /// What part of it is waited at least and at most, by chance: those who failed together shall not come back together.
+    /// The range of random factors applied to a wait, so that clients that failed together do not retry together.
     public let spread: ClosedRange<Double>
-    /// Failures one after the other.
+    /// The number of consecutive failures.
     public private(set) var failures = 0
 
-    /// Waits that begin with `first` and grow by `factor` until `longest`.
+    /// Creates a back-off that begins with `first` and grows by `factor` up to `longest`.
     ///
-    /// By default 1, 3, 9, 27 and then 60 seconds, each cut by chance to not less than the half.
+    /// The default is 1, 3, 9, 27 and then 60 seconds; each wait is shortened at random, at most by half.
     public init(
         first: Duration = .seconds(1), factor: Double = 3, longest: Duration = .seconds(60),
         spread: ClosedRange<Double> = 0.5...1
@@ -21,14 +21,14 @@ public struct BackOff: Hashable, Sendable {
         (self.first, self.factor, self.longest, self.spread) = (first, factor, longest, spread)
     }
 
-    /// Counts a failure, and says how long to wait after it.
+    /// Counts a failure and returns the wait that follows it.
     /// - Parameter chance: from 0, for the longest wait of the spread, to 1.
     public mutating func next(chance: Double = .random(in: 0..<1)) -> Duration {
         failures += 1
         return wait(after: failures, chance: chance)
     }
 
-    /// How long to wait after so many failures, for a caller that counts them itself.
+    /// The wait after the given number of failures, for a caller that keeps its own count.
     public func wait(after failures: Int, chance: Double = .random(in: 0..<1)) -> Duration {
         var (wait, left) = (min(first, longest), failures - 1)
         while left > 0, wait < longest {
@@ -38,6 +38,6 @@ public struct BackOff: Hashable, Sendable {
         return wait * (spread.upperBound - chance * (spread.upperBound - spread.lowerBound))
     }
 
-    /// After a success the next failure is the first again.
+    /// Resets the count after a success.
     public mutating func reset() { failures = 0 }
 }

@@ -1,7 +1,7 @@
 import HubWire
 package import Logging
 
-/// Log lines on stderr, with everything written out that would steer a terminal or add a line: messages hold texts of services and devices.
+/// Logs to stderr and escapes control characters, which could steer a terminal or add a line: messages contain texts of services and devices.
 package struct PlainLogHandler: LogHandler {
     private var inner: StreamLogHandler
 

@@ -19,47 +19,48 @@ public import HubWire
 /// }
 /// ```
 ///
-/// `main()` is provided: the verbs `--describe`, `--check-settings`, `--check`, `--once` and `--run`, the dialogue with the hub, and the spool.
+/// `main()` is provided. It implements the verbs `--describe`, `--check-settings`, `--check`, `--once` and `--run`, the dialogue with the hub, and
+/// the spool.
 public protocol Plugin: Sendable {
-    /// What it is; `--describe` prints it, the hub checks `hub.conf` against it.
+    /// Describes the plugin; `--describe` prints the manifest, and the hub checks `hub.conf` against it.
     static var manifest: Manifest { get }
 
-    /// What it can be asked to do, beside the handlers; `--describe` adds them to the manifest.
+    /// The commands that the plugin offers, with their handlers; `--describe` adds them to the manifest.
     static var commands: [Command<Self>] { get }
 
-    /// Cheap and silent: settings and the hub come later.
+    /// Creates the plugin; keep it cheap and free of side effects, because settings and the hub come later.
     init()
 
-    /// Reads the settings as ``run(_:)`` will, and throws what is wrong with them: `hub check` and `hub apply` ask before anything is started.
+    /// Reads the settings like ``run(_:)`` and throws their faults; `hub check` and `hub apply` call it before they start anything.
     ///
-    /// Opens no device and no connection, and changes nothing. The default finds nothing wrong.
-    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``, best with all that is wrong (``PluginSettings/all(_:)``); a reason that
-    ///   begins with `setting NAME: ` is shown at that setting.
+    /// It must not open a device or a connection, or change anything. The default finds no faults.
+    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``, ideally with all faults (``PluginSettings/all(_:)``). A reason that begins with
+    ///   `setting NAME: ` is shown at that setting.
     func judge(_ settings: PluginSettings) throws
-    /// Says of which types an instance with these settings makes day values, and whose day values it waits for.
+    /// Returns the types for which an instance with these settings makes day values, and the instances whose day values it waits for.
     ///
-    /// `hub check` warns if an instance waits for day values that no other makes. It is asked after ``judge(_:)``, as often.
-    /// - Parameter settings: those of ``judge(_:)``, which found nothing wrong.
-    /// - Returns: `nil` for a plugin that has nothing to do with day values.
+    /// `hub check` warns if an instance waits for day values that no other instance makes. It calls this after each call of ``judge(_:)``.
+    /// - Parameter settings: the settings that passed ``judge(_:)``.
+    /// - Returns: `nil` for a plugin that neither makes nor reads day values.
     func dayUse(_ settings: PluginSettings) throws -> DayUse?
 
-    /// Logs in to the device or the service for real, writes nothing, and says in a sentence what it found.
+    /// Logs in to the real device or service, writes nothing, and returns one sentence about the result.
     ///
-    /// The default says that there is nothing to log in to.
-    /// - Throws: what is wrong and what to do; ``PluginFailure`` with ``PluginExit/unavailable`` or
-    ///   ``PluginExit/settings`` where that fits.
+    /// The default returns that there is nothing to log in to.
+    /// - Throws: an error with the fault and its remedy. Use ``PluginFailure`` with ``PluginExit/unavailable`` or ``PluginExit/settings`` if one of
+    ///   them fits.
     func check(_ hub: CheckContext) async throws -> String
 
-    /// Does the plugin's work until there is nothing left to do or its task is cancelled.
+    /// Does the plugin's work until none is left or its task is cancelled.
     ///
-    /// To stop, the task is cancelled and ``PluginContext/isStopping`` becomes true: finish what has been begun with the
-    /// device, give it (``PluginContext/give(_:saving:)-([Sample],_)`` still works), and return within seconds.
-    /// Called once, when the settings are known; the hub may be away then and at any time later.
+    /// To stop the plugin, the library cancels the task and ``PluginContext/isStopping`` becomes true. Finish the exchange with the device, give its
+    /// records (``PluginContext/give(_:saving:)-([Sample],_)`` still works), and return within seconds.
+    /// The library calls it once, when the settings are known. The hub may be unreachable at that time and at any later time.
     func run(_ hub: PluginContext) async throws
 
-    /// Does one pass and returns, for `--once`.
+    /// Does one pass for `--once` and returns.
     ///
-    /// The default runs ``run(_:)`` until nothing was given for ten seconds. A plugin that polls should do one poll here.
+    /// The default runs ``run(_:)`` until nothing has been given for ten seconds. A plugin that polls should poll once here.
     func once(_ hub: PluginContext) async throws
 }
 
@@ -67,26 +68,26 @@ public protocol Plugin: Sendable {
 public protocol SourcePlugin: Plugin {}
 
 extension Plugin {
-    /// None.
+    /// No commands.
     public static var commands: [Command<Self>] { [] }
 
-    /// Neither makes nor reads day values.
+    /// Returns `nil`: the plugin neither makes nor reads day values.
     public func dayUse(_ settings: PluginSettings) throws -> DayUse? { nil }
 
-    /// Finds nothing wrong.
+    /// Finds no faults.
     public func judge(_ settings: PluginSettings) throws {}
 
-    /// Says that there is nothing to log in to.
+    /// Returns that there is nothing to log in to.
     public func check(_ hub: CheckContext) async throws -> String {
         "The settings are complete; there is nothing to log in to."
     }
 
-    /// Runs ``run(_:)`` until nothing was given for ten seconds.
+    /// Runs ``run(_:)`` until nothing has been given for ten seconds.
     public func once(_ hub: PluginContext) async throws {
         try await hub.untilIdle(for: .seconds(10)) { try await run(hub) }
     }
 
-    /// Runs the program: reads the arguments, does what they say, and ends the process with a ``PluginExit``.
+    /// Runs the program: parses the arguments, executes the verb, and ends the process with a ``PluginExit``.
     public static func main() async {
         await PluginCommand<Self>.main()
     }

@@ -2,17 +2,18 @@ public import HubSettings
 public import Samples
 import Synchronization
 
-/// What a person has decided about the types that this plugin shares with the hub.
+/// Permission of a person to share each type with the hub.
 ///
-/// There is no such thing for reading: where that was denied, a plugin finds its own records, as if there were no others.
+/// There is no equivalent for reading: if reading is denied, a plugin sees only its own records, as if no others existed.
 extension PluginContext {
-    /// Whether records of a type may be given, as of the hub's last WELCOME: granted, denied, or not decided, which is not allowed
-    /// either; `.notDetermined` before the first.
+    /// The permission to give records of a type, as of the hub's last WELCOME; `.notDetermined` before the first one.
+    ///
+    /// A status of not determined does not allow giving either.
     public func authorizationStatus(of type: TypeID) -> PermissionState {
         link.terms.withLock { $0.sharing?.status(of: type.rawValue) ?? .notDetermined }
     }
 
-    /// Returns when ``authorizationStatus(of:)`` of the type is another than `known`, and says which.
+    /// Waits until ``authorizationStatus(of:)`` of the type differs from `known`, and returns the new status.
     ///
     /// - Throws: `CancellationError`.
     public func authorizationStatus(of type: TypeID, otherThan known: PermissionState) async throws -> PermissionState {

@@ -4,33 +4,33 @@ public import PluginState
 public import Samples
 import Synchronization
 
-/// What ``Plugin/check(_:)`` may use: no spool and no state, because the instance may be running beside it.
+/// The context of ``Plugin/check(_:)``; it has no spool and no state, because the instance may be running at the same time.
 public struct CheckContext: Sendable {
     /// The name of the `[plugin.<instance>]`.
     public let instance: String
-    /// Those that would be run with, checked against the manifest.
+    /// The settings that the instance would run with, checked against the manifest.
     public let settings: PluginSettings
-    /// The one clock of hub and plugins.
+    /// The clock that the hub and its plugins share.
     public let clock: HubClock
     /// Writes to stderr.
     ///
     /// Never give it a health value, a key or a secret.
     public let logger: Logger
-    /// Where the running instance keeps its state, to be looked at and not changed; `nil` where it is not known.
+    /// The state directory of the running instance, which a check may read but not change; `nil` if it is not known.
     public let stateDirectory: String?
     private let tokens: Tokens?
 
-    /// The token that the hub keeps of an account; `nil` where it keeps none.
+    /// Returns the token that the hub stores for an account, or `nil` if it stores none.
     public typealias Tokens = @Sendable (_ account: String) async throws -> OAuthToken?
 
-    /// PluginKit makes it for `--check`; tests of plugins make their own.
+    /// Creates a context; PluginKit does so for `--check`, and tests of plugins create their own.
     /// - Parameters:
     ///   - instance: the name of the `[plugin.<instance>]`.
-    ///   - settings: checked against the manifest.
-    ///   - clock: the one of hub and plugins.
-    ///   - logger: where the check may write.
-    ///   - stateDirectory: where the running instance keeps its state.
-    ///   - tokens: those of the hub; `nil` where no hub is asked.
+    ///   - settings: settings that were checked against the manifest.
+    ///   - clock: the clock that the hub and its plugins share.
+    ///   - logger: the logger for the check.
+    ///   - stateDirectory: the directory in which the running instance keeps its state.
+    ///   - tokens: looks up tokens at the hub; `nil` if the check runs without a hub.
     public init(
         instance: String, settings: PluginSettings, clock: HubClock, logger: Logger, stateDirectory: String? = nil,
         tokens: Tokens? = nil
@@ -39,23 +39,23 @@ public struct CheckContext: Sendable {
         (self.stateDirectory, self.tokens) = (stateDirectory, tokens)
     }
 
-    /// Whether the hub is asked; else there is only a file of settings.
+    /// Whether the check has a connection to the hub; without one it has only a settings file.
     public var hasHub: Bool { tokens != nil }
 
-    /// The token of an account as the hub keeps it, also when it is over; `nil` where there is no log-in, or no hub is asked.
+    /// The token of an account as the hub stores it, even if it has expired; `nil` if there is no log-in or no hub.
     ///
-    /// It is not renewed here: a renewed one must be on the disk of the instance that renewed it before the hub has it.
-    /// - Throws: ``AskError`` when the hub refuses; ``TokenError`` when this plugin cannot read what it keeps.
+    /// This method does not renew the token: the instance that renews a token must have it on its own disk before the hub gets it.
+    /// - Throws: ``AskError`` if the hub refuses; ``TokenError`` if this plugin cannot decode the stored token.
     public func storedToken(of account: String) async throws -> OAuthToken? { try await tokens?(account) }
 }
 
-/// Which hub a plugin is at, and which of its store's epochs.
+/// Identifies a hub and the epoch of its store.
 public struct HubIdentity: Hashable, Sendable {
-    /// Random and permanent.
+    /// A random identifier that never changes.
     public let id: String
-    /// Another one after a restore.
+    /// The epoch of the store; a restore changes it.
     public let epoch: String
-    /// The newest sequence when the session began.
+    /// The newest sequence number when the session began.
     public let head: Int64
 }
 
@@ -67,7 +67,7 @@ public final class PluginContext: Sendable {
     public let instance: String
     /// The plugin kind: the manifest's name.
     public let kind: String
-    /// Checked against the manifest, with defaults; they stay the same while this process runs.
+    /// The settings, checked against the manifest, with defaults; they do not change while this process runs.
     public let settings: PluginSettings
     /// Key/value state and cursors of this instance, kept between runs; the spool lives in it too.
     public let state: PluginState
@@ -75,12 +75,12 @@ public final class PluginContext: Sendable {
     ///
     /// Never give it a health value, a key or a secret.
     public let logger: Logger
-    /// For importers that this package shares with `hub import`, which give records as text.
+    /// The connection to the hub; importers that this package shares with `hub import` use it to give records as text.
     package let link: HubLink
     private let lastGiven = Mutex(ContinuousClock.now)
-    /// Log-ins of this process's life, for those who wait for one.
+    /// Counts log-ins during this process, for tasks that wait for one.
     let logIns = EventCounter()
-    /// Renewals of tokens, which a stop waits for.
+    /// Token renewals in progress; stopping the plugin waits for them.
     let renewals = InFlight()
 
     init(kind: String, settings: PluginSettings, state: PluginState, logger: Logger, link: HubLink) {
@@ -88,53 +88,53 @@ public final class PluginContext: Sendable {
         (self.state, self.logger, self.link) = (state, logger, link)
     }
 
-    /// The persons of the hub, as of its last WELCOME; empty before the first.
+    /// The persons of the hub, as of its last WELCOME; empty before the first one.
     public var persons: [Welcome.PersonEntry] { link.terms.withLock { $0.persons } }
 
-    /// The hub and its store, as of its last WELCOME; `nil` before the first.
+    /// The identity of the hub and its store, as of its last WELCOME; `nil` before the first one.
     public var identity: HubIdentity? { link.terms.withLock { $0.identity } }
 
-    /// The one clock of hub and plugins, as of the last WELCOME; the machine's before the first.
+    /// The clock that the hub and its plugins share, as of the last WELCOME; the machine's clock before the first one.
     ///
-    /// Take all times from it that are not the device's own.
+    /// Use it for every time that does not come from the device.
     public var clock: HubClock { link.clock }
 
-    /// Whether the plugin has been asked to stop; its task is cancelled at the same time.
+    /// Whether the plugin has been asked to stop; its task is cancelled at that moment, too.
     public var isStopping: Bool { link.hasStopRequest.withLock { $0 } }
 
-    /// The source of this plugin's records.
+    /// Creates the source of this plugin's records.
     public func source(device: String? = nil, account: String? = nil) -> Source {
         Source(plugin: kind, device: device, account: account)
     }
 
-    /// Asks for a subscription once more.
+    /// Requests a subscription again.
     ///
-    /// After a failed log-in the hub delivers nothing until this, a new session or a person says that it may.
+    /// After a failed log-in, the hub delivers nothing for the subscription until this call, a new session or a person allows it again.
     public func wantAgain(_ name: String) async { await link.sink.wantAgain(name) }
 
-    /// Has ``SinkPlugin/wants(_:)`` say again what the sink wants, and the hub follow it.
+    /// Calls ``SinkPlugin/wants(_:)`` again and applies the new subscriptions at the hub.
     ///
-    /// A subscription that is not among it any more stays with the hub, and counts among the sixteen, until a person has it forgotten
-    /// (`hub forget-sink`).
-    /// - Throws: what ``SinkPlugin/wants(_:)`` throws; then everything stays as it was.
+    /// A subscription that `wants` no longer returns stays at the hub and counts towards the limit of sixteen until a person removes it (`hub
+    /// forget-sink`).
+    /// - Throws: the error that ``SinkPlugin/wants(_:)`` throws; the subscriptions then stay unchanged.
     public func renewWants() async throws { try await link.sink.renew() }
 
-    /// How often a hub has said WELCOME to this process.
+    /// The number of sessions that hubs have opened with this process (WELCOME).
     public var sessionCount: Int { link.openings.count }
 
-    /// Returns when a session beyond that one is open: the hub may be another then, and ``persons`` and ``clock`` as well.
+    /// Returns when session number `known` + 1 or a later one is open; the hub, ``persons`` and ``clock`` may differ then.
     ///
     /// - Throws: `CancellationError`.
     public func untilSession(beyond known: Int) async throws { try await link.openings.wait(beyond: known) }
 
-    /// Returns when the plugin is to stop.
+    /// Returns when the plugin has to stop.
     public func untilStopped() async {
         let (never, end) = AsyncStream<Void>.makeStream()
         for await _ in never {}
         end.finish()
     }
 
-    /// A person has logged in: what has waited for that goes on.
+    /// Resumes everything that waits for a person to log in.
     func noteLogIn() async {
         logIns.note()
         await link.sink.wantAllAgain()
@@ -142,9 +142,9 @@ public final class PluginContext: Sendable {
 
     func noteGiven() { lastGiven.withLock { $0 = .now } }
 
-    /// Runs `body` and cancels it when nothing was given for `time`; returns when it has ended.
+    /// Runs `body`, cancels it once nothing has been given for `time`, and returns when `body` has ended.
     ///
-    /// - Throws: what `body` throws, unless that is `CancellationError` because of idleness.
+    /// - Throws: the error that `body` throws, except a `CancellationError` after idleness.
     public func untilIdle(for time: Duration, _ body: @escaping @Sendable () async throws -> Void) async throws {
         noteGiven()
         try await withThrowingTaskGroup(of: Bool.self) { group in

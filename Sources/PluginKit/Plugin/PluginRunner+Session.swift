@@ -2,8 +2,8 @@ import HubWire
 import ZeroMQ
 
 extension PluginRunner {
-    /// Opens a session that gives nothing, hands its terms and the tokens of its accounts to `body`, and says BYE.
-    /// - Throws: ``PluginFailure`` `unavailable` when no hub answers in time or it does not want this plugin.
+    /// Opens a session that gives no records, passes its terms and a token look-up to `body`, and says BYE.
+    /// - Throws: ``PluginFailure`` `unavailable` if no hub answers in time or the hub rejects this plugin.
     func withSession<Value: Sendable>(
         waiting limit: Duration = .seconds(10), _ body: (Welcome, @escaping CheckContext.Tokens) async throws -> Value
     ) async throws -> Value {
@@ -39,7 +39,7 @@ extension PluginRunner {
 }
 
 extension HubLink {
-    /// The token of an account as the hub keeps it; `nil` where it keeps none.
+    /// The token that the hub stores for an account, or `nil` if it stores none.
     fileprivate func storedToken(of account: String) async throws -> OAuthToken? {
         let answer = try await questions.ask(repeats: true) { number in
             .token(TokenRequest(id: number, account: account, purpose: .use, failure: nil))

@@ -3,21 +3,21 @@ package import Logging
 import PluginState
 package import ZeroMQ
 
-/// The life of one plugin process: state, dialogue, the author's work, and an end within a deadline.
+/// Runs one plugin process: opens the state, talks to the hub, runs the author's code, and stops within a deadline.
 package struct PluginRunner<P: Plugin>: Sendable {
     package var plugin: P
     package var mode: Hello.Mode
     package var address: HubAddress
     package var instance: String
     package var stateDirectory: String
-    /// From a file; nil: those of WELCOME.
+    /// Settings from a file; if `nil`, the settings of WELCOME apply.
     package var settings: PluginSettings?
     package var logger: Logger
     package var context: Context
     package var limits = PluginState.Limits()
     /// How long the plugin may take to stop, unless STOP says otherwise.
     package var stopLimit = Duration.seconds(5)
-    /// How long `once` waits for the hub to take what is in the spool.
+    /// How long `once` waits for the hub to acknowledge the records in the spool.
     package var drainLimit = Duration.seconds(60)
 
     package init(
@@ -30,8 +30,8 @@ package struct PluginRunner<P: Plugin>: Sendable {
 
     /// Runs the plugin to its end.
     ///
-    /// Ends by itself when the work is done, when `requests` says so, when the hub says STOP or refuses the plugin. On
-    /// ``PluginExit/unfinished`` the author's work may still go on: end the process.
+    /// It returns when the work is done, when `requests` asks for a stop, when the hub sends STOP, or when the hub rejects the plugin. After
+    /// ``PluginExit/unfinished`` the author's code may still be running: end the process.
     package func run(requests: AsyncStream<StopRequest>) async -> PluginExit {
         let state: PluginState
         let kept: [TypeDeclaration]
@@ -63,13 +63,13 @@ package struct PluginRunner<P: Plugin>: Sendable {
         }
     }
 
-    /// The author's part.
+    /// Runs the author's code.
     private func work(_ link: HubLink, _ state: PluginState) async throws {
         let settings: PluginSettings
         if let given = self.settings {
             settings = given
         } else {
-            guard let welcome = await link.welcome() else { return }  // Refused: the signal says why.
+            guard let welcome = await link.welcome() else { return }  // Refused; the signal has the reason.
             settings = try PluginSettings(welcome: welcome.settings, for: P.manifest)
         }
         let context = PluginContext(
@@ -77,7 +77,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
         if context.isStopping { return }
         do {
             try await authorsPart(context, link)
-            // A person may have had it started for a command (R13.70).
+            // A person may have started the plugin for a command (R13.70).
             await link.commands.untilIdle()
         } catch {
             await context.renewals.untilNone()
@@ -96,7 +96,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
                 if mode != .once { await link.sink.finish(within: stopLimit / 2) }
             }
             do {
-                // Not `waitForAll`, which would wait for the other part before it throws.
+                // `waitForAll` would wait for the other task before it throws.
                 while try await group.next() != nil {}
             } catch {
                 await link.sink.finish(within: stopLimit / 2)
@@ -105,12 +105,12 @@ package struct PluginRunner<P: Plugin>: Sendable {
         }
     }
 
-    /// What a source does by itself.
+    /// Runs the plugin's `once` or `run`.
     private func ownWork(_ context: PluginContext) async throws {
         if mode == .once { try await plugin.once(context) } else { try await plugin.run(context) }
     }
 
-    /// Takes what the hub delivers.
+    /// Passes deliveries of the hub to the sink.
     private func serve(_ sink: any SinkPlugin, _ context: PluginContext) async throws {
         let handler = DeliveryHandler(sink, context)
         try await context.link.sink.serve(

@@ -1,9 +1,9 @@
 import Samples
 
 extension PluginSettings {
-    /// Reads several settings, and throws what is wrong with all of them at once: a person corrects them together.
+    /// Reads several settings and throws the faults of all of them together, so that a person can correct them in one go.
     ///
-    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``, and in ``PluginFailure/reasons`` the reasons of each reading that failed.
+    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``. Its ``PluginFailure/reasons`` hold the reasons of each reading that failed.
     public static func all<each Value>(
         _ reading: repeat () throws -> each Value
     ) throws(PluginFailure) -> (repeat each Value) {
@@ -14,7 +14,7 @@ extension PluginSettings {
         do { return (repeat try (each results).get()) } catch { throw PluginFailure(settings: ["\(error)"]) }
     }
 
-    /// Reads each element of a setting that is a list, as ``all(_:)`` does.
+    /// Reads each element of a list setting and throws the faults of all of them together, like ``all(_:)``.
     public static func each<Element, Value>(
         _ elements: some Sequence<Element>, _ read: (Element) throws -> Value
     ) throws(PluginFailure) -> [Value] {
@@ -24,7 +24,7 @@ extension PluginSettings {
         return results.compactMap { try? $0.get() }
     }
 
-    /// The failure of a name in the setting `types` that is no type, with the one that was probably meant.
+    /// The failure for an unknown type name in the setting `types`; it suggests the closest known type.
     package static func unknownType(_ name: String) -> PluginFailure {
         let near =
             TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? "; hub types lists them"

@@ -2,32 +2,33 @@ import Foundation
 public import HubSettings
 import HubWire
 
-/// The settings of one instance, checked against its manifest by the hub, or by `--settings FILE`; defaults are filled in.
+/// The settings of one instance, with defaults filled in.
 ///
-/// The accessors throw when a setting is absent or of another type: declare it as required or with a default, or use the
-/// subscript for one that may be absent.
+/// The hub, or the program itself for `--settings FILE`, has checked them against the manifest.
+/// The accessors throw if a setting is absent or has another type. Declare the setting as required or with a default, or use the subscript for a
+/// setting that may be absent.
 public struct PluginSettings: Sendable, Hashable {
-    /// Every setting that is set or has a default, by name.
+    /// All settings that are set or have a default, by name.
     public let values: [String: SettingValue]
 
-    /// Settings as they are given; nothing is checked, and no default is filled in.
+    /// Creates settings from values, without checking them or filling in defaults.
     public init(_ values: [String: SettingValue] = [:]) { self.values = values }
 
-    /// Reads `settings` of WELCOME.
+    /// Decodes the `settings` member of WELCOME.
     init(_ json: RawJSON) throws {
         do {
             values = try JSONDecoder().decode([String: SettingValue].self, from: Data(json.bytes))
         } catch {
-            // Decoding errors show what they found, which may be a secret.
+            // Decoding errors contain the decoded data, which may include a secret.
             throw PluginFailure(.settings, "the hub sent settings that cannot be read; it and this plugin do not match")
         }
     }
 
-    /// Reads `settings` of WELCOME for a program that may have been started by hand.
+    /// Decodes the `settings` member of WELCOME for a program that may have been started by hand.
     ///
-    /// The hub fills in defaults, but not for an instance whose section is off or not there.
+    /// The hub fills in defaults, except for an instance whose section is off or missing. For such an instance this initializer fills them in.
     ///
-    /// - Throws: ``PluginFailure`` with ``PluginExit/settings`` where one is missing that has none.
+    /// - Throws: ``PluginFailure`` with ``PluginExit/settings`` if a required setting has no value.
     init(welcome: RawJSON, for manifest: Manifest) throws {
         var values = try PluginSettings(welcome).values
         for declaration in manifest.settings where values[declaration.name] == nil {
@@ -40,19 +41,19 @@ public struct PluginSettings: Sendable, Hashable {
         self.values = values
     }
 
-    /// The value of a setting that may be absent.
+    /// The value of a setting, or `nil` if it is absent.
     public subscript(_ name: String) -> SettingValue? { values[name] }
 
-    /// A text, or what `hub.conf` writes as one: a path, an address, a choice, a zone, a date.
+    /// A text, or any value that `hub.conf` writes as one: a path, an address, a choice, a zone, a date.
     ///
-    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``, without the value, when the setting is absent or of
-    ///   another type; so do the others.
+    /// - Throws: ``PluginFailure`` with ``PluginExit/settings`` if the setting is absent or has another type; the message does not contain the value.
+    ///   The other accessors throw the same error.
     public func text(_ name: String) throws -> String { try value(name, "a text", \.string) }
-    /// A list of texts, in the order of the file.
+    /// A list of texts, in the order of `hub.conf`.
     public func texts(_ name: String) throws -> [String] { try value(name, "a list of texts", \.strings) }
     /// A whole number.
     public func integer(_ name: String) throws -> Int64 { try value(name, "a whole number", \.integer) }
-    /// A number, whole ones too.
+    /// A number, including whole numbers.
     public func number(_ name: String) throws -> Double { try value(name, "a number", \.number) }
     /// `true` or `false`.
     public func boolean(_ name: String) throws -> Bool { try value(name, "true or false", \.boolean) }
@@ -60,7 +61,7 @@ public struct PluginSettings: Sendable, Hashable {
     public func duration(_ name: String) throws -> SettingDuration { try value(name, "a duration", \.duration) }
     /// A number of bytes, such as `64MiB`.
     public func size(_ name: String) throws -> ByteSize { try value(name, "a size", \.size) }
-    /// A text that prints as nothing; `reveal()` gives it to where it is needed.
+    /// A secret text that does not print its value; `reveal()` returns it.
     public func secret(_ name: String) throws -> Secret { try value(name, "a secret text", \.secret) }
 
     private func value<Value>(

@@ -1,12 +1,12 @@
 import Foundation
 import HubWire
 
-/// `--check-settings`: the plugin's own word on settings that obey its manifest.
+/// `--check-settings`: the plugin checks settings that already conform to its manifest.
 extension PluginCommand {
-    /// More than any settings have: what is larger is refused unread.
+    /// The maximum size of the input, more than any settings need; larger input is rejected.
     private static var inputLimit: Int { 1 << 20 }
 
-    /// What comes on stdin, to its end.
+    /// Reads stdin to its end.
     static func input() throws -> [UInt8] {
         var bytes = Data()
         while bytes.count <= inputLimit, let more = try FileHandle.standardInput.read(upToCount: 65_536), !more.isEmpty
@@ -34,7 +34,7 @@ extension PluginCommand {
         }
     }
 
-    /// `setting NAME: REASON` is about that one.
+    /// A message of the form `setting NAME: REASON` belongs to that setting.
     private static func objection(_ message: String) -> SettingsVerdict.Objection {
         let mark = "setting "
         guard message.hasPrefix(mark), let end = message.firstRange(of: ": ") else { return .init(reason: message) }

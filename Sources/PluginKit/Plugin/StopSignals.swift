@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// SIGTERM, SIGINT and, for a launched plugin, the end of stdin, as one stream.
+/// Reports SIGTERM, SIGINT and, for a launched plugin, the end of stdin as one stream.
 ///
-/// Also has the process survive a write to a pipe without a reader, as stderr is once the hub was killed.
+/// It also ignores SIGPIPE, so that the process survives a write to a pipe without a reader. stderr is such a pipe after the hub was killed.
 package struct StopSignals {
     package let requests: AsyncStream<StopRequest>
     private let sources: [any DispatchSourceProtocol]
@@ -14,14 +14,14 @@ package struct StopSignals {
         let (requests, tell) = AsyncStream<StopRequest>.makeStream(bufferingPolicy: .bufferingOldest(4))
         let queue = DispatchQueue(label: "stop-signals")
         let sources: [any DispatchSourceProtocol] = [SIGTERM, SIGINT].map { number in
-            signal(number, SIG_IGN)  // Else it would end the process before the source sees it.
+            signal(number, SIG_IGN)  // Otherwise the signal ends the process before the source sees it.
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { tell.yield(.asked) }
             return source
         }
         if watchingInput {
-            // A thread, and no DispatchSource: to cancel one whose pipe has hung up is a race in libdispatch on Linux (the event that is
-            // still to come names a source that is freed), which ended one plugin in forty by SIGSEGV when its hub was gone.
+            // A thread instead of a DispatchSource: cancelling a source whose pipe has hung up is a race in libdispatch on Linux. The pending event
+            // refers to a freed source. This ended one plugin in forty by SIGSEGV when its hub was gone.
             Thread.detachNewThread {
                 Self.waitForEndOfInput()
                 tell.yield(.hubGone)

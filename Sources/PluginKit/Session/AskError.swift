@@ -1,28 +1,28 @@
 public import HubWire
 
-/// Why the hub gave no answer to a question.
+/// The reason why the hub did not answer a question.
 public struct AskError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is, for programs.
+    /// The kind of failure, for programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String { case refused, lost, stopping }
         private let kind: Kind
 
-        /// The hub has refused it; ``AskError/error`` says why.
+        /// The hub has refused the question; ``AskError/error`` has the reason.
         public static let refused = Code(kind: .refused)
-        /// The session ended before the answer: it may have been carried out.
+        /// The session ended before the answer; the hub may have acted on the question.
         public static let lost = Code(kind: .lost)
-        /// The plugin is being stopped, or the hub does not want it.
+        /// The plugin is being stopped, or the hub rejects it.
         public static let stopping = Code(kind: .stopping)
 
         /// The code's name.
         public var description: String { kind.rawValue }
     }
 
-    /// What kind of failure it is, for programs.
+    /// The kind of failure, for programs.
     public let code: Code
     /// A sentence for people.
     public let message: String
-    /// What the hub said, with `refused`.
+    /// The hub's error, for `refused`.
     public let error: WireError?
 
     /// The message.

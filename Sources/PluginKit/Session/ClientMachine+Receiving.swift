@@ -1,7 +1,7 @@
 package import HubWire
 
 extension ClientMachine {
-    /// A message of the hub has come in.
+    /// Handles a message of the hub.
     package mutating func receive(_ message: HubMessage, at now: Int64) -> [ClientAction] {
         if case .ended = state { return [] }
         heardAt = now
@@ -16,7 +16,7 @@ extension ClientMachine {
         case .stop(let stop):
             guard state == .open, stopAt == nil else { return [] }
             if policy.outlivesHub {
-                // Nothing more is sent; what was sent is answered before the hub ends the session.
+                // Send nothing more; the hub answers the sent batches before it ends the session.
                 (hubIsStopping, leaveAt) = (true, now + stop.deadline)
                 return []
             }
@@ -33,7 +33,7 @@ extension ClientMachine {
         }
     }
 
-    /// A message of the hub could not be read: it counts as a sign of life; a WELCOME that cannot be read is final.
+    /// Handles a message of the hub that could not be decoded: it counts as a sign of life, but an unreadable WELCOME is final.
     package mutating func receive(malformed error: WireError, verb: Verb?, at now: Int64) -> [ClientAction] {
         if case .ended = state { return [] }
         heardAt = now
@@ -44,7 +44,7 @@ extension ClientMachine {
         }
     }
 
-    /// The member of the PING that proves which WELCOME is the last.
+    /// The member of the PING that proves which WELCOME is the last one.
     private static let proof = "hellos"
 
     private mutating func receive(_ welcome: Welcome, at now: Int64) -> [ClientAction] {
@@ -60,7 +60,7 @@ extension ClientMachine {
         case .open, .leaving:
             // A second answer to HELLOs that began one session (R4.30).
             guard welcome.session != self.welcome?.session else { return [] }
-            openHellos = 1  // An answer to a HELLO that was not waited for: the next one has to be proved.
+            openHellos = 1  // This answers a HELLO that was not awaited any more, so the next WELCOME has to be proved.
             return lose("the hub began another session", wait: false, at: now)
         case .connecting, .lost, .ended: return []
         }
@@ -81,10 +81,10 @@ extension ClientMachine {
     }
 
     private mutating func receive(_ error: WireError, at now: Int64) -> [ClientAction] {
-        // About WANT or DONE: its `ref` is a number of the hub's, which a batch of ours may have as well (R3.10).
+        // About WANT or DONE: its `ref` is one of the hub's numbers, which may equal the number of one of our batches (R3.10).
         if error.want != nil, !error.closed { return other(error, at: now) }
         let isGreeting = state == .greeting || state == .proving
-        // `limit` may also be about sessions or unread bytes, which has nothing to do with the types.
+        // `limit` may also concern sessions or unread bytes, which are unrelated to the types.
         let isAboutTypes = error.code == .field || error.code == .limit && error.reason.hasPrefix("HELLO.declares")
         if isGreeting, error.closed, isAboutTypes {
             if outdatedHellos > 0 {
@@ -120,7 +120,7 @@ extension ClientMachine {
         }
     }
 
-    /// What was sent before HELLO is answered like this too, and means nothing then: the answers come in order.
+    /// Handles `hello-first`, which also answers messages sent before HELLO and means nothing then, because answers arrive in order.
     private mutating func receiveHelloFirst(at now: Int64) -> [ClientAction] {
         switch state {
         case .open: return lose("the hub knows no session", wait: false, at: now)
@@ -132,7 +132,7 @@ extension ClientMachine {
         }
     }
 
-    /// A message of ours that the hub could not take as it was: the hub has not spent the credit of such a batch.
+    /// Handles the refusal of one of our messages; the hub has not spent the credit of a refused batch.
     private mutating func refuse(_ error: WireError, at now: Int64) -> [ClientAction] {
         guard let index = outbox.index(sentAs: error.ref) else { return other(error, at: now) }
         let entry = outbox.remove(index)

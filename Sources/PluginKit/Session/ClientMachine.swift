@@ -1,6 +1,6 @@
 package import HubWire
 
-/// The dialogue as a client leads it (Protocol §4, §5.1): events in, actions out, no sockets and no clock.
+/// The client's side of the dialogue (Protocol §4, §5.1) as a state machine: events in, actions out, without sockets or clock.
 ///
 /// | state | exits |
 /// |---|---|
@@ -12,11 +12,11 @@ package import HubWire
 /// | leaving | BYE, or silence: ended |
 /// | ended | none |
 ///
-/// *Proving*: libzmq keeps what is sent while no hub is there, so that several HELLOs may be answered; those that differ, each with a
-/// new session. The answer to a PING sent after the last HELLO shows that the last of these WELCOMEs has arrived.
+/// *Proving*: libzmq keeps messages while there is no hub, so several HELLOs may be answered. HELLOs that differ get a new session each. The
+/// answer to a PING sent after the last HELLO shows that the last of these WELCOMEs has arrived.
 ///
-/// A batch leaves the machine as `stored` or `refused`, once; until then it is sent again in each new session, in order (R4.2),
-/// under a new number. Times are monotonic milliseconds.
+/// A batch leaves the machine as `stored` or `refused`, once. Until then it is sent again in each new session, in order (R4.2), under a new
+/// number. Times are monotonic milliseconds.
 package struct ClientMachine: Sendable {
     package enum State: Hashable, Sendable {
         case connecting, greeting, proving, open, lost, leaving
@@ -24,41 +24,41 @@ package struct ClientMachine: Sendable {
     }
 
     package internal(set) var state = State.connecting
-    /// What it greets with: the program's own words, and the types of ``declare(_:at:)``.
+    /// The content of HELLO: the program's own, plus the types of ``declare(_:at:)``.
     package private(set) var hello: Hello
-    /// The program's own.
+    /// The types that the program itself declares.
     private let ownTypes: [TypeDeclaration]
-    /// Types of ``declare(_:at:)`` that a hub has taken, in the order in which they came.
+    /// Types of ``declare(_:at:)`` that a hub has accepted, in the order of their arrival.
     package private(set) var addedTypes: [TypeDeclaration] = []
-    /// Those that no hub has judged yet.
+    /// Types of ``declare(_:at:)`` that no hub has answered yet.
     package private(set) var offeredTypes: [TypeDeclaration] = []
     package let policy: ClientPolicy
-    /// Of the session that is open or was last.
+    /// The terms of the open session or of the last one.
     package internal(set) var welcome: Welcome?
-    /// What may still be sent.
+    /// The remaining credit for sending.
     package internal(set) var credit = Credit.zero
     var outbox = ClientOutbox()
     var lastNumber: Int64 = 0
     var lastTicket: Int64 = 0
-    /// HELLOs that may still be answered.
+    /// The number of HELLOs that may still be answered.
     var openHellos = 0
-    /// Those of them with types that the hub has refused already: it may refuse each of them.
+    /// The number of those HELLOs that contain types the hub has already refused; it may refuse each of them.
     var outdatedHellos = 0
     var helloRepeats = 0
-    /// Sessions lost since the hub last did something useful.
+    /// Consecutive lost sessions without a useful message of the hub.
     var losses = 0
     var heardAt: Int64 = 0
     var pingedAt: Int64 = 0
-    /// Greeting, proving, lost, leaving: when to go on without an answer.
+    /// In the states greeting, proving, lost and leaving: when to continue without an answer.
     var deadline: Int64 = 0
-    /// Set after the store could not commit: nothing is sent before this time, and before all that was sent is answered, so that
-    /// the batches keep their order.
+    /// Set after the store could not commit. Nothing is sent before this time, nor before all sent batches are answered, so that the batches
+    /// keep their order.
     var holdUntil: Int64?
-    /// Since when the hub could not commit; `nil` after each STORED.
+    /// The time of the hub's first failure to commit; `nil` after each STORED.
     var storeFailsSince: Int64?
     var stopAt: Int64?
     var hubIsStopping = false
-    /// When a session whose hub has said STOP is over for a client that waits for the next hub.
+    /// When a client that waits for the next hub gives up a session whose hub has sent STOP.
     var leaveAt: Int64?
     var isFinishing = false
 
@@ -68,28 +68,28 @@ package struct ClientMachine: Sendable {
 
     package var isOpen: Bool { state == .open }
 
-    /// Batches that are not answered, whether sent or not.
+    /// The number of unanswered batches, sent or not.
     package var queuedBatches: Int { outbox.entries.count }
 
-    /// A new number for a QUERY, COMMAND or TOKEN.
+    /// Returns a new number for a QUERY, COMMAND or TOKEN.
     ///
-    /// Batches draw from the same numbers, so that `ref` of an ERROR is unambiguous.
+    /// Batches use the same sequence of numbers, so that `ref` of an ERROR is unambiguous.
     package mutating func nextNumber() -> Int64 {
         lastNumber += 1
         return lastNumber
     }
 
-    /// Begins: says HELLO.
+    /// Starts the dialogue by sending HELLO.
     ///
-    /// libzmq keeps it until there is a hub.
+    /// libzmq keeps the message until there is a hub.
     package mutating func start(at now: Int64) -> [ClientAction] {
         guard state == .connecting else { return [] }
         return greet(at: now)
     }
 
-    /// Adds types to those that HELLO declares, and greets again where a hub was greeted without them (R4.27).
+    /// Adds types to those that HELLO declares, and greets again if a hub was greeted without them (R4.27).
     ///
-    /// What is not answered is sent again in the new session. A hub that refuses them is greeted without: `undeclared`.
+    /// Unanswered batches are sent again in the new session. A hub that refuses the types is greeted without them: `undeclared`.
     package mutating func declare(_ types: [TypeDeclaration], at now: Int64) -> [ClientAction] {
         let known = Set((ownTypes + addedTypes + offeredTypes).map(\.id))
         let new = types.filter { !known.contains($0.id) }
@@ -105,23 +105,23 @@ package struct ClientMachine: Sendable {
         }
     }
 
-    /// The hub refuses a HELLO with added types: without the newest of them, or without any.
+    /// Greets again without the newest added types, or without any, because the hub refuses a HELLO with them.
     mutating func undeclare(_ error: WireError, at now: Int64) -> [ClientAction] {
         if offeredTypes.isEmpty { addedTypes = [] } else { offeredTypes = [] }
         composeHello()
-        // That HELLO is answered; others like it may be on their way.
+        // That HELLO is answered; other HELLOs with the same types may be on their way.
         openHellos = max(0, openHellos - 1)
         outdatedHellos = openHellos
         return [.undeclared(error)] + greet(at: now)
     }
 
-    /// Whether a hub has taken all of them.
+    /// Whether a hub has accepted all the types.
     func hasDeclared(_ types: [TypeDeclaration]) -> Bool {
         let known = Set(hello.declares.map(\.id))
         return offeredTypes.isEmpty && types.allSatisfy { known.contains($0.id) }
     }
 
-    /// Of the added types those that hub.conf lets this instance write.
+    /// The added types that `hub.conf` allows this instance to write.
     var writableTypes: [TypeDeclaration] {
         addedTypes.filter { welcome?.grants.write.allows(type: $0.id) ?? true }
     }
@@ -130,14 +130,14 @@ package struct ClientMachine: Sendable {
 
     private mutating func composeHello() { hello.declares = ownTypes + addedTypes + offeredTypes }
 
-    /// Takes a batch, and sends it as soon as session, credit and order allow.
+    /// Queues a batch and sends it as soon as session, credit and order permit.
     package mutating func submit(
         _ batch: OutgoingBatch, at now: Int64
     ) throws(SubmitError) -> (ticket: BatchTicket, actions: [ClientAction]) {
         if case .ended = state { throw .closed }
         guard !isFinishing else { throw .closed }
         guard !batch.records.isEmpty else { throw .empty }
-        let isFirst = outbox.isEmpty  // One batch is always taken: a limit of the hub judges its size.
+        let isFirst = outbox.isEmpty  // One batch is always accepted; a limit of the hub judges its size.
         guard
             isFirst
                 || outbox.entries.count < policy.queuedBatches
@@ -149,19 +149,19 @@ package struct ClientMachine: Sendable {
         return (ticket, pump(at: now))
     }
 
-    /// Sends what is answered without the machine: LIVE, EVENT, QUERY, COMMAND, PROGRESS, OUTCOME and the specified verbs.
-    /// - Returns: `nil` while no session is open; LIVE and EVENT are then out of date, a question is asked again after `opened`.
+    /// Returns the action that sends a message without queueing: LIVE, EVENT, QUERY, COMMAND, PROGRESS, OUTCOME and the specified verbs.
+    /// - Returns: `nil` while no session is open. LIVE and EVENT are out of date then; ask a question again after `opened`.
     package func message(_ message: ClientMessage) -> ClientAction? {
         isOpen ? .send(OutgoingMessage(message)) : nil
     }
 
-    /// Nothing more will be submitted: says BYE when all is answered, or, after STOP, when what was sent is answered.
+    /// Ends the submissions: sends BYE when all batches are answered or, after STOP, when the sent batches are answered.
     package mutating func finish(at now: Int64) -> [ClientAction] {
         isFinishing = true
         return leaveIfDone(at: now)
     }
 
-    /// Time has passed; call it at ``nextDeadline`` or whenever convenient.
+    /// Handles the passage of time; call it at ``nextDeadline`` or whenever convenient.
     package mutating func tick(at now: Int64) -> [ClientAction] {
         if case .ended = state { return [] }
         if let stopAt, now >= stopAt { return end(.stopped) }
@@ -174,7 +174,7 @@ package struct ClientMachine: Sendable {
         }
     }
 
-    /// When `tick` has something to do next, if nothing is received until then.
+    /// When `tick` has to be called next, if no message arrives before.
     package var nextDeadline: Int64? {
         var times = stopAt.map { [$0] } ?? []
         switch state {
@@ -210,7 +210,7 @@ package struct ClientMachine: Sendable {
 extension ClientMachine {
     func send(_ message: ClientMessage) -> ClientAction { .send(OutgoingMessage(message)) }
 
-    /// Says HELLO, once more if need be.
+    /// Sends HELLO, again if necessary, unless there is nothing left to do.
     mutating func greet(at now: Int64) -> [ClientAction] {
         if let end = endWithoutSession() { return self.end(end) }
         state = .greeting
@@ -220,7 +220,7 @@ extension ClientMachine {
         return [send(.hello(hello))]
     }
 
-    /// The session is over: what is not answered waits again.
+    /// Ends the session; unanswered batches wait to be sent again.
     mutating func lose(_ reason: String, wait: Bool, at now: Int64) -> [ClientAction] {
         forgetSession()
         losses += 1
@@ -238,7 +238,7 @@ extension ClientMachine {
         helloRepeats = 0
     }
 
-    /// A session of the last WELCOME is open: sends what waits.
+    /// Opens the session of the last WELCOME and sends the waiting batches.
     mutating func open(at now: Int64) -> [ClientAction] {
         guard let welcome else { return [] }
         state = .open
@@ -250,7 +250,7 @@ extension ClientMachine {
         return [.opened(welcome)] + pump(at: now) + leaveIfDone(at: now)
     }
 
-    /// Sends waiting batches in order, as far as the credit goes; one that never can be sent is refused here.
+    /// Sends waiting batches in order, within the credit; refuses a batch that this hub can never accept.
     mutating func pump(at now: Int64) -> [ClientAction] {
         guard state == .open, stopAt == nil, !hubIsStopping, let welcome else { return [] }
         if let time = holdUntil {
@@ -276,7 +276,7 @@ extension ClientMachine {
         return actions
     }
 
-    /// Why a batch can never be sent to this hub.
+    /// The reason why a batch can never be sent to this hub.
     private func objection(to batch: OutgoingBatch, _ cost: Credit, _ welcome: Welcome) -> WireError? {
         let limits = welcome.limits
         let largest = batch.payloads.map(\.count).max() ?? 0
@@ -314,7 +314,7 @@ extension ClientMachine {
         }
     }
 
-    /// How to end where there is no session, if there is nothing left to do in a new one.
+    /// The end to report without a session, if there is nothing left to do in a new one.
     private func endWithoutSession() -> ClientEnd? {
         if stopAt != nil { return .stopped }
         return isFinishing && outbox.isEmpty ? .finished : nil
@@ -325,7 +325,7 @@ extension ClientMachine {
         return [.ended(end)]
     }
 
-    /// Without chance: what waits is one client of one hub.
+    /// Doubles a delay without randomness, because there is only one client of one hub.
     private static func doubled(_ first: Int64, after failures: Int, atMost longest: Int64) -> Int64 {
         let backOff = BackOff(
             first: .milliseconds(first), factor: 2, longest: .milliseconds(longest), spread: 1...1)

@@ -1,11 +1,11 @@
 import HubWire
 
-/// Batches on their way to the hub, in the order they were submitted, until they are answered.
+/// Batches on their way to the hub, in the order of their submission, until they are answered.
 struct ClientOutbox: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         let ticket: BatchTicket
         let batch: OutgoingBatch
-        /// The number it was sent under in this session, and what that cost; `nil` while it waits to be sent.
+        /// The number under which the batch was sent in this session, and its cost; `nil` until it is sent.
         var sent: Sent?
     }
 
@@ -19,7 +19,7 @@ struct ClientOutbox: Hashable, Sendable {
 
     var isEmpty: Bool { entries.isEmpty }
     var hasSent: Bool { entries.contains { $0.sent != nil } }
-    /// The oldest batch that waits to be sent.
+    /// The index of the oldest batch that waits to be sent.
     var firstWaiting: Int? { entries.firstIndex { $0.sent == nil } }
 
     static func size(_ batch: OutgoingBatch) -> Int {
@@ -38,7 +38,7 @@ struct ClientOutbox: Hashable, Sendable {
 
     mutating func markSent(_ index: Int, _ sent: Sent) { entries[index].sent = sent }
 
-    /// The batch has to be sent again.
+    /// Marks a batch to be sent again.
     mutating func markWaiting(_ index: Int) { entries[index].sent = nil }
 
     mutating func markAllWaiting() {

@@ -1,12 +1,12 @@
 package import HubWire
 
-/// A batch that a client wants stored: records as JSON text, and the raw bytes they were made from.
+/// A batch to store: records as JSON text, and the raw bytes from which they were made.
 package struct OutgoingBatch: Hashable, Sendable {
     package var records: RawRecords
     package var isBackfill: Bool
     /// Payload frames; a record names its own by `"payload": index`.
     package var payloads: [[UInt8]]
-    /// How long it is sent again while the hub answers nothing but ERROR `store`, in milliseconds; `nil`: without end.
+    /// How long, in milliseconds, the batch is sent again while the hub answers only with ERROR `store`; `nil` for no limit.
     package var storePatience: Int64?
 
     package init(
@@ -16,7 +16,7 @@ package struct OutgoingBatch: Hashable, Sendable {
         self.storePatience = storePatience
     }
 
-    /// What it costs when it is sent under `number`: its records, and the bytes of all frames after the verb (§4.3).
+    /// The credit that the batch costs under `number`: its records, and the bytes of all frames after the verb (§4.3).
     package func cost(number: Int64) -> Credit {
         let envelope = #"{"batch":,"records":[]}"#.utf8.count + (isBackfill ? #","backfill":true"#.utf8.count : 0)
         let body = envelope + String(number).utf8.count + records.joined.count
@@ -38,14 +38,14 @@ package struct OutgoingMessage: Hashable, Sendable {
     package var frames: [[UInt8]] { [verb.bytes, body] + payloads }
 }
 
-/// The caller's handle of a batch it has submitted.
+/// The caller's handle of a submitted batch.
 package struct BatchTicket: Hashable, Sendable {
     package let number: Int64
 }
 
-/// Why a batch is not taken.
+/// The reason why a batch is not accepted.
 package enum SubmitError: Error, Hashable, Sendable {
-    /// The queue is full; try again after the next `stored`.
+    /// The queue is full; submit again after the next `stored`.
     case full
     /// The batch has no records.
     case empty
@@ -53,61 +53,61 @@ package enum SubmitError: Error, Hashable, Sendable {
     case closed
 }
 
-/// What the owner of the socket does, in this order.
+/// An action for the owner of the socket; perform actions in their order.
 package enum ClientAction: Hashable, Sendable {
     case send(OutgoingMessage)
-    /// A session is open; what was not STORED is being sent again.
+    /// A session is open; batches without STORED are being sent again.
     ///
     /// Ask open questions again.
     case opened(Welcome)
-    /// The session is over for this reason, a sentence for the log; the machine goes on by itself.
+    /// The session is over, with a reason for the log; the machine continues without the caller.
     case lost(String)
-    /// The hub refuses types of `declare`, and is greeted without them.
+    /// The hub refuses the types of `declare`, and is greeted without them.
     case undeclared(WireError)
-    /// The hub holds the batch: a result per record.
+    /// The hub holds the batch; there is one result per record.
     ///
-    /// Comes once per ticket.
+    /// It occurs once per ticket.
     case stored(BatchTicket, [RecordResult])
-    /// The hub, or a limit of its WELCOME, will never take the batch as it is; or its store failed for longer than
+    /// The batch is refused for good, by the hub or by a limit of its WELCOME, or because the store failed for longer than
     /// ``OutgoingBatch/storePatience``.
     ///
-    /// Comes once per ticket, instead of `stored`.
+    /// It occurs once per ticket, instead of `stored`.
     case refused(BatchTicket, WireError)
     /// RESULT, COMMAND, PROGRESS, OUTCOME, WANT, DELIVER, TOKEN, or an ERROR that answers one of the caller's own messages.
     case deliver(HubMessage)
-    /// The hub asks to finish within the deadline: finish what you have begun, then call `finish`.
+    /// The hub asks the plugin to stop within the deadline: finish the current work, then call `finish`.
     case stop(Stop)
     /// The dialogue is over; nothing follows.
     case ended(ClientEnd)
 }
 
-/// Why a dialogue is over.
+/// The reason why a dialogue is over.
 package enum ClientEnd: Hashable, Sendable {
     /// The caller finished, and everything it submitted was answered.
     case finished
     /// The hub asked to stop.
     ///
-    /// What was not answered has to be sent to the next hub.
+    /// Unanswered batches have to be sent to the next hub.
     case stopped
-    /// The hub will not have this client; a person must look at the reason.
+    /// The hub rejects this client; a person must look at the reason.
     case fatal(WireError)
 }
 
-/// Bounds and delays of a client, in milliseconds where they are times.
+/// Limits and delays of a client; times are in milliseconds.
 package struct ClientPolicy: Hashable, Sendable {
-    /// The first HELLO is repeated after this, then after twice as long, and so on.
+    /// The delay after which the first HELLO is repeated; it doubles with each repetition.
     package var helloRepeat: Int64
     package var longestHelloRepeat: Int64
-    /// The wait before HELLO when sessions are lost one after the other, doubled each time.
+    /// The delay before HELLO after consecutive lost sessions; it doubles each time.
     package var lossDelay: Int64
     package var longestLossDelay: Int64
-    /// The wait after an ERROR `store` that names none.
+    /// The delay after an ERROR `store` that does not contain one.
     package var storeDelay: Int64
-    /// Whether STOP is the end of this hub alone: for a program that no hub has started, and that waits for the next hub.
+    /// Whether STOP concerns only this hub: for a program that was not started by a hub and waits for the next one.
     package var outlivesHub: Bool
-    /// Batches that wait to be sent or answered.
+    /// Maximum number of batches that wait to be sent or answered.
     package var queuedBatches: Int
-    /// Bytes of their records and payloads together.
+    /// Maximum bytes of their records and payloads together.
     package var queuedBytes: Int
 
     package init(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts something that happens now and then, and wakes those who wait for the next time.
+/// Counts occurrences of an event and wakes the tasks that wait for the next one.
 final class EventCounter: Sendable {
     private struct State {
         var count = 0
@@ -20,7 +20,7 @@ final class EventCounter: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when it has happened more than `known` times; throws `CancellationError`.
+    /// Returns when the count exceeds `known`; throws `CancellationError`.
     func wait(beyond known: Int) async throws {
         let number = state.withLock { state in
             state.lastWaiter += 1

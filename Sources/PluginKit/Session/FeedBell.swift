@@ -2,10 +2,10 @@ import HubWire
 import Synchronization
 import ZeroMQ
 
-/// Says that the hub may have something new: the feed as a bell.
+/// A bell that rings when the hub may have something new, driven by the feed.
 ///
-/// Who follows asks the door, which has everything once and in order (Protocol §7.1), so that messages are not read; but for
-/// those that are nowhere else, such as LIVE.
+/// A listener then queries the door, which has everything once and in order (Protocol §7.1). Messages of the feed are therefore not read,
+/// except those available nowhere else, such as LIVE.
 package actor FeedBell {
     private let loop: PollLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -14,24 +14,24 @@ package actor FeedBell {
     private var socket: Socket?
     private var watch: PollLoop.Registration?
     private var incoming = Multipart()
-    /// Beginnings of the topics whose messages are handed on, and to whom.
+    /// The topic prefixes of messages to pass on, and their receiver.
     private var passing: (prefixes: [String], heard: @Sendable (FeedMessage) -> Void)?
-    /// No `AsyncStream`, which would be over for good with the first wait that is cancelled.
+    /// An `AsyncStream` would end for good with the first cancelled wait.
     private nonisolated let rings = EventCounter()
-    /// How many rings there had been when ``next(within:)`` returned last.
+    /// The number of rings when ``next(within:)`` last returned.
     private nonisolated let answered = Mutex(0)
 
-    /// - Parameter link: whose log-in the feed takes, too.
+    /// - Parameter link: the link whose log-in the feed also uses.
     package init(beside link: HubLink) {
         (loop, address, context) = (link.loop, link.address, link.context)
     }
 
-    /// Subscribes, and to the pulse, which comes within a second of anything new.
+    /// Subscribes to the topics and to the pulse, which follows any news within a second.
     ///
     /// - Parameters:
-    ///   - prefixes: beginnings of topics whose messages ring.
-    ///   - passing: beginnings of topics whose messages do not ring, but are handed to `heard`.
-    ///   - heard: called on the loop, in the order of the messages: it must not wait.
+    ///   - prefixes: topic prefixes whose messages ring.
+    ///   - passing: topic prefixes whose messages do not ring, but go to `heard`.
+    ///   - heard: called on the loop, in the order of the messages; it must not block.
     package func listen(
         at feed: String, _ prefixes: [String], passing: [String] = [],
         heard: @escaping @Sendable (FeedMessage) -> Void = { _ in }
@@ -66,10 +66,10 @@ package actor FeedBell {
         if let message = FeedMessage(frames: (0..<3).map { incoming.bytes(of: $0) }) { heard(message) }
     }
 
-    /// There may be something new for another reason, such as another session.
+    /// Rings for another reason, such as a new session.
     package nonisolated func ring() { rings.note() }
 
-    /// Returns at the next ring, at once if there was one since the last; or after `limit`.
+    /// Returns at the next ring, immediately if there was one since the last call, or after `limit`.
     package nonisolated func next(within limit: Duration) async {
         let known = answered.withLock { $0 }
         await withTaskGroup(of: Void.self) { group in

@@ -1,44 +1,44 @@
 import Foundation
 import Glibc
 
-/// Where the hub's door is, and how to get in.
+/// The address of the hub's door and the log-in for it.
 package struct HubAddress: Sendable {
-    /// How to get in where a log-in is asked for (Protocol §2).
+    /// The log-in for a door that requires one (Protocol §2).
     package enum LogIn: Sendable {
-        /// A plugin that the hub has started: PLAIN.
+        /// For a plugin that the hub has started: PLAIN.
         case token(instance: String, token: String)
-        /// A plugin on another machine: CURVE.
+        /// For a plugin on another machine: CURVE.
         case key(HubKey)
     }
 
-    /// An endpoint as ZeroMQ writes it.
+    /// A ZeroMQ endpoint.
     package var door: String
-    /// Nil on the owner's endpoint.
+    /// `nil` on the owner's endpoint, which needs no log-in.
     package var logIn: LogIn?
 
     package init(door: String, logIn: LogIn? = nil) {
         (self.door, self.logIn) = (door, logIn)
     }
 
-    /// The owner's door, where `eval "$(hub status --env)"` has named it in the shell that starts this program.
+    /// The owner's door, if `eval "$(hub status --env)"` has set it in the shell that starts this program.
     static func ofShell(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> HubAddress? {
         guard environment["HUB_INSTANCE"] == nil, let door = environment["HUB_DOOR"], !door.isEmpty else { return nil }
         return HubAddress(door: door)
     }
 }
 
-/// What the hub hands to a plugin that it starts (Protocol §2).
+/// The data that the hub passes to a plugin that it starts (Protocol §2).
 package struct Launch {
     package var address: HubAddress
     package var instance: String
     package var stateDirectory: String
 
-    /// Reads the environment and, on a launch, the token from stdin; nil when the hub did not start this process.
-    /// - Throws: ``PluginFailure`` when only a part is there.
+    /// Reads the environment and, for a launched plugin, the token from stdin; returns `nil` if the hub did not start this process.
+    /// - Throws: ``PluginFailure`` if the launch data is incomplete.
     package static func read() throws -> Launch? { try read(ProcessInfo.processInfo.environment) }
 
     static func read(_ environment: [String: String]) throws -> Launch? {
-        // A shell that asked `hub status --env` has HUB_DOOR too, which is the owner's then (``HubAddress/ofShell(_:)``).
+        // `hub status --env` sets HUB_DOOR in a shell, too; it is the owner's door then (``HubAddress/ofShell(_:)``).
         guard let instance = environment["HUB_INSTANCE"] else { return nil }
         guard let door = environment["HUB_DOOR"], let state = environment["HUB_STATE"] else {
             throw PluginFailure(
@@ -57,7 +57,7 @@ package struct Launch {
             stateDirectory: state)
     }
 
-    /// The first line, read byte by byte, because what follows is for the code that watches for the end of stdin.
+    /// Reads the first line byte by byte, because the code that watches for the end of stdin reads the rest.
     private static func readToken(from descriptor: CInt) -> String? {
         var line: [UInt8] = []
         while line.count <= 255 {
@@ -73,7 +73,7 @@ package struct Launch {
     }
 }
 
-/// `read`, which the members of that name hide.
+/// Calls `read`, which the members of that name hide.
 private func systemRead(_ descriptor: CInt, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
     read(descriptor, bytes, count)
 }

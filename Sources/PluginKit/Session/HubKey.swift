@@ -2,15 +2,15 @@ import Foundation
 import HubWire
 import ZeroMQ
 
-/// A key file, read and checked: how a plugin on another machine gets in (Protocol §2).
+/// The checked content of a key file, the log-in of a plugin on another machine (Protocol §2).
 package struct HubKey: Sendable {
     package let instance: String
     package let door: String
     let hub: CurveKey
     let pair: CurveKeyPair
 
-    /// - Parameter path: of the file that `hub keys new` has printed.
-    /// - Throws: ``PluginFailure`` when it cannot be read or is none.
+    /// - Parameter path: the path of the file that `hub keys new` printed.
+    /// - Throws: ``PluginFailure`` if the file cannot be read or is not a key file.
     package init(path: String) throws {
         let data: Data
         do {
@@ -22,7 +22,7 @@ package struct HubKey: Sendable {
     }
 
     init(_ data: Data, _ path: String) throws {
-        // What a decoder says of a file could quote it, and it holds a secret.
+        // A decoder's error could quote the file, which contains a secret.
         guard let file = try? JSONDecoder().decode(KeyFile.self, from: data), PeerName.isValid(file.instance),
             file.door.hasPrefix("tcp://"), let hub = CurveKey(z85: file.serverKey),
             let publicKey = CurveKey(z85: file.publicKey), let secretKey = CurveSecretKey(z85: file.secretKey)
@@ -38,7 +38,7 @@ package struct HubKey: Sendable {
         pair = CurveKeyPair(publicKey: publicKey, secretKey: secretKey)
     }
 
-    /// Sentence for people when others can read the file; nil when all is well.
+    /// A warning for people if others can read the file; otherwise `nil`.
     package static func warning(path: String) -> String? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
             let mode = (attributes[.posixPermissions] as? NSNumber)?.uint16Value, mode & 0o077 != 0
@@ -50,14 +50,14 @@ package struct HubKey: Sendable {
         try socket.set(.curveServerKey, to: hub)
         try socket.set(.curvePublicKey, to: pair.publicKey)
         try socket.set(.curveSecretKey, to: pair.secretKey)
-        // A pulled cable is not reported; libzmq's own probes find out, and connect again.
+        // A pulled cable is not reported; libzmq's heartbeats detect it and reconnect.
         try socket.set(.heartbeatInterval, to: .seconds(10))
         try socket.set(.heartbeatTimeout, to: .seconds(20))
     }
 }
 
 extension HubAddress {
-    /// Why a log-in was refused, and what to do.
+    /// The reason why a log-in was refused, and the remedy.
     var refusal: String {
         switch logIn {
         case .key(let key):
@@ -66,7 +66,7 @@ extension HubAddress {
         }
     }
 
-    /// The kind of log-in this end has, as ZeroMQ names it.
+    /// The mechanism of this end's log-in, as ZeroMQ names it.
     var mechanism: String {
         switch logIn {
         case .key: "CURVE"
@@ -75,7 +75,7 @@ extension HubAddress {
         }
     }
 
-    /// Why there can be no log-in at this door, and what to do.
+    /// The reason why this door does not accept the kind of log-in, and the remedy.
     var mismatch: String {
         switch logIn {
         case .key: "\(door) takes no keys: hub status --json on its machine prints the endpoint that does"

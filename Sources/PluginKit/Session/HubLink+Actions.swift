@@ -3,9 +3,9 @@ import Logging
 import Synchronization
 import ZeroMQ
 
-/// The machine's steps, and what it says is to be done.
+/// Runs steps of the machine and performs its actions.
 extension HubLink {
-    /// Lets the machine take a step, and does what it says.
+    /// Runs a step of the machine and performs the resulting actions.
     func step(_ body: (inout ClientMachine, Int64) -> [ClientAction]) {
         guard end == nil else { return }
         perform(body(&machine, now))
@@ -18,10 +18,10 @@ extension HubLink {
         }
     }
 
-    /// Does one thing after the other, in the order in which the machine said them.
+    /// Performs actions one after the other, in the machine's order.
     ///
-    /// What is done may lead to the machine's next step, such as a batch more. That comes last: a batch that overtook an older one
-    /// could leave an older version of a record as its newest (R5.6).
+    /// An action may cause another step of the machine, such as one more batch; its actions come last. A batch that overtook an older one could
+    /// leave an older version of a record as its newest (R5.6).
     func perform(_ actions: [ClientAction]) {
         due += actions
         guard !isPerforming else { return }
@@ -57,13 +57,13 @@ extension HubLink {
         }
     }
 
-    /// Takes a batch; what is to be done then is for `step`.
+    /// Submits a batch; pass the resulting actions to `step`.
     func submit(_ batch: OutgoingBatch) -> Result<HubOutlet.Submission, SubmitError> {
         do throws(SubmitError) { return .success(try machine.submit(batch, at: now)) } catch { return .failure(error) }
     }
 
     func declare(_ types: [TypeDeclaration]) {
-        // No outage, which would be worth a warning.
+        // A deliberate new session is not an outage and needs no warning.
         isAway = true
         step { $0.declare(types, at: $1) }
     }
@@ -99,7 +99,7 @@ extension HubLink {
         spool.assumeIsolated { $0.sessionOpened() }
     }
 
-    /// An outage is logged once; its end is `opened`.
+    /// Logs an outage once and notifies the parts; `opened` logs its end.
     func lost(_ reason: String) {
         if !isAway { logger.warning("the hub is away", metadata: ["hub.reason": "\(reason)"]) }
         isAway = true
@@ -114,7 +114,7 @@ extension HubLink {
         if sink.assumeIsolated({ $0.receive(message) }) { return }
         switch message {
         case .command(let command): commands.assumeIsolated { $0.receive(command) }
-        // An answer without a question is to one that was cancelled here.
+        // An answer without a question belongs to a question that was cancelled here.
         case .result(let result): _ = answer(result.id, message)
         case .token(let token): _ = answer(token.id, message)
         case .progress(let progress): ownersCommands.assumeIsolated { $0.receive(progress) }
@@ -128,7 +128,7 @@ extension HubLink {
         }
     }
 
-    /// - Returns: whether a question waited for it.
+    /// - Returns: whether a question was waiting for the message.
     private func answer(_ number: Int64?, _ message: HubMessage) -> Bool {
         questions.assumeIsolated { $0.answer(number, message) }
     }
@@ -149,7 +149,7 @@ extension HubLink {
         signal.yield(.ended(end))
     }
 
-    /// From now on the parts make no caller wait for the hub.
+    /// Fails the callers that wait for the hub in any part.
     func stopParts(_ reason: String) {
         let error = GiveError(.stopping, reason)
         storeCalls.assumeIsolated { $0.stop(error) }

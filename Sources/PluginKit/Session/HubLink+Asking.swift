@@ -1,8 +1,8 @@
 package import HubWire
 
-/// Questions and subscriptions as the wire has them, for a program that passes on what others write.
+/// Questions and subscriptions in their wire form, for a program that relays those of others.
 extension HubLink {
-    /// Asks, through restarts of the hub, and returns the answer.
+    /// Asks a question and returns the answer; repeats it across restarts of the hub.
     ///
     /// - Throws: ``AskError``; `CancellationError`.
     package nonisolated func ask(_ query: QueryRequest) async throws -> QueryResult {
@@ -17,7 +17,7 @@ extension HubLink {
         return result
     }
 
-    /// Asks the hub for a token, through its restarts.
+    /// Asks the hub for a token; repeats the request across restarts of the hub.
     ///
     /// - Throws: ``AskError``; `CancellationError`.
     package nonisolated func token(_ request: TokenRequest) async throws -> TokenAnswer {
@@ -29,7 +29,7 @@ extension HubLink {
             })
     }
 
-    /// Hands the hub a token; returns when it is on its disk.
+    /// Sends a token to the hub; returns when the hub has it on its disk.
     ///
     /// - Throws: ``AskError``, with the code `lost` if the session ended before the answer; `CancellationError`.
     package nonisolated func put(_ put: TokenPut) async throws -> TokenAnswer {
@@ -48,19 +48,20 @@ extension HubLink {
         return token
     }
 
-    /// How often a hub has said WELCOME to this process.
+    /// The number of sessions that hubs have opened with this process (WELCOME).
     package nonisolated var sessionCount: Int { openings.count }
 
-    /// Returns when a session beyond that one is open.
+    /// Returns when session number `known` + 1 or a later one is open.
     ///
     /// - Throws: `CancellationError`.
     package nonisolated func untilSession(beyond known: Int) async throws { try await openings.wait(beyond: known) }
 
-    /// Has `deliver` work on what the hub delivers to these subscriptions, one delivery at a time of each.
+    /// Passes the deliveries of these subscriptions to `deliver`, one delivery at a time for each.
     ///
-    /// Returns after ``finishDeliveries(within:)``; with `untilCaughtUp` also when nothing is left that could be delivered now.
-    /// - Parameter deliver: gives a result per record. Where all are to be tried later, the subscription rests as long as the first of them.
-    /// - Throws: ``PluginFailure`` when the hub refuses a subscription.
+    /// It returns after ``finishDeliveries(within:)``; with `untilCaughtUp` also when no deliverable record is left.
+    /// - Parameter deliver: returns a result per record. If all records are to be retried, the subscription pauses for the shortest of their
+    ///   delays.
+    /// - Throws: ``PluginFailure`` if the hub refuses a subscription.
     package nonisolated func serve(
         _ requests: [WantRequest], untilCaughtUp: Bool,
         _ deliver: @escaping @Sendable ([DeliveredRecord]) async -> [DeliveryResult]
@@ -76,10 +77,10 @@ extension HubLink {
         }
     }
 
-    /// Begins no delivery any more; what takes longer than `limit` is cancelled.
+    /// Starts no more deliveries, and cancels those that take longer than `limit`.
     package nonisolated func finishDeliveries(within limit: Duration) async { await sink.finish(within: limit) }
 
-    /// Has `body` carry out what the hub asks this program to do; its task is cancelled where the asker does not want it any more.
+    /// Passes the hub's commands to `body`; its task is cancelled if the caller no longer wants the command.
     package nonisolated func serveCommands(
         _ body: @escaping @Sendable (PassedCommand) async -> CommandOutcome.Content
     ) async {
@@ -99,7 +100,7 @@ extension HubLink {
     }
 }
 
-/// A command as the wire has it.
+/// A command in its wire form.
 package struct PassedCommand: Sendable {
     package typealias Teller = @Sendable (_ done: Int, _ total: Int?, _ text: String?) -> Void
 
@@ -107,6 +108,6 @@ package struct PassedCommand: Sendable {
     /// A JSON object.
     package let arguments: RawJSON
     package let isDryRun: Bool
-    /// Tells the asker how far it is.
+    /// Reports progress to the caller.
     package let tell: Teller
 }

@@ -2,9 +2,9 @@ import HubWire
 import Logging
 import ZeroMQ
 
-// The way between the machine and libzmq.
+// The transport between the machine and libzmq.
 extension HubLink {
-    /// Sends what needs no answer; dropped while no session is open or the hub does not read.
+    /// Sends a message that needs no answer; drops it if no session is open or the hub does not read.
     func sendIfReady(_ message: ClientMessage) {
         guard outgoing.isEmpty, let action = machine.message(message) else { return }
         perform([action])
@@ -12,14 +12,14 @@ extension HubLink {
 
     func send(_ message: OutgoingMessage) {
         if outgoing.isEmpty, transfer(message) { return }
-        // One HELLO is as good as many, and one PING.
+        // One HELLO or PING in the queue is enough.
         if message.verb == .ping, outgoing.contains(where: { $0.verb == .ping }) { return }
         if message.verb == .hello { outgoing.removeAll() }
         outgoing.append(message)
         watchSocket()
     }
 
-    /// Whether the socket took the message.
+    /// Whether the socket accepted the message.
     private func transfer(_ message: OutgoingMessage) -> Bool {
         guard isConnected else { return false }
         var frames = Multipart()
@@ -37,7 +37,7 @@ extension HubLink {
         watchSocket()
     }
 
-    /// A socket without a connection says that it can be written.
+    /// Watches for writability only while connected, because a socket without a connection reports that it is writable.
     private func watchSocket() {
         watch?.interest = outgoing.isEmpty || !isConnected ? .readable : [.readable, .writable]
     }
@@ -91,9 +91,9 @@ extension HubLink {
         }
     }
 
-    /// The hub may have closed because it asks for a log-in of another kind, and have had no time to say so.
+    /// Finds out whether the hub closed the connection because it requires another kind of log-in, without having had time to report it.
     private func askForLogIn() {
-        // One that waits for an answer is not thrown away for another: where the machine is busy, none would be read.
+        // Keep a probe that waits for an answer: on a busy machine, replacing it each time would mean that none is ever read.
         if let greetingBegan, .now - greetingBegan < .seconds(5) { return }
         guard let greeting = try? PeerGreeting(of: address.door, in: context) else { return }
         greetingBegan = .now
@@ -108,8 +108,9 @@ extension HubLink {
         if kind != address.mechanism { fail(WireError(.forbidden, address.mismatch, closed: true)) }
     }
 
-    /// A new connection is a new peer to the hub: a session that the machine takes for open is none, which the answer to
-    /// a PING (`hello-first`) tells it at once instead of after the heartbeat's timeout (R4.2).
+    /// Handles a new connection, which is a new peer to the hub: a session that the machine takes for open no longer exists.
+    ///
+    /// The answer to a PING (`hello-first`) reports that immediately instead of after the heartbeat's timeout (R4.2).
     private func connected() {
         isConnected = true
         outgoing.removeAll { $0.verb != .hello }

@@ -4,26 +4,27 @@ import PluginState
 import Synchronization
 import ZeroMQ
 
-/// The dialogue with the hub over one DEALER socket: drives ``ClientMachine``, and has a part of its own for each thing it is about.
+/// The dialogue with the hub over one DEALER socket; it drives ``ClientMachine`` and delegates each subject to a separate part.
 ///
-/// Lives on a ``PollLoop``, and its parts with it. They speak to the hub through a ``HubOutlet``, and hear from here what concerns them.
+/// The link and its parts run on a ``PollLoop``. The parts send to the hub through a ``HubOutlet``, and the link passes each of them the
+/// messages it needs.
 package actor HubLink {
-    /// What the runner is told.
+    /// An event for the runner.
     enum Signal: Sendable {
         case opened
-        /// The hub asks to stop within so many milliseconds.
+        /// The hub asks the plugin to stop within the given number of milliseconds.
         case stop(Stop)
         case ended(ClientEnd)
     }
 
-    /// What every WELCOME may change.
+    /// The values that each WELCOME may change.
     struct Terms: Sendable {
         /// `nil` before the first session.
         var identity: HubIdentity?
         var persons: [Welcome.PersonEntry] = []
-        /// What this plugin may write; `nil` before the first session.
+        /// The types that this plugin may write; `nil` before the first session.
         var sharing: Grants.Scope?
-        /// What of the owner's this plugin may.
+        /// The owner's rights that this plugin has.
         var rights: [String] = []
         var clock = HubClock.system
     }
@@ -33,7 +34,7 @@ package actor HubLink {
     nonisolated let terms = Mutex(Terms())
     /// Whether the plugin has been asked to stop.
     nonisolated let hasStopRequest = Mutex(false)
-    /// Sessions that were opened.
+    /// Counts the sessions that were opened.
     nonisolated let openings = EventCounter()
     nonisolated let signals: AsyncStream<Signal>
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -56,22 +57,22 @@ package actor HubLink {
     var socket: Socket?
     var monitor: SocketMonitor?
     var watch: PollLoop.Registration?
-    /// Asks what kind of log-in there is, after a handshake that ended without a reason.
+    /// Determines the kind of log-in after a handshake that ended without a reason.
     var greeting: PeerGreeting?
     var greetingBegan: ContinuousClock.Instant?
     var timer: PollLoop.Timer?
     var incoming = Multipart()
     /// Whether there is a connection.
     ///
-    /// Without one nothing is given to libzmq, so that what a new hub reads first is HELLO. Its own option for that (`ZMQ_IMMEDIATE`) drops
-    /// with the connection what came in and was not read yet, STOP among it.
+    /// Without one nothing is passed to libzmq, so that a new hub reads HELLO first. libzmq's option for that (`ZMQ_IMMEDIATE`) drops unread
+    /// incoming messages with the connection, including STOP.
     var isConnected = false
-    /// What waits for a connection, or for the socket to take it.
+    /// Messages that wait for a connection, or for the socket to accept them.
     var outgoing: [OutgoingMessage] = []
-    /// What the machine has said and what is not done yet, in its order.
+    /// Actions of the machine that are not performed yet, in their order.
     var due: [ClientAction] = []
     var isPerforming = false
-    /// The connection or the session was lost, and there is no new one yet; logged once.
+    /// Whether the connection or the session was lost and is not restored yet; an outage is logged once.
     var isAway = false
 
     var welcomeWaiters: [CheckedContinuation<Welcome?, Never>] = []
@@ -82,7 +83,7 @@ package actor HubLink {
     private var isClosing = false
     private var hasLeft = false
     private var isAbandoned = false
-    /// Why the dialogue is over, if it is.
+    /// The reason why the dialogue is over, or `nil`.
     var end: ClientEnd?
 
     init(
@@ -106,18 +107,18 @@ package actor HubLink {
         outlet.connect(self)
     }
 
-    /// Milliseconds of a clock that only goes forward.
+    /// Milliseconds of a monotonic clock.
     var now: Int64 {
         let (seconds, attoseconds) = origin.duration(to: .now).components
         return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
     }
 
-    /// The one clock of hub and plugins, as of the last WELCOME.
+    /// The clock that the hub and its plugins share, as of the last WELCOME.
     nonisolated var clock: HubClock { terms.withLock { $0.clock } }
 
     // MARK: - Life
 
-    /// Connects, now or whenever there is a hub, and says HELLO.
+    /// Connects, now or as soon as there is a hub, and sends HELLO.
     func open() throws(ZeroMQError) {
         let socket = try Socket(.dealer, in: context)
         try socket.set(.reconnectInterval, to: .milliseconds(100))
@@ -141,26 +142,25 @@ package actor HubLink {
         step { $0.start(at: $1) }
     }
 
-    /// The terms of the first session, as soon as there is one; nil when the dialogue ended without, or the
-    /// plugin is to stop.
+    /// Waits for the first session and returns its terms; `nil` if the dialogue ended without one, or the plugin has to stop.
     package func welcome() async -> Welcome? {
         if let welcome = machine.welcome, machine.isOpen { return welcome }
         if end != nil || isStopping { return nil }
         return await withCheckedContinuation { welcomeWaiters.append($0) }
     }
 
-    /// Waits for no session any longer.
+    /// Stops waiting for a session.
     func giveUp() {
         for waiter in welcomeWaiters { waiter.resume(returning: nil) }
         welcomeWaiters = []
     }
 
-    /// Why the hub ended the dialogue, if it did.
+    /// The hub's reason for ending the dialogue, if it did.
     var refusal: WireError? {
         if case .fatal(let error)? = end { error } else { nil }
     }
 
-    /// From now on nothing new is taken from callers, and those who wait for the hub are told so.
+    /// Rejects new requests from now on, and fails the callers that wait for the hub.
     func prepareStop() {
         isStopping = true
         giveUp()
@@ -172,15 +172,15 @@ package actor HubLink {
         stopParts("the plugin is being stopped before the hub has answered")
     }
 
-    /// Says BYE, when `draining` after the spool is empty, and returns when the hub has answered or `limit` is over.
-    /// - Parameter waitsForHub: also while the hub is away; otherwise there is nothing to wait for then.
+    /// Sends BYE, if `draining` after the spool is empty, and returns when the hub has answered or after `limit`.
+    /// - Parameter waitsForHub: waits while the hub is away, too; otherwise the call returns without waiting in that case.
     func close(draining: Bool, waitsForHub: Bool = false, within limit: Duration) async {
         prepareStop()
         isDraining = draining
         isClosing = true
         if !isDraining { await spool.pause() }
         if waitsForHub && !isAbandoned || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
-        // The hub may be ending this process alone, and hears BYE; it may be gone, and no answer comes.
+        // The hub may be stopping only this process, and then reads BYE. Or the hub has ended, and no answer will come.
         if isAbandoned { leave() }
         let deadline = loop.schedule(after: limit) { [weak self] in
             self?.assumeIsolated { $0.leave() }
@@ -197,13 +197,13 @@ package actor HubLink {
         signal.finish()
     }
 
-    /// The hub's process has ended: what is still open gets no answer, and what is sent is not taken.
+    /// Stops waiting for answers, because the hub's process has ended.
     func abandon() {
         isAbandoned = true
         if isClosing { leave() }
     }
 
-    /// The dialogue is over, one way or another.
+    /// Wakes the callers of `close`, because the dialogue is over.
     func leave() {
         hasLeft = true
         let waiters = endWaiters

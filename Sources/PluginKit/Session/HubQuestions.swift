@@ -1,16 +1,16 @@
 import HubWire
 import ZeroMQ
 
-/// What the plugin asks the hub: QUERY and TOKEN, each with one answer.
+/// The plugin's questions to the hub, QUERY and TOKEN; each has one answer.
 ///
-/// A part of the link's poll loop. A question waits for a session, and for its turn among those of its kind.
+/// It runs on the link's poll loop. A question waits for a session, and for its turn among the questions of its kind.
 actor HubQuestions {
     private struct Question {
         let serial: Int
         let make: @Sendable (Int64) -> ClientMessage
-        /// Whether it is asked again in the next session; else the loss of this one is its answer.
+        /// Whether the question is sent again in the next session; otherwise it fails if this session is lost.
         let repeats: Bool
-        /// Its number in this session; `nil` while it waits to be sent.
+        /// The number of the question in this session; `nil` until it is sent.
         var number: Int64?
         let continuation: CheckedContinuation<HubMessage, any Error>
 
@@ -25,11 +25,11 @@ actor HubQuestions {
 
     init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
 
-    /// Asks, as soon as there is a session, and returns the answer: RESULT or TOKEN.
+    /// Sends a question as soon as there is a session, and returns the answer: RESULT or TOKEN.
     ///
     /// - Parameters:
-    ///   - repeats: whether it may be asked again when the session is lost before the answer.
-    ///   - make: the message with its number.
+    ///   - repeats: whether the question may be sent again if the session is lost before the answer.
+    ///   - make: creates the message with its number.
     /// - Throws: ``AskError``, or `CancellationError`.
     func ask(repeats: Bool, _ make: @escaping @Sendable (Int64) -> ClientMessage) async throws -> HubMessage {
         lastSerial += 1
@@ -54,10 +54,10 @@ actor HubQuestions {
         send()
     }
 
-    /// TOKEN and TOKEN-PUT that may be open (R11.8).
+    /// The maximum number of open TOKEN and TOKEN-PUT messages (R11.8).
     private static let mostTokens = 8
 
-    /// Sends what may be sent: no more at a time than the hub takes (R8.4, R11.8).
+    /// Sends waiting questions up to the hub's limits (R8.4, R11.8).
     func send() {
         guard let limits = outlet.session?.limits else { return }
         for index in open.indices where open[index].number == nil {
@@ -70,8 +70,8 @@ actor HubQuestions {
         }
     }
 
-    /// RESULT or TOKEN of a number, or an ERROR that refers to it.
-    /// - Returns: whether a question waited for it.
+    /// Handles RESULT or TOKEN with a number, or an ERROR that refers to it.
+    /// - Returns: whether a question was waiting for it.
     func answer(_ number: Int64?, _ message: HubMessage) -> Bool {
         guard let number, let index = open.firstIndex(where: { $0.number == number }) else { return false }
         let question = open.remove(at: index)
@@ -85,7 +85,7 @@ actor HubQuestions {
         return true
     }
 
-    /// What was sent waits again, or has the loss as its answer.
+    /// Fails the sent questions that may not be repeated; the others wait again.
     func sessionLost() {
         let lost = open.filter { $0.number != nil && !$0.repeats }
         open.removeAll { $0.number != nil && !$0.repeats }

@@ -4,15 +4,15 @@ public import HubWire
 public import Samples
 import Synchronization
 
-/// A question that is the owner's: asked by a plugin whose manifest asks for it (`owner`) and to which `hub.conf` grants it.
+/// A question with the owner's rights; the plugin's manifest must request it (`owner`), and `hub.conf` must grant it.
 public enum OwnerQuestion: String, Hashable, Sendable, CaseIterable {
-    /// How the hub, its plugins, sinks, devices and sessions are: what `hub status --json` prints.
+    /// The state of the hub, its plugins, sinks, devices and sessions, as `hub status --json` prints it.
     case status
-    /// What `hub.conf` and the manifests say of the plugins: what `hub plugins --json` prints.
+    /// The plugins according to `hub.conf` and the manifests, as `hub plugins --json` prints them.
     case plugins
-    /// The persons that this instance may read, and what is known of them.
+    /// The persons whose records this instance may read, with their data.
     case persons
-    /// What each instance gave, and what became of it.
+    /// The records that each instance gave, and their results.
     case accounts
 
     fileprivate var subject: QueryRequest.Subject {
@@ -25,67 +25,67 @@ public enum OwnerQuestion: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What only the owner may ask, for a plugin that is granted it.
+/// Owner's questions for a plugin that has been granted them.
 ///
-/// What concerns records and persons stays within what this instance may read.
+/// The answers about records and persons are limited to those that this instance may read.
 extension PluginContext {
-    /// What of the owner's this instance may, as of the hub's last WELCOME; empty before the first.
+    /// The owner's rights that this instance has, as of the hub's last WELCOME; empty before the first one.
     ///
-    /// Another grant in `hub.conf` begins another session (``untilSession(beyond:)``).
+    /// A changed grant in `hub.conf` begins another session (``untilSession(beyond:)``).
     public var ownerRights: Set<OwnerRight> {
         Set(link.terms.withLock { $0.rights }.compactMap(OwnerRight.init))
     }
 
-    /// Asks the hub, and returns the answer as Docs/Schemas/answers describe it.
+    /// Asks the hub and returns the answer in the form that Docs/Schemas/answers describe.
     ///
     /// Waits for the hub while it is away.
-    /// - Throws: ``AskError``, of which `error` has the code `forbidden` where `hub.conf` does not grant it; `CancellationError`.
+    /// - Throws: ``AskError``, whose `error` has the code `forbidden` if `hub.conf` does not grant the question; `CancellationError`.
     public func ask(_ question: OwnerQuestion) async throws -> RawJSON {
         try await link.ownersAnswer(QueryRequest(id: 0, want: question.subject))
     }
 
-    /// Asks the hub, and reads the answer into a type that has the members that are wanted of it.
+    /// Asks the hub and decodes the answer into a type that has the needed members.
     ///
-    /// - Throws: as ``ask(_:)``; a `DecodingError`.
+    /// - Throws: the errors of ``ask(_:)``; a `DecodingError`.
     public func ask<Answer: Decodable>(_ question: OwnerQuestion, as type: Answer.Type) async throws -> Answer {
         try JSONDecoder().decode(type, from: Data(try await ask(question).bytes))
     }
 
-    /// The last lines of a plugin's log, oldest first: what it has printed, and what the hub did with its process.
+    /// The last lines of a plugin's log, oldest first: the output of the plugin, and the hub's notes about its process.
     ///
     /// - Parameters:
-    ///   - instance: as `hub.conf` names it.
-    ///   - limit: at most so many lines, of 1,000 at most; 200 if not given.
-    ///   - start: only lines from then on, by the machine's clock.
-    /// - Throws: as ``ask(_:)``; of `error` the code is `field` where there is no such instance.
+    ///   - instance: the name of the instance in `hub.conf`.
+    ///   - limit: the maximum number of lines, at most 1,000; the default is 200.
+    ///   - start: excludes earlier lines, by the machine's clock.
+    /// - Throws: the errors of ``ask(_:)``; the code of `error` is `field` if the instance does not exist.
     public func logs(of instance: String, limit: Int? = nil, from start: Timestamp? = nil) async throws -> LogPage {
         var query = QueryRequest(id: 0, want: .logs, limit: limit.map { Int64($0) })
         (query.instance, query.filter.from) = (instance, start)
         return try JSONDecoder().decode(LogPage.self, from: Data(try await link.ownersAnswer(query).bytes))
     }
 
-    /// A page of the story of a record: its versions, where it was delivered, the days that are made of it.
+    /// A page of the history of a record: its versions, its deliveries, and the days computed from it.
     ///
-    /// What this instance may not read of it is left out; a record that it may not read is as if it did not exist.
+    /// Parts that this instance may not read are left out; a record that it may not read is treated as missing.
     /// - Parameters:
-    ///   - number: the hub's of the record.
-    ///   - limit: versions of the page.
-    ///   - next: the member of that name of the page before.
-    /// - Throws: ``AskError``, of which `error` has the code `query` where there is no such record; `CancellationError`.
+    ///   - number: the hub's number of the record.
+    ///   - limit: the number of versions in the page.
+    ///   - next: the member `next` of the previous page.
+    /// - Throws: ``AskError``, whose `error` has the code `query` if the record does not exist; `CancellationError`.
     public func trace(_ number: Int64, limit: Int64? = nil, next: String? = nil) async throws -> RawJSON {
         var query = QueryRequest(id: 0, want: .trace, limit: limit, next: next)
         query.number = number
         return try await link.ownersAnswer(query)
     }
 
-    /// A page of the story of a record, read into a type that has the members that are wanted of it.
+    /// A page of the history of a record, decoded into a type that has the needed members.
     ///
     /// - Parameters:
-    ///   - number: the hub's of the record.
-    ///   - limit: versions of the page.
-    ///   - next: the member of that name of the page before.
-    ///   - type: with the members that are wanted.
-    /// - Throws: as ``trace(_:limit:next:)``; a `DecodingError`.
+    ///   - number: the hub's number of the record.
+    ///   - limit: the number of versions in the page.
+    ///   - next: the member `next` of the previous page.
+    ///   - type: the type to decode.
+    /// - Throws: the errors of ``trace(_:limit:next:)``; a `DecodingError`.
     public func trace<Story: Decodable>(
         _ number: Int64, limit: Int64? = nil, next: String? = nil, as type: Story.Type
     ) async throws -> Story {

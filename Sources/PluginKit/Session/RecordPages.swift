@@ -2,7 +2,7 @@ import Foundation
 public import HubWire
 public import Samples
 
-/// What the hub holds, page by page; only the page in hand is in memory.
+/// Records of the hub, page by page; only the current page is in memory.
 ///
 /// ```swift
 /// var filter = QueryRequest.Filter()
@@ -13,21 +13,21 @@ public import Samples
 /// }
 /// ```
 public struct RecordPages: AsyncSequence, Sendable {
-    /// Records that came in one answer of the hub.
+    /// The records of one answer of the hub.
     public struct Page: Sendable {
-        /// In the order that was asked for; at most as many as the hub puts into an answer.
+        /// The records in the requested order; the hub limits their number.
         public let records: [StoredRecord]
-        /// Where to ask on with `since`: what changed after this page.
+        /// The cursor to pass as `since` for changes after this page.
         public let cursor: Cursor?
     }
 
     let link: HubLink
     let query: QueryRequest
 
-    /// Begins again with the first page; the hub is asked at the first `next()`.
+    /// Starts again at the first page; the first `next()` sends the query.
     public func makeAsyncIterator() -> Iterator { Iterator(link: link, query: query) }
 
-    /// Asks for a page when it is wanted.
+    /// Requests each page on demand.
     public struct Iterator: AsyncIteratorProtocol {
         let link: HubLink
         var query: QueryRequest
@@ -36,7 +36,7 @@ public struct RecordPages: AsyncSequence, Sendable {
 
         init(link: HubLink, query: QueryRequest) { (self.link, self.query) = (link, query) }
 
-        /// The next page, or `nil` after the last; waits for the hub while it is away.
+        /// The next page, or `nil` after the last one; waits for the hub while it is away.
         ///
         /// - Throws: ``AskError``; `CancellationError`; a `RecordRejection` for a record that this version cannot read.
         public mutating func next() async throws -> Page? {
@@ -62,16 +62,16 @@ public struct RecordPages: AsyncSequence, Sendable {
 }
 
 extension PluginContext {
-    /// Asks for records that the hub holds, as far as this instance may read them; what it may not read is as if it were not there.
+    /// Queries the records of the hub that this instance may read; other records are ignored as if they did not exist.
     ///
     /// Waits for the hub while it is away.
     /// - Parameters:
-    ///   - filter: which; all conditions hold together.
-    ///   - since: the latest version of everything that changed after this cursor, retractions included.
-    ///   - order: by the hub's sequence, unless given; with `since` no other.
-    ///   - latest: of each person and type only the sample with the latest end; without `since` and `order`.
-    ///   - mirrors: whether each record is to say which others are the same event by other sources; without `since`.
-    ///   - limit: records in all.
+    ///   - filter: the conditions; a record must meet all of them.
+    ///   - since: selects the latest version of everything that changed after this cursor, including retractions.
+    ///   - order: the order of the records; the default is the hub's sequence, which is the only order with `since`.
+    ///   - latest: selects only the sample with the latest end for each person and type; not with `since` or `order`.
+    ///   - mirrors: marks each record with the records of other sources about the same event; not with `since`.
+    ///   - limit: the maximum number of records in total.
     public func query(
         _ filter: QueryRequest.Filter = .init(), since: Cursor? = nil, order: QueryRequest.Order? = nil,
         latest: Bool = false, mirrors: Bool = false, limit: Int64? = nil
@@ -81,9 +81,9 @@ extension PluginContext {
         return RecordPages(link: link, query: query)
     }
 
-    /// Which sources have given the records that a filter selects: how many of each type and person, from when to when.
+    /// The sources of the records that a filter selects, with count and period for each type and person.
     ///
-    /// Asks page by page until all are counted, which takes long where there are millions.
+    /// It requests page by page until all records are counted, which takes a while for millions of records.
     public func sources(_ filter: QueryRequest.Filter = .init()) async throws -> [SourceTally] {
         var found = SourcesPage(sources: [], next: nil)
         repeat {

@@ -4,7 +4,7 @@ package import PluginState
 import Synchronization
 package import ZeroMQ
 
-/// Why a plugin is to stop.
+/// The reason why a plugin has to stop.
 package enum StopRequest: Sendable {
     /// SIGTERM or SIGINT.
     case asked
@@ -12,10 +12,10 @@ package enum StopRequest: Sendable {
     case hubGone
 }
 
-/// What became of a record of the spool, before it leaves it; called on the poll loop.
+/// Receives the result of a record of the spool before the record leaves it; called on the poll loop.
 package typealias SpoolReport = @Sendable (SpooledRecord, RecordResult) -> Void
 
-/// The life of one process that leads a session: dialogue, work, and an end within a deadline.
+/// Runs one process with a session: the dialogue, the work, and an end within a deadline.
 package struct SessionRunner: Sendable {
     private enum Event: Sendable {
         case worked(Result<Void, any Error>)
@@ -28,28 +28,28 @@ package struct SessionRunner: Sendable {
     package var hello: Hello
     package var address: HubAddress
     package var logger: Logger
-    /// What the log calls this program.
+    /// The name of this program in the log.
     package var role = "plugin"
     package var context: Context
     package var policy = ClientPolicy(helloRepeat: 500, longestHelloRepeat: 2_000)
-    /// Is told what became of each record of the spool, once or, after a crash, again.
+    /// Receives the result of each record of the spool, once or, after a crash, again.
     package var report: SpoolReport?
     /// How long the work may take to stop, unless STOP says otherwise.
     package var stopLimit = Duration.seconds(5)
-    /// How long the end waits for the hub to take what is in the spool.
+    /// How long the runner waits at the end for the hub to acknowledge the records in the spool.
     package var drainLimit = Duration.seconds(60)
 
     package init(hello: Hello, address: HubAddress, logger: Logger, context: Context) {
         (self.hello, self.address, self.logger, self.context) = (hello, address, logger, context)
     }
 
-    /// Leads the session until the work is done, `requests` or the hub asks to stop, or the hub refuses this program.
+    /// Runs the session until the work is done, `requests` or the hub asks to stop, or the hub refuses this program.
     ///
-    /// On ``PluginExit/unfinished`` the work may still go on: end the process.
+    /// After ``PluginExit/unfinished`` the work may still be running: end the process.
     /// - Parameters:
-    ///   - state: where the spool is; nil: there is none.
-    ///   - declaring: types that are declared beside those of HELLO.
-    ///   - work: what is done in the session; its task is cancelled to stop it.
+    ///   - state: the state that holds the spool; `nil` for no spool.
+    ///   - declaring: types to declare in addition to those of HELLO.
+    ///   - work: the work of the session; its task is cancelled to stop it.
     package func run(
         state: PluginState?, declaring: [TypeDeclaration] = [], requests: AsyncStream<StopRequest>,
         _ work: @escaping @Sendable (HubLink) async throws -> Void
@@ -115,7 +115,7 @@ package struct SessionRunner: Sendable {
             case .signalled(.stop(let stop)): ending.request(stop)
             case .signalled(.ended(let end)): ending.request(end)
             case .signalled(.opened): continue
-            case .overdue where ending.hasWorked: break  // Only the hub did not answer, and the spool has it all.
+            case .overdue where ending.hasWorked: break  // Only the hub's answer is missing; the spool has it all.
             case .overdue:
                 ending.exit = .unfinished
                 logger.critical("the \(role) did not stop in time and is cut off")
@@ -158,7 +158,7 @@ package struct SessionRunner: Sendable {
         ending.failure = "\(error)"
     }
 
-    /// The hub shows the last error of a plugin.
+    /// Sends the failure as an event, because the hub shows the last error of a plugin.
     private func tellFailure(_ link: HubLink, _ ending: Ending) async {
         guard let failure = ending.failure,
             let event = try? DeviceEvent("failed", severity: .error, text: failure)
@@ -167,16 +167,16 @@ package struct SessionRunner: Sendable {
     }
 }
 
-/// How a run is going to end.
+/// The planned end of a run.
 private struct Ending {
     var exit = PluginExit.done
     var failure: String?
     var limit: Duration
-    /// Whether the hub should have what is in the spool before BYE.
+    /// Whether to empty the spool before BYE.
     var drains = true
     var isStopping = false
     var isCancelled = false
-    /// The author's part is over.
+    /// Whether the work has returned.
     var hasWorked = false
 
     init(_ limit: Duration) { self.limit = limit }

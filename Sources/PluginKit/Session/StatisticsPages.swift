@@ -2,7 +2,7 @@ import Foundation
 public import HubWire
 public import Samples
 
-/// Statistics of what the hub holds, interval by interval; a page at a time is in memory.
+/// Statistics of the hub's records, interval by interval; only one page at a time is in memory.
 ///
 /// ```swift
 /// for try await day in hub.statistics(of: "stepCount", person: "anna", by: StatisticsInterval(.day)) {
@@ -13,10 +13,10 @@ public struct StatisticsPages: AsyncSequence, Sendable {
     let link: HubLink
     let query: QueryRequest
 
-    /// Begins again with the first interval; the hub is asked at the first `next()`.
+    /// Starts again at the first interval; the first `next()` sends the query.
     public func makeAsyncIterator() -> Iterator { Iterator(link: link, query: query) }
 
-    /// Asks for a page when it is wanted.
+    /// Requests each page on demand.
     public struct Iterator: AsyncIteratorProtocol {
         let link: HubLink
         private var query: QueryRequest
@@ -25,7 +25,7 @@ public struct StatisticsPages: AsyncSequence, Sendable {
 
         init(link: HubLink, query: QueryRequest) { (self.link, self.query) = (link, query) }
 
-        /// The next interval, or `nil` after the last; asks for a page where none is in memory, and waits for the hub.
+        /// The next interval, or `nil` after the last one; requests a page if none is in memory, and waits for the hub.
         ///
         /// - Throws: ``AskError``; `CancellationError`; a `DecodingError` for an answer that this version cannot read.
         public mutating func next() async throws -> StatisticsPage.Interval? {
@@ -49,18 +49,18 @@ public struct StatisticsPages: AsyncSequence, Sendable {
 }
 
 extension PluginContext {
-    /// Asks for sums, averages and extremes of what the hub holds, as far as this instance may read it.
+    /// Queries sums, averages and extremes of the hub's records that this instance may read.
     ///
     /// Waits for the hub while it is away.
     /// - Parameters:
-    ///   - type: its id, or another name of it.
-    ///   - person: whose; nil where the instance may read one person only.
-    ///   - from: what lies before it does not count.
-    ///   - to: what lies at or after it does not count.
-    ///   - interval: nil for one, of all there is.
-    ///   - figures: nil for the sum, or average, minimum and maximum, as fits the type.
-    ///   - bySource: each source by itself, too.
-    ///   - sources: kinds of plugins; as if there were no others.
+    ///   - type: the id of the type, or one of its other names.
+    ///   - person: the person whose records count; `nil` if the instance may read only one person.
+    ///   - from: excludes earlier records.
+    ///   - to: excludes records at or after this time.
+    ///   - interval: the length of an interval; `nil` for a single interval over all records.
+    ///   - figures: the figures to compute; `nil` for those that suit the type: sum, or average, minimum and maximum.
+    ///   - bySource: adds separate figures for each source.
+    ///   - sources: limits the statistics to these kinds of plugins.
     public func statistics(
         of type: String, person: String? = nil, from: Timestamp? = nil, to: Timestamp? = nil,
         by interval: StatisticsInterval? = nil, figures: [StatisticsFigure]? = nil, bySource: Bool = false,

@@ -5,19 +5,19 @@ import PluginState
 import ZeroMQ
 
 extension PluginContext {
-    /// Types that the plugin has declared while it ran, in this run or an earlier one, that the hub has taken, and that it may write.
+    /// Types that the plugin has declared at run time, now or in an earlier run, that the hub has accepted, and that the plugin may write.
     ///
-    /// Another session may have fewer: ask again after whatever takes time.
+    /// A later session may have fewer: read the property again after anything that takes time.
     public var declaredTypes: [TypeDeclaration] {
         get async { await link.machine.writableTypes }
     }
 
-    /// Declares types that only the running plugin knows of, such as the fields of a service's devices.
+    /// Declares types that are known only at run time, such as the fields of a service's devices.
     ///
-    /// The manifest writes `x.<vendor>.*` for them. They are kept: a later run declares them from its beginning. What the hub has already
-    /// costs nothing; else the plugin begins a new session (R4.27), which ends the calls that are being carried out. So these are waited
-    /// for, a minute at most: never call it from a command.
-    /// - Throws: ``GiveError`` `refused` where the hub does not take them, and none of them is declared then; `stopping`; `storage`.
+    /// The manifest declares `x.<vendor>.*` for them. The types are stored, and later runs declare them from the beginning. Types that the hub
+    /// already has cost nothing. Otherwise the plugin begins a new session (R4.27), which ends the commands in progress. The call waits for
+    /// those commands, at most a minute: never call it from a command.
+    /// - Throws: ``GiveError`` `refused` if the hub rejects the types, and none of them is declared then; `stopping`; `storage`.
     public func declare(_ types: [TypeDeclaration]) async throws(GiveError) {
         try await link.types.declare(types, waiting: .seconds(60)).get()
         do {
@@ -28,7 +28,7 @@ extension PluginContext {
     }
 }
 
-/// Types that the plugin declares while it runs; a part of the link's poll loop.
+/// Types that the plugin declares at run time; it runs on the link's poll loop.
 actor TypeDeclarations {
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -43,7 +43,7 @@ actor TypeDeclarations {
     }
 
     /// Returns when there is a session that has the types.
-    /// - Parameter patience: how long the calls of the hub may take that the new session would end.
+    /// - Parameter patience: how long to wait for the hub's commands in progress, which the new session would end.
     func declare(_ types: [TypeDeclaration], waiting patience: Duration) async -> Result<Void, GiveError> {
         if outlet.hasDeclared(types) { return .success(()) }
         let limit = ContinuousClock.now + patience
@@ -73,11 +73,11 @@ actor TypeDeclarations {
     }
 }
 
-/// The types that an instance has declared beside its manifest's, kept between runs.
+/// The types that an instance has declared in addition to its manifest, kept between runs.
 enum KeptDeclarations {
     private static let key = "declared-types"
 
-    /// - Throws: as the state does; a text that cannot be read counts as none.
+    /// - Throws: the errors of the state; a text that cannot be decoded counts as no types.
     static func read(_ state: PluginState) async throws(PluginStateError) -> [TypeDeclaration] {
         guard let text = try await state.text(key) else { return [] }
         return (try? JSONDecoder().decode([TypeDeclaration].self, from: Data(text.utf8))) ?? []

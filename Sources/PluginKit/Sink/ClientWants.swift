@@ -1,27 +1,27 @@
 package import HubWire
 
-/// A sink's side of Protocol §10: events in, messages out, no sockets and no clock.
+/// A sink's side of Protocol §10 as a state machine: events in, messages out, without sockets or clock.
 ///
-/// Subscriptions are asked for again in every session. A delivery leaves as a ticket and comes back with its results; what was open
-/// when its session or its subscription ended is void, because the hub delivers it again (R10.3).
+/// Subscriptions are requested again in every session. A delivery leaves as a ticket and comes back with its results. Deliveries that were open
+/// when their session or subscription ended are void, because the hub delivers them again (R10.3).
 package struct ClientWants: Sendable {
     /// The caller's handle of a delivery.
     package struct Ticket: Hashable, Sendable {
         package let want: String
         let delivery: Int64
-        /// Which WANT it belongs to.
+        /// Identifies the WANT that the delivery belongs to.
         let turn: Int
     }
 
-    /// What a message of the hub means to the sink.
+    /// The meaning of a hub message for the sink.
     package enum Event: Hashable, Sendable {
-        /// The subscription is open, or, in mode `once`, nothing is left that could be delivered now.
+        /// The subscription is open or, in mode `once`, no deliverable record is left.
         case opened(WantAnswer)
-        /// Do something with these records, then call ``done(_:results:pause:)``.
+        /// Deliver these records, then call ``done(_:results:pause:)``.
         case deliver(Ticket, RawRecords)
-        /// Ask again by ``again(_:)`` after so many milliseconds.
+        /// Ask again with ``again(_:)`` after the given number of milliseconds.
         case wait(String, Int64)
-        /// The hub does not give this subscription to this session.
+        /// The hub refuses this subscription to this session.
         case refused(String, WireError)
     }
 
@@ -34,36 +34,36 @@ package struct ClientWants: Sendable {
     }
 
     private var entries: [String: Entry] = [:]
-    /// What is asked for, in its order.
+    /// The names of the subscriptions, in their order.
     package private(set) var names: [String] = []
     private var lastTurn = 0
     private var isFinishing = false
 
     package init() {}
 
-    /// Adds a subscription; a second of the same name takes the place of the first.
+    /// Adds a subscription; it replaces an earlier one with the same name.
     package mutating func add(_ request: WantRequest) {
         if entries.updateValue(Entry(request: request), forKey: request.want) == nil { names.append(request.want) }
     }
 
     package var isEmpty: Bool { names.isEmpty }
 
-    /// Whether it is asked for in exactly this way.
+    /// Whether the subscription is requested in exactly this form.
     package func has(_ request: WantRequest) -> Bool { entries[request.want]?.request == request }
 
-    /// Wants a subscription no more; what the hub still delivers of it in this session has no meaning.
+    /// Removes a subscription; later deliveries of it in this session are ignored.
     package mutating func remove(_ want: String) {
         entries[want] = nil
         names.removeAll { $0 == want }
     }
 
-    /// Deliveries that are not answered.
+    /// The number of unanswered deliveries.
     package var openDeliveries: Int { entries.values.reduce(0) { $0 + $1.open.count } }
 
-    /// A session is open: the messages that ask for all subscriptions.
+    /// The messages that request all subscriptions in a new session.
     package mutating func opened() -> [ClientMessage] { names.compactMap { again($0) } }
 
-    /// Asks for one subscription once more; what is open of it becomes void.
+    /// Requests one subscription again; its open deliveries become void.
     package mutating func again(_ want: String) -> ClientMessage? {
         guard !isFinishing, var entry = entries[want] else { return nil }
         lastTurn += 1
@@ -72,7 +72,7 @@ package struct ClientWants: Sendable {
         return .want(entry.request)
     }
 
-    /// The session is over.
+    /// Voids the open deliveries, because the session is over.
     package mutating func lost() {
         for name in names {
             entries[name]?.isAsked = false
@@ -80,10 +80,10 @@ package struct ClientWants: Sendable {
         }
     }
 
-    /// No delivery is handed out from now on; those that are open can still be answered.
+    /// Passes on no deliveries from now on; open deliveries can still be answered.
     package mutating func finish() { isFinishing = true }
 
-    /// A message of the hub; `nil` when it is none of these subscriptions' or has no meaning any more.
+    /// Interprets a message of the hub; `nil` if it concerns none of these subscriptions or is out of date.
     package mutating func receive(_ message: HubMessage) -> Event? {
         switch message {
         case .want(let answer):
@@ -94,7 +94,7 @@ package struct ClientWants: Sendable {
             let ticket = Ticket(want: delivery.want, delivery: delivery.delivery, turn: entry.turn)
             return .deliver(ticket, delivery.records)
         case .error(let error):
-            // With `ref` it is about a DONE, and the hub goes on without it.
+            // An error with `ref` concerns a DONE, and the hub continues without it.
             guard let want = error.want, error.ref == nil, entries[want]?.isAsked == true else { return nil }
             entries[want]?.isAsked = false
             entries[want]?.open = [:]
@@ -104,12 +104,12 @@ package struct ClientWants: Sendable {
         }
     }
 
-    /// The answer to a delivery, which gives back the credit it cost.
+    /// The answer to a delivery, which returns its credit.
     ///
     /// - Parameters:
-    ///   - results: one per record, in their order.
-    ///   - pause: for so many milliseconds the sink wants nothing more of this subscription.
-    /// - Returns: `nil` when the hub does not wait for it any more.
+    ///   - results: one result per record, in their order.
+    ///   - pause: how many milliseconds the sink wants no deliveries for this subscription.
+    /// - Returns: `nil` if the hub no longer waits for the answer.
     package mutating func done(_ ticket: Ticket, results: [DeliveryResult], pause: Int64? = nil) -> ClientMessage? {
         guard let entry = entries[ticket.want], entry.turn == ticket.turn,
             let cost = entries[ticket.want]?.open.removeValue(forKey: ticket.delivery)

@@ -3,11 +3,11 @@ import Logging
 import Synchronization
 
 extension BackOff {
-    /// One second, then twice as long each time, up to an hour; a fifth more or less, so that sinks do not all come at once.
+    /// One second, doubled each time up to an hour, varied by a fifth so that sinks do not retry all at once.
     package static let ofDeliveries = BackOff(factor: 2, longest: .seconds(3_600), spread: 0.8...1.2)
 }
 
-/// Between the author's `deliver` and the hub: subscriptions as messages, errors as results, rests that grow.
+/// Connects the author's `deliver` with the hub: turns subscriptions into messages and errors into results, with growing pauses.
 struct DeliveryHandler: Sendable {
     private let sink: any SinkPlugin
     private let context: PluginContext
@@ -15,7 +15,7 @@ struct DeliveryHandler: Sendable {
 
     private final class Memory: Sendable {
         let wants = Mutex<[Want]>([])
-        /// By subscription.
+        /// The back-off of each subscription.
         let backOffs = Mutex<[String: BackOff]>([:])
     }
 
@@ -23,9 +23,9 @@ struct DeliveryHandler: Sendable {
 
     // MARK: - Subscriptions
 
-    /// Asks the author what the sink wants now.
+    /// Calls the author's `wants` for the current subscriptions.
     ///
-    /// - Throws: ``PluginFailure`` when the subscriptions cannot be: the reason names which; what the author throws.
+    /// - Throws: ``PluginFailure`` with the name of an invalid subscription; the errors that the author throws.
     func requests(_ manifest: Manifest) async throws -> [WantRequest] {
         let wants = try await sink.wants(context)
         let names = wants.map(\.name)
@@ -40,7 +40,7 @@ struct DeliveryHandler: Sendable {
         (takes.pastDates, takes.edits) = (abilities.takesPastDates, abilities.takesEdits)
         (takes.deletions, takes.filled) = (abilities.takesDeletions, abilities.takesFilledValues)
         memory.wants.withLock { $0 = wants }
-        // One delivery more than can be worked on: the next is there when one is done.
+        // Credit for one delivery more than can run at the same time, so that the next one is ready when one is done.
         let credit = Credit(records: abilities.batchRecords * (abilities.deliveriesAtOnce + 1), bytes: 1_048_576)
         return wants.map { want in
             WantRequest(
@@ -87,7 +87,7 @@ struct DeliveryHandler: Sendable {
         DeliveryOutcome(results: records.map { _ in result })
     }
 
-    /// Nothing could be delivered: the next of this subscription would fail as well, so it rests.
+    /// Pauses the subscription after a failed delivery, because the next one would fail, too.
     private func rest(
         _ want: String, _ records: [DeliveredRecord], after: Duration?, _ reason: String
     ) -> DeliveryOutcome {
@@ -95,7 +95,7 @@ struct DeliveryHandler: Sendable {
             let next = backOffs[want, default: .ofDeliveries].next()
             return (next, backOffs[want]?.failures == 1)
         }
-        // A target may ask for any time.
+        // A target may ask for a delay of any length.
         let longest = DeliveryResult.retryBounds.upperBound
         let delay = Int64(min(max(0, (after ?? next) / .milliseconds(1)), Double(longest)))
         if isFirst {

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// What must not be cut off when the plugin stops: after a service has renewed a token, and before it is on our disk, this process alone has it.
+/// Tracks work that must not be interrupted when the plugin stops: between a service's renewal of a token and our disk, only this process has
+/// the token.
 final class InFlight: Sendable {
     private let state = Mutex((open: 0, waiters: [CheckedContinuation<Void, Never>]()))
 
-    /// Does `body`, for which ``untilNone()`` waits.
+    /// Runs `body`; ``untilNone()`` waits for its end.
     func during<Value>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
     ) async rethrows -> Value {
@@ -20,7 +21,7 @@ final class InFlight: Sendable {
         return try await body()
     }
 
-    /// Returns when nothing is open, also in a task that was cancelled.
+    /// Returns when no work is in progress, even in a cancelled task.
     func untilNone() async {
         await withCheckedContinuation { continuation in
             let isNone = state.withLock { state in

@@ -3,20 +3,20 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// What became of a delivery.
+/// The result of a delivery.
 struct DeliveryOutcome: Sendable {
     var results: [DeliveryResult]
-    /// For so many milliseconds the subscription shall rest.
+    /// How many milliseconds the subscription pauses.
     var pause: Int64?
 }
 
-/// Subscriptions, and the deliveries that are being worked on.
+/// The subscriptions of a sink, and the deliveries in progress.
 ///
-/// A part of the link's poll loop.
+/// It runs on the link's poll loop.
 actor SinkDeliveries {
-    /// Works on one delivery.
+    /// Handles one delivery.
     typealias Handler = @Sendable (_ want: String, [DeliveredRecord]) async -> DeliveryOutcome
-    /// Says what the sink wants.
+    /// Returns the sink's subscriptions.
     typealias Requests = @Sendable () async throws -> [WantRequest]
 
     private let loop: PollLoop
@@ -25,42 +25,42 @@ actor SinkDeliveries {
     private let logger: Logger
 
     private var wants = ClientWants()
-    /// Deliveries of one subscription that are worked on at a time.
+    /// Maximum number of deliveries in progress for a subscription.
     private var width = 1
     private var handler: Handler?
     private var requests: Requests?
-    /// Whether the sink was asked to say again what it wants before it had said it.
+    /// Whether a renewal was requested before the first subscriptions were known.
     private var isRenewalDue = false
     private let renewals = AsyncLock()
-    /// Of mode `once`: subscriptions that have something left to deliver.
+    /// In mode `once`: the subscriptions that still have records to deliver.
     private var unfinished: Set<String>?
-    /// Records that were left when nothing more could be delivered, by subscription.
+    /// The number of undelivered records when nothing more could be delivered, by subscription.
     private var left: [String: Int64] = [:]
-    /// Not begun yet: at most what the credit allows.
+    /// Deliveries that have not started; the credit limits their number.
     private var waiting: [(ticket: ClientWants.Ticket, records: RawRecords)] = []
     private var running: [ClientWants.Ticket: Task<Void, Never>] = [:]
     private var failure: PluginFailure?
     private var isFinishing = false
-    /// Waits for the end of the sink's work.
+    /// Resumes `serve` at the end of the sink's work.
     private var waiter: CheckedContinuation<Void, Never>?
 
     init(on loop: PollLoop, outlet: HubOutlet, logger: Logger) {
         (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
     }
 
-    /// Whether nothing more is to be done.
+    /// Whether no work is left.
     private var isOver: Bool {
         running.isEmpty && (isFinishing || failure != nil || unfinished?.isEmpty == true && waiting.isEmpty)
     }
 
-    /// Whether there were records for this sink that could not be delivered when its pass was over.
+    /// Whether records for this sink could not be delivered by the end of its pass.
     var hasUndelivered: Bool { left.values.contains { $0 > 0 } }
 
-    /// Asks for what `requests` says in this and every later session, and has `handler` work on what is delivered.
+    /// Requests the subscriptions of `requests` in this and every later session, and passes deliveries to `handler`.
     ///
-    /// Returns after ``finish(within:)``, when everything that had begun is answered; with `untilCaughtUp` also when nothing
-    /// is left that could be delivered now.
-    /// - Throws: ``PluginFailure`` when the hub refuses a subscription; what `requests` throws.
+    /// It returns after ``finish(within:)`` when all started deliveries are answered; with `untilCaughtUp` also when no deliverable record is
+    /// left.
+    /// - Throws: ``PluginFailure`` if the hub refuses a subscription; the errors of `requests`.
     func serve(
         _ requests: @escaping Requests, width: Int, untilCaughtUp: Bool, _ handler: @escaping Handler
     ) async throws {
@@ -76,9 +76,9 @@ actor SinkDeliveries {
         if let failure { throw failure }
     }
 
-    /// Has the sink say again what it wants: asks for what is new or another, and takes nothing more of what is not among it.
+    /// Reads the sink's subscriptions again: requests those that are new or changed, and drops those that are missing.
     ///
-    /// - Throws: what the sink throws; then everything stays as it was.
+    /// - Throws: the errors of the sink; everything stays unchanged then.
     func renew() async throws {
         try await renewals.withLock {
             guard let requests else { return isRenewalDue = true }
@@ -93,14 +93,14 @@ actor SinkDeliveries {
         }
     }
 
-    /// Asks for a subscription that is new or another now.
+    /// Requests a subscription that is new or changed.
     private func change(to request: WantRequest) {
         wants.add(request)
         unfinished?.insert(request.want)
         wantAgain(request.want)
     }
 
-    /// Begins nothing more, and lets what has begun come to its end; what takes longer than `limit` is cancelled.
+    /// Starts no more deliveries and lets those in progress finish; cancels those that take longer than `limit`.
     func finish(within limit: Duration) {
         isFinishing = true
         wants.finish()
@@ -118,37 +118,37 @@ actor SinkDeliveries {
 
     // MARK: - Messages
 
-    /// A session is open.
+    /// Requests all subscriptions in a new session.
     func sessionOpened() {
         guard outlet.session != nil else { return }
         for message in wants.opened() { outlet.send(message) }
     }
 
-    /// The deliveries of a lost session are void: their work goes on, but the hub ignores what comes of it, and delivers again.
+    /// Drops the deliveries of a lost session: work in progress continues, but the hub ignores its result and delivers again.
     func sessionLost() {
         wants.lost()
         waiting = []
     }
 
-    /// Asks for a subscription once more, which ends a pause for a failed log-in.
+    /// Requests a subscription again, which ends a pause after a failed log-in.
     func wantAgain(_ want: String) {
         guard outlet.session != nil, let message = wants.again(want) else { return }
         waiting.removeAll { $0.ticket.want == want }
         outlet.send(message)
     }
 
-    /// Asks for every subscription once more: after a log-in what has failed for want of one can be delivered.
+    /// Requests all subscriptions again: after a log-in, deliveries that failed without one may succeed.
     func wantAllAgain() {
         for want in wants.names { wantAgain(want) }
     }
 
-    /// - Returns: whether the message was the sink's.
+    /// - Returns: whether the message was for the sink.
     func receive(_ message: HubMessage) -> Bool {
         guard let event = wants.receive(message) else {
             switch message {
-            case .want, .deliver: return true  // Of a subscription that has ended: the hub delivers again.
+            case .want, .deliver: return true  // From an ended subscription: the hub delivers again.
             case .error(let error) where error.want != nil:
-                // Its `ref` names no question of ours. The hub delivers again what this DONE was about.
+                // Its `ref` is not the number of one of our questions. The hub repeats the delivery of this DONE.
                 logger.warning("the hub could not take an answer to a delivery", metadata: ["hub.error": "\(error)"])
                 return true
             default: return false
@@ -163,7 +163,7 @@ actor SinkDeliveries {
             loop.schedule(after: .milliseconds(delay)) { [weak self] in self?.assumeIsolated { $0.wantAgain(want) } }
         case .refused(let want, let error):
             logger.error("the hub refuses a subscription", metadata: ["want": "\(want)", "hub.error": "\(error)"])
-            // Then a newer session does the work; this one may still be a source.
+            // A newer session takes over the subscription; this one may still be a source.
             guard error.code != .replaced else {
                 unfinished?.remove(want)
                 break
@@ -187,7 +187,7 @@ actor SinkDeliveries {
 
     private func beginDeliveries() {
         guard let handler, !isFinishing, !outlet.isStopping else { return }
-        // What waits is of the session that is open: another's end empties it.
+        // Waiting deliveries belong to the open session, because the end of a session empties the list.
         let epoch = outlet.session?.epoch ?? ""
         var index = 0
         while index < waiting.count {
@@ -215,7 +215,7 @@ actor SinkDeliveries {
         endIfOver()
     }
 
-    /// The records of a delivery, and a result for each that a newer hub wrote in a way that this program cannot read.
+    /// The records of a delivery, and a retry result for each record that this version cannot decode because a newer hub wrote it.
     private static func read(_ raw: RawRecords, _ epoch: String) -> ([DeliveredRecord], [Int: DeliveryResult]) {
         var decoder = StoredRecordDecoder()
         var records: [DeliveredRecord] = []

@@ -1,7 +1,7 @@
 public import HubWire
 public import Samples
 
-/// A plugin that takes records: a cloud, a file, a display.
+/// A plugin that receives records: for a cloud, a file or a display.
 ///
 /// ```swift
 /// @main struct Printer: SinkPlugin {
@@ -17,63 +17,63 @@ public import Samples
 /// }
 /// ```
 ///
-/// The hub keeps, for each subscription and record, whether it was delivered; a sink keeps nothing. After a crash of either side
-/// what was not answered is delivered again: a repeat of the same record and sequence must be harmless (R10.6). One plugin may be
-/// a source as well; a sink that only delivers needs no ``Plugin/run(_:)``.
+/// The hub tracks the deliveries for each subscription and record; a sink stores nothing. After a crash of either side, the hub delivers
+/// unanswered records again: repeating the same record and sequence must be harmless (R10.6). A plugin may be a source, too. A sink that only
+/// delivers needs no ``Plugin/run(_:)``.
 public protocol SinkPlugin: Plugin {
-    /// What it wants; called when the settings are known and before the first delivery, and again for each
+    /// Returns the subscriptions; called when the settings are known and before the first delivery, and again for each
     /// ``PluginContext/renewWants()``.
     ///
-    /// Also the place to open what ``deliver(_:for:_:)`` writes to. At most 16, their names unique: the hub knows a subscription
-    /// by the instance and this name, so that a new name is a new subscription. None at all where nothing is to be delivered yet, or where
-    /// the plugin is a ``SourcePlugin`` as well, whose settings say that it gives and does not take.
-    /// - Throws: as ``Plugin/run(_:)``.
+    /// Open the targets of ``deliver(_:for:_:)`` here, too. At most 16 subscriptions are allowed, with unique names. The hub identifies a
+    /// subscription by the instance and this name, so a new name is a new subscription. Return an empty array if nothing can be delivered yet,
+    /// or if the plugin is also a ``SourcePlugin`` and its settings make it a source only.
+    /// - Throws: the same errors as ``Plugin/run(_:)``.
     func wants(_ hub: PluginContext) async throws -> [Want]
 
-    /// Hands records over, in the order of their sequence, and says what became of each.
+    /// Delivers records in the order of their sequence and returns the result of each.
     ///
-    /// At most `deliveriesAtOnce` of the manifest's `SinkAbilities` run at a time for a subscription; one identity is never in two
-    /// of them. When the plugin is to stop, what has begun is finished first.
-    /// - Returns: a result per record, in their order.
-    /// - Throws: ``DeliveryFailure``, or any error when nothing could be delivered: all records are retried, and the subscription
-    ///   rests, after repeated failures longer and longer up to an hour. The text of the error is shown in `hub status`; it must
-    ///   hold no health value and no secret.
+    /// At most `deliveriesAtOnce` of the manifest's `SinkAbilities` run at the same time for a subscription; one identity is never in two of
+    /// them. When the plugin has to stop, deliveries in progress are finished first.
+    /// - Returns: one result per record, in their order.
+    /// - Throws: ``DeliveryFailure``, or any error if nothing could be delivered. All records are then retried, and the subscription pauses,
+    ///   after repeated failures for longer and longer, up to an hour. `hub status` shows the text of the error; it must not contain a health
+    ///   value or a secret.
     func deliver(
         _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
     ) async throws -> [DeliveryResult]
 }
 
 extension SinkPlugin {
-    /// Waits until the plugin is to stop: deliveries come by themselves.
+    /// Waits until the plugin has to stop, because the hub starts the deliveries.
     public func run(_ hub: PluginContext) async throws { await hub.untilStopped() }
 
-    /// Does nothing: in this mode the plugin ends when everything that can be delivered now is.
+    /// Does nothing: in this mode the plugin ends when all deliverable records are delivered.
     public func once(_ hub: PluginContext) async throws {}
 }
 
-/// A durable subscription: which records, from when on.
+/// A durable subscription: its records and its starting point.
 public struct Want: Hashable, Sendable {
-    /// Where a new subscription begins: `.beginning`, `.now`, or `.after` a cursor.
+    /// The starting point of a new subscription: `.beginning`, `.now`, or `.after` a cursor.
     public typealias Start = WantRequest.Start
-    /// The kinds of records that can be named.
+    /// The kinds of records to choose from.
     public typealias Kind = QueryRequest.Kind
 
-    /// Names it within the instance, 1 to 64 letters, digits, `_`, `-` and `.`, a letter or digit first.
+    /// The name within the instance: 1 to 64 letters, digits, `_`, `-` and `.`, beginning with a letter or digit.
     public var name: String
-    /// Type ids; `nil` for all that the instance may read.
+    /// Type ids; `nil` for all types that the instance may read.
     public var types: [String]?
-    /// `nil` for samples of every kind; days, which may be carried from another day, are named: `[.day]`.
+    /// `nil` for samples of every kind; to receive days, which may be carried over from another day, write `[.day]`.
     public var kinds: [Kind]?
-    /// Names or uids of persons; `nil` for all whose records the instance may read.
+    /// Names or uids of persons; `nil` for all persons whose records the instance may read.
     public var persons: [String]?
-    /// The account at the target: what came from it is not delivered to it.
+    /// The account at the target; records that came from this account are not delivered to it.
     public var account: String?
-    /// Where it begins when the name is new.
+    /// The starting point if the name is new.
     public var start: Start
 
-    /// A subscription; a name that cannot be, or is there twice, ends the plugin with ``PluginExit/manifest``.
+    /// Creates a subscription; an invalid or duplicate name ends the plugin with ``PluginExit/manifest``.
     ///
-    /// `start` has no default: it decides whether years of records come, or none.
+    /// `start` has no default, because it decides between the delivery of years of records and of none.
     public init(
         _ name: String, types: [String]? = nil, kinds: [Kind]? = nil, persons: [String]? = nil,
         account: String? = nil, start: Start
@@ -85,39 +85,39 @@ public struct Want: Hashable, Sendable {
 
 /// A record that the hub delivers.
 public struct DeliveredRecord: Hashable, Sendable {
-    /// With everything the hub knows of it: number, sequence, person, canonical value.
+    /// The record with all data the hub has about it: number, sequence, person, canonical value.
     public let stored: StoredRecord
-    /// The record exactly as the hub wrote it: one line of JSON in canonical form.
+    /// The record exactly as the hub wrote it, as one line of canonical JSON.
     public let json: String
-    /// Names the version, and no other that the hub ever has: after a restore sequences begin again, in another epoch.
+    /// Identifies the version for all time: after a restore, sequence numbers start again in another epoch.
     ///
-    /// What a sink remembers of its deliveries, it remembers by this.
+    /// A sink that remembers its deliveries uses this as the key.
     public let version: Cursor
 
-    /// PluginKit makes it of what the hub delivers; tests of sinks make their own.
+    /// Creates a record from a delivery of the hub; tests of sinks create their own.
     ///
     /// - Parameters:
-    ///   - stored: what `json` says.
-    ///   - epoch: of the store that it came from.
+    ///   - stored: the decoded `json`.
+    ///   - epoch: the epoch of the store from which the record came.
     ///   - json: the record as the hub writes it.
     public init(_ stored: StoredRecord, epoch: String, json: String) {
         (self.stored, self.json) = (stored, json)
         version = Cursor(epoch: epoch, sequence: stored.sequence)
     }
 
-    /// The hub's number of the identity; stable until a restore.
+    /// The hub's number of the identity, stable until a restore.
     public var number: Int64 { stored.number }
     /// The version's place in its epoch.
     public var sequence: Int64 { stored.sequence }
-    /// What it measures; of a retraction the type of what is taken back.
+    /// The type of the record; for a retraction, the type of the retracted record.
     public var type: TypeID { stored.type }
-    /// Whose it is.
+    /// The person to whom the record belongs.
     public var person: Person? { stored.assignment.person }
     /// The sample, day or retraction, in the unit of its source.
     public var record: Record { stored.record }
 }
 
-/// Why a whole delivery did not succeed.
+/// The reason why a whole delivery failed.
 public struct DeliveryFailure: Error, Hashable, Sendable, CustomStringConvertible {
     enum Kind: Hashable { case retry(Duration?), refused, unauthorized }
     let kind: Kind
@@ -127,15 +127,15 @@ public struct DeliveryFailure: Error, Hashable, Sendable, CustomStringConvertibl
     /// The reason.
     public var description: String { reason }
 
-    /// The target is away or wants nothing for a while; without `after` PluginKit chooses, longer each time.
+    /// The target is unreachable or asks to wait; without `after` PluginKit chooses the delay, which grows each time.
     public static func retry(after: Duration? = nil, _ reason: String) -> DeliveryFailure {
         DeliveryFailure(kind: .retry(after), reason: reason)
     }
 
-    /// The target will never take any of these records.
+    /// The target rejects all of these records for good.
     public static func refused(_ reason: String) -> DeliveryFailure { DeliveryFailure(kind: .refused, reason: reason) }
 
-    /// The log-in at the target has failed: the hub delivers nothing more until a person has repaired it.
+    /// The log-in at the target has failed; the hub delivers nothing more until a person has repaired it.
     public static func unauthorized(_ reason: String) -> DeliveryFailure {
         DeliveryFailure(kind: .unauthorized, reason: reason)
     }

@@ -3,14 +3,14 @@ package import PluginState
 import Samples
 import Synchronization
 
-/// Records as text, by the group: for ``PluginContext``, and for a program that passes on what others write.
+/// Gives records as text, in groups: for ``PluginContext``, and for a program that relays the records of others.
 extension HubLink {
-    /// Puts groups into the spool; when it returns they are on the disk.
+    /// Puts groups into the spool; when the call returns, they are on the disk.
     ///
     /// - Parameters:
-    ///   - changes: state to keep in the same commit; nil removes a key.
-    ///   - noting: is told the numbers that the records have in the spool, before any of them is sent.
-    /// - Throws: ``GiveError``; nothing of the call was kept then.
+    ///   - changes: state to save in the same commit; `nil` removes a key.
+    ///   - noting: receives the records' numbers in the spool before any of them is sent.
+    /// - Throws: ``GiveError``; nothing of the call was saved then.
     package nonisolated func give(
         _ groups: [[[UInt8]]], saving changes: [String: StateValue?] = [:], in state: PluginState,
         noting: @escaping @Sendable (Range<Int64>) -> Void = { _ in }
@@ -35,16 +35,16 @@ extension HubLink {
         await spool.hasGrown()
     }
 
-    /// Gives groups without the spool, and waits until the hub has answered each record; as ``PluginContext/store(_:isBackfill:)-([Record],_)``.
+    /// Gives groups without the spool and waits for the hub's answer to each record, like ``PluginContext/store(_:isBackfill:)-([Record],_)``.
     package nonisolated func store(
         _ groups: GroupedRecords, isBackfill: Bool = false, storePatience: Int64? = nil
     ) async throws(GiveError) -> [RecordResult] {
         try await storeCalls.store(groups, isBackfill: isBackfill, storePatience: storePatience)
     }
 
-    /// Returns when something has left the full spool, or the program is to stop.
+    /// Returns when a record has left the full spool, or when the program has to stop.
     package nonisolated func waitForRoom() async { await spool.waitForRoom() }
 
-    /// LIVE and EVENT; dropped while the hub is away.
+    /// Sends LIVE or EVENT; drops it while the hub is away.
     package nonisolated func pass(_ message: ClientMessage) async { await sendIfReady(message) }
 }

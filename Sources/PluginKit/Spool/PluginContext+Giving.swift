@@ -5,36 +5,37 @@ public import Samples
 import Synchronization
 
 extension PluginContext {
-    /// Takes samples for the hub; when it returns they are on the disk, and will be sent, and sent again, until the hub
-    /// has stored them.
+    /// Gives samples to the hub; when the call returns, they are on the disk.
     ///
-    /// For what the device will not show again once it was acknowledged. Samples with the same `group` must be given in
-    /// one call. Costs one fsync, which calls made at the same time share.
+    /// They are sent, and sent again, until the hub has stored them.
+    ///
+    /// Use it for data that the device does not show again after an acknowledgement. Samples with the same `group` must be given in one call. A
+    /// call costs one fsync, which simultaneous calls share.
     /// - Parameters:
-    ///   - samples: at least one.
-    ///   - changes: state to keep in the same commit, such as the device's cursor; nil removes a key.
-    /// - Throws: ``GiveError``; nothing of the call was kept then.
+    ///   - samples: at least one sample.
+    ///   - changes: state to save in the same commit, such as the device's cursor; `nil` removes a key.
+    /// - Throws: ``GiveError``; nothing of the call was saved then.
     public func give(_ samples: [Sample], saving changes: [String: StateValue?] = [:]) async throws(GiveError) {
         try await give(samples.map { .sample($0) }, saving: changes)
     }
 
-    /// Takes records of any kind for the hub, as ``give(_:saving:)-([Sample],_)`` does.
+    /// Gives records of any kind to the hub, like ``give(_:saving:)-([Sample],_)``.
     public func give(_ records: [Record], saving changes: [String: StateValue?] = [:]) async throws(GiveError) {
         try await link.give(try GivenGroups(records).groups, saving: changes, in: state)
         noteGiven()
     }
 
-    /// Gives records to the hub without the spool and waits until it has answered each.
+    /// Gives records to the hub without the spool and waits until the hub has answered each of them.
     ///
-    /// For a source that can ask again: move the cursor when this returns. Waits as long as the hub is away. Records with
-    /// the same `group` travel together. Costs no fsync here. Cancelling the task does not interrupt it, but stopping the
-    /// plugin does.
+    /// Use it for a source that can ask its service again: move the cursor when the call returns. The call waits while the hub is away. Records
+    /// with the same `group` are sent in one batch. The call costs no fsync in the plugin. Cancelling the task does not interrupt it, but
+    /// stopping the plugin does.
     /// - Parameters:
-    ///   - records: at least one.
-    ///   - isBackfill: history, which the hub stores and delivers but does not publish one by one.
-    /// - Returns: a result per record, in their order. A rejected record is not to be sent again unchanged.
-    /// - Throws: ``GiveError`` `invalid`, `refused` or `stopping`; the hub may hold some of the records then, and a repeat
-    ///   is harmless.
+    ///   - records: at least one record.
+    ///   - isBackfill: marks history, which the hub stores and delivers but does not publish record by record.
+    /// - Returns: one result per record, in their order. Do not send a rejected record again unchanged.
+    /// - Throws: ``GiveError`` `invalid`, `refused` or `stopping`. The hub may hold some of the records then, and repeating the call is
+    ///   harmless.
     public func store(_ records: [Record], isBackfill: Bool = false) async throws(GiveError) -> [RecordResult] {
         let groups = try GivenGroups(records)
         let results = try await link.storeCalls.store(GroupedRecords(groups.groups), isBackfill: isBackfill)
@@ -42,43 +43,43 @@ extension PluginContext {
         return groups.inOrderGiven(results)
     }
 
-    /// Gives samples to the hub and waits for its answers, as ``store(_:isBackfill:)-([Record],_)`` does.
+    /// Gives samples to the hub and waits for its answers, like ``store(_:isBackfill:)-([Record],_)``.
     public func store(_ samples: [Sample], isBackfill: Bool = false) async throws(GiveError) -> [RecordResult] {
         try await store(samples.map { .sample($0) }, isBackfill: isBackfill)
     }
 
-    /// Shows a passing value, such as a weight that still settles; dropped while the hub is away.
+    /// Publishes a transient value, such as a weight that has not settled yet; it is dropped while the hub is away.
     public func live(_ value: LiveValue) async {
         await link.sendIfReady(.live(value))
     }
 
-    /// Says that something happened, such as that the device has connected; dropped while the hub is away.
+    /// Reports an event, for example that the device has connected; it is dropped while the hub is away.
     public func event(_ event: DeviceEvent) async {
         await link.sendIfReady(.event(event))
     }
 
-    /// Returns when something has left the spool since it was found full, or the plugin is being stopped.
+    /// Returns when a record has left the spool since it was found full, or when the plugin is being stopped.
     ///
-    /// After ``GiveError/Code/full``: wait, then give again what was not taken.
+    /// Call it after ``GiveError/Code/full``, then give the rejected records again.
     public func waitForRoom() async {
         await link.spool.waitForRoom()
     }
 }
 
-/// The records of one call as JSON, those of one group together, and where each stood in the call.
+/// The records of one call as JSON, grouped, with the position of each record in the call.
 struct GivenGroups {
-    /// In the order in which the groups begin.
+    /// The groups, in the order of their first records.
     private(set) var groups: [[[UInt8]]] = []
-    /// For each record, in the order of `groups`, its place in the call.
+    /// The position in the call of each record, in the order of `groups`.
     private var places: [[Int]] = []
 
-    /// - Throws: ``GiveError`` `invalid` when there is none, one has a time that no record can have, or one is larger than a hub takes.
+    /// - Throws: ``GiveError`` `invalid` if the call has no records, or a record has an impossible time or exceeds the hub's size limit.
     init(_ records: [Record]) throws(GiveError) {
         guard !records.isEmpty else { throw GiveError(.invalid, "there are no records in the call") }
         let limits = Limits()
         var named: [String: Int] = [:]
         for (place, record) in records.enumerated() {
-            // The encoder would stop the program: a text that says another time would be worse.
+            // The encoder would stop the program, because a text with a wrong time would be worse.
             guard record.timesAreRepresentable else {
                 throw GiveError(
                     .invalid,
@@ -115,27 +116,27 @@ struct GivenGroups {
         }
     }
 
-    /// Puts what belongs to the records of `groups` into the order of the call.
+    /// Sorts values that belong to the records of `groups` into the order of the call.
     func inOrderGiven<Value>(_ values: [Value]) -> [Value] {
         zip(places.joined(), values).sorted { $0.0 < $1.0 }.map(\.1)
     }
 }
 
 extension Record {
-    /// Whether all its times have a text.
+    /// Whether all its times can be written as text.
     fileprivate var timesAreRepresentable: Bool {
         guard case .sample(let sample) = self else { return true }
         return sample.start.isRepresentable && sample.end.isRepresentable
     }
 }
 
-/// How large a batch may be, by the terms of a session.
+/// The maximum size of a batch under the terms of a session.
 struct BatchBounds {
-    /// The most that SAMPLES puts around the records: `{"batch":9007199254740991,"backfill":true,"records":[]}`.
+    /// The maximum size of the SAMPLES envelope: `{"batch":9007199254740991,"backfill":true,"records":[]}`.
     static let envelopeBytes = 64
 
     var records: Int
-    /// Of the records alone, without the commas between them.
+    /// The bytes of the records alone, without the commas between them.
     var bytes: Int
 
     init(_ welcome: Welcome) {

@@ -1,18 +1,18 @@
 public import HubWire
 public import Samples
 
-/// Taking back what this plugin gave: by identity, as a list, or by a filter. What others gave is out of its reach.
+/// Retracts records that this plugin gave, by identity or by a filter; records of other plugins are out of reach.
 extension PluginContext {
-    /// Takes back samples of this plugin and waits until the hub has answered each; one after the other, not all or none.
+    /// Retracts samples of this plugin and waits until the hub has answered each; the retractions are not atomic.
     ///
-    /// Needs the right to write their types. A sample that the hub does not hold is `rejected` with code `unknown`; one that was
-    /// taken back before is a `duplicate`. It ends when the plugin sends the sample again.
+    /// The plugin needs the right to write their types. A sample that the hub does not hold is `rejected` with code `unknown`; a sample that
+    /// was already retracted is a `duplicate`. A retraction ends when the plugin sends the sample again.
     /// - Parameters:
-    ///   - keys: at least one; a repeat counts once.
-    ///   - source: whose they are, with device and account; `nil` for the source without either.
-    ///   - reason: why, in words for people.
-    /// - Returns: a result per key, in the order of the keys, without repeats.
-    /// - Throws: ``GiveError`` `invalid` for an empty list, `refused` or `stopping`; a repeat of the call is harmless.
+    ///   - keys: at least one key; a repeated key counts once.
+    ///   - source: the source of the samples, with device and account; `nil` for the source without either.
+    ///   - reason: the reason, in words for people.
+    /// - Returns: one result per key, in the order of the keys, without repetitions.
+    /// - Throws: ``GiveError`` `invalid` for an empty list, `refused` or `stopping`; repeating the call is harmless.
     @discardableResult
     public func retract(
         _ keys: [RecordKey], of source: Source? = nil, reason: String? = nil
@@ -29,15 +29,15 @@ extension PluginContext {
             })
     }
 
-    /// Takes back the samples of this plugin that a filter finds, page by page; its days are left as they are.
+    /// Retracts the samples of this plugin that a filter selects, page by page; its days are not changed.
     ///
-    /// Needs the right to read and to write their types; what it may not read is not found. What is given meanwhile may be found
-    /// as well.
+    /// The plugin needs the right to read and to write their types; samples that it may not read are not selected. Samples given during the
+    /// call may be retracted, too.
     /// - Parameters:
-    ///   - filter: its `sources` and `kinds` are set here; without any other condition it finds all of this plugin's samples.
-    ///   - reason: why, in words for people.
-    /// - Returns: how many were taken back.
-    /// - Throws: ``GiveError`` or ``AskError``; what was taken back until then stays so, and a repeat of the call does the rest.
+    ///   - filter: the conditions; the call sets `sources` and `kinds`. Without any other condition it selects all samples of this plugin.
+    ///   - reason: the reason, in words for people.
+    /// - Returns: the number of retracted samples.
+    /// - Throws: ``GiveError`` or ``AskError``; samples retracted before the error stay retracted, and repeating the call retracts the rest.
     @discardableResult
     public func retract(matching filter: QueryRequest.Filter, reason: String? = nil) async throws -> Int {
         var filter = filter

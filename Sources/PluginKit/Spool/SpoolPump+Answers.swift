@@ -2,7 +2,7 @@ import Logging
 import PluginState
 import Synchronization
 
-/// What the hub said of the records of a batch.
+/// The hub's results for the records of a batch.
 struct BatchAnswer: Sendable {
     var stored: [Int64] = []
     var duplicate: [Int64] = []
@@ -11,7 +11,7 @@ struct BatchAnswer: Sendable {
     var time: Int64
 }
 
-/// From the hub's answer to the spool's disk.
+/// Writes the hub's answers to the spool.
 extension SpoolPump {
     func settle(_ answer: BatchAnswer) {
         answers.append(answer)

@@ -2,7 +2,7 @@ import HubWire
 import Logging
 import Synchronization
 
-/// Whether the spool is full, and whether the hub knows.
+/// Whether the spool is full, and whether the hub has been notified.
 struct Fullness {
     var isFull = false
     var isTold = false
@@ -11,11 +11,11 @@ struct Fullness {
     var removals = 0
 }
 
-/// The spool at its bound.
+/// Handles a full spool.
 extension SpoolPump {
-    /// A source could not give because of the bound; the hub's people are told, at the next WELCOME if it is away.
+    /// Notes that a source could not give records because the spool is full, and reports it to the hub, at the next WELCOME if the hub is away.
     ///
-    /// - Parameter removals: what ``removals`` was before.
+    /// - Parameter removals: the value of ``removals`` before the attempt.
     func isFull(_ message: String, after removals: Int) {
         if !fullness.isFull { logger.error("the spool is full", metadata: ["spool.error": "\(message)"]) }
         fullness.isFull = true
@@ -31,17 +31,17 @@ extension SpoolPump {
         outlet.sendIfReady(.event(event))
     }
 
-    /// Something could be spooled.
+    /// Clears the fullness, because records could be spooled.
     func hasRoomAgain() {
         guard fullness.isFull else { return }
         fullness = Fullness()
         if let event = try? DeviceEvent("error", isResolved: true) { outlet.sendIfReady(.event(event)) }
     }
 
-    /// Returns when something has left the spool since it was found full, or the plugin is to stop.
+    /// Returns when a record has left the spool since it was found full, or when the plugin has to stop.
     func waitForRoom() async {
         guard !outlet.isStopping else { return }
-        // There has been room since: that was perhaps the last time that anything left.
+        // A record has left since then, and it may have been the last one to leave.
         if fullness.isFull, fullness.removals != removals.load(ordering: .relaxed) { return }
         await withCheckedContinuation { roomWaiters.append($0) }
     }

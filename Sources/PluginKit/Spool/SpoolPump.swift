@@ -4,43 +4,43 @@ import PluginState
 import Synchronization
 import ZeroMQ
 
-/// The spool's way to the hub: reads it ahead, and empties it behind.
+/// Moves records from the spool to the hub: reads ahead, and removes answered records.
 ///
-/// A part of the link's poll loop. Holds at most ``batchBound`` batches of the spool in memory.
+/// It runs on the link's poll loop and holds at most ``batchBound`` batches of the spool in memory.
 actor SpoolPump {
-    /// Batches that are on their way at a time.
+    /// Maximum number of batches on their way at the same time.
     private static let batchBound = 4
 
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    /// Nil for `--check`, which has no spool.
+    /// `nil` for `--check`, which has no spool.
     let state: PluginState?
     let outlet: HubOutlet
     let logger: Logger
     private let report: SpoolReport?
-    /// How often something has left the spool.
+    /// Counts the removals from the spool.
     nonisolated let removals = Atomic(0)
 
-    /// Records up to this id have been read.
+    /// The id of the last record that was read.
     private var cursor: Int64 = 0
-    /// Whether there may be records behind the cursor.
+    /// Whether there may be records after the cursor.
     private var mayHaveMore: Bool
-    /// Counts what callers have spooled, so that nothing spooled during a read is overlooked.
+    /// Counts calls that spooled records, so that records spooled during a read are not missed.
     private var generation = 0
-    /// Nothing is read, because the plugin is leaving.
+    /// Whether reading is paused, because the plugin is leaving.
     private var isPaused = false
     private var reading: Task<Void, Never>?
-    /// Read, and not taken by the machine yet: its queue was full, or the batch had to be split; the oldest last.
+    /// Batches that were read but not accepted by the machine, because its queue was full or the batch had to be split; the oldest is last.
     private var unsent: [[SpooledRecord]] = []
     private var batches: [BatchTicket: [SpooledRecord]] = [:]
-    /// Answers of the hub that are not in the spool yet.
+    /// Answers of the hub that are not written to the spool yet.
     var answers: [BatchAnswer] = []
-    /// Writes the answers.
+    /// The task that writes the answers.
     var settling: Task<Void, Never>?
-    /// One log line for an outage of the disk.
+    /// Whether a disk failure has been logged; each outage is logged once.
     var hasFailed = false
 
-    /// Whether the hub should know that the spool is full, and whether it does.
+    /// Whether the spool is full, and whether the hub has been notified.
     var fullness = Fullness()
     var roomWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -52,7 +52,7 @@ actor SpoolPump {
         mayHaveMore = state != nil
     }
 
-    /// Whether everything that was given is with the hub.
+    /// Whether the hub has all given records.
     var isEmpty: Bool { !mayHaveMore && reading == nil && unsent.isEmpty && batches.isEmpty && answers.isEmpty }
 
     func sessionOpened() {
@@ -62,7 +62,7 @@ actor SpoolPump {
 
     func sessionLost() { fullness.isTold = false }
 
-    /// There is more in the spool.
+    /// Continues after records were spooled.
     func hasGrown() {
         mayHaveMore = true
         generation += 1
@@ -72,7 +72,7 @@ actor SpoolPump {
 
     func pause() { isPaused = true }
 
-    /// Returns when nothing is being read, and the answers that have come are in the spool, if the disk takes them.
+    /// Returns when no read is in progress and the answers received are in the spool, if the disk accepts them.
     func untilQuiet() async {
         await reading?.value
         await settling?.value
@@ -80,7 +80,7 @@ actor SpoolPump {
 
     // MARK: - Reading
 
-    /// Sends what was read, and reads the next batch of the spool, if the hub can have it.
+    /// Sends the batches that were read, and reads the next batch of the spool if a session is open.
     func pump() {
         guard let state, !isPaused, let session = outlet.session else { return }
         while batches.count + answers.count < Self.batchBound, let batch = unsent.popLast() {
@@ -114,13 +114,13 @@ actor SpoolPump {
         }
     }
 
-    /// Puts batches where they belong by the order of the spool.
+    /// Adds batches in the order of the spool.
     private func wait(_ batches: [[SpooledRecord]]) {
         unsent += batches
         unsent.sort { $0[0].id > $1[0].id }
     }
 
-    /// Hands a batch to the machine; keeps it and returns false when the queue there is full.
+    /// Submits a batch to the machine; keeps it and returns false if the machine's queue is full.
     private func submit(_ batch: [SpooledRecord]) -> Bool {
         var records = RawRecords()
         for record in batch { records.append(record.bytes) }
@@ -135,7 +135,7 @@ actor SpoolPump {
         }
     }
 
-    /// Logs an outage of the disk once, and tries again in a second.
+    /// Logs a disk failure once, and tries again in a second.
     func failed(_ error: any Error, _ again: @escaping @Sendable (isolated SpoolPump) -> Void) {
         if !hasFailed { logger.error("the spool cannot be used", metadata: ["spool.error": "\(error)"]) }
         hasFailed = true
@@ -144,7 +144,7 @@ actor SpoolPump {
 
     // MARK: - Answers
 
-    /// The hub has answered a batch.
+    /// Handles the hub's answer to a batch.
     /// - Returns: whether the batch came from the spool.
     func stored(_ ticket: BatchTicket, _ results: [RecordResult]) -> Bool {
         guard let batch = batches.removeValue(forKey: ticket) else { return false }
@@ -165,12 +165,12 @@ actor SpoolPump {
         return true
     }
 
-    /// A batch as a whole was refused: its halves are tried, and a group that is refused alone is put aside.
+    /// Handles the refusal of a whole batch: splits it into halves, and puts aside a single group that is refused.
     /// - Returns: whether the batch came from the spool.
     func refused(_ ticket: BatchTicket, _ error: WireError) -> Bool {
         guard let batch = batches.removeValue(forKey: ticket) else { return false }
         let middle = batch[batch.count / 2].group
-        // Where the group in the middle begins, or, when that is the first, where it ends.
+        // Cut at the start of the group in the middle or, if that is the first group, at its end.
         let cut =
             batch.firstIndex { $0.group == middle }.flatMap { $0 > 0 ? $0 : nil }
             ?? batch.firstIndex { $0.group != middle }

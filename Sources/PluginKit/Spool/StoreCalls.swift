@@ -1,9 +1,9 @@
 import HubWire
 import ZeroMQ
 
-/// Calls of `store`, whose callers keep the records and wait for the hub's answers.
+/// Calls of `store`; their callers keep the records and wait for the hub's answers.
 ///
-/// A part of the link's poll loop.
+/// It runs on the link's poll loop.
 actor StoreCalls {
     private struct Batch {
         var answer: Result<[RecordResult], GiveError>?
@@ -18,9 +18,9 @@ actor StoreCalls {
 
     init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
 
-    /// Sends groups of records and returns a result per record, in their order.
+    /// Sends groups of records and returns one result per record, in their order.
     ///
-    /// - Parameter storePatience: as ``OutgoingBatch/storePatience``.
+    /// - Parameter storePatience: see ``OutgoingBatch/storePatience``.
     func store(
         _ groups: GroupedRecords, isBackfill: Bool, storePatience: Int64? = nil
     ) async throws(GiveError) -> [RecordResult] {
@@ -43,7 +43,7 @@ actor StoreCalls {
 
     private static let stopped = GiveError(.stopping, "the plugin is being stopped before the hub has answered")
 
-    /// Hands a batch to the machine as soon as its queue has room.
+    /// Submits a batch to the machine as soon as its queue has room.
     private func submit(_ batch: OutgoingBatch) async throws(GiveError) -> BatchTicket {
         while !outlet.isStopping {
             do throws(SubmitError) {
@@ -65,7 +65,7 @@ actor StoreCalls {
         return await withCheckedContinuation { batches[ticket]?.waiter = $0 }
     }
 
-    /// The answer to a batch, whether its caller waits for it already or not yet.
+    /// Passes the answer to the caller, or keeps it until the caller asks for it.
     func settle(_ ticket: BatchTicket, _ answer: Result<[RecordResult], GiveError>) {
         guard let waiter = batches[ticket]?.waiter else {
             batches[ticket]?.answer = answer
@@ -75,7 +75,7 @@ actor StoreCalls {
         waiter.resume(returning: answer)
     }
 
-    /// A batch has left the machine's queue.
+    /// Wakes the callers that wait for room, because a batch has left the machine's queue.
     func machineHasRoom() {
         let waiters = roomWaiters
         roomWaiters = []
