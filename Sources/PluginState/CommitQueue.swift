@@ -2,18 +2,17 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Collects the transactions that wait while a commit is under way, and commits them together.
+/// Collects the transactions that wait during a commit, and commits them together.
 ///
-/// An fsync costs milliseconds and the statements microseconds, so callers that come at the same time share one. Each
-/// runs in a savepoint of its own: one that fails leaves the others whole. Its queue holds at most one entry per caller
-/// that waits, and so needs no bound of its own.
+/// An fsync costs milliseconds and the statements microseconds, so simultaneous callers share one fsync. Each transaction runs in its own
+/// savepoint: if it fails, the others are not affected. The queue holds at most one entry per waiting caller, so it needs no limit.
 final class CommitQueue: Sendable {
     /// One caller's transaction.
     protocol Job: AnyObject, Sendable {
         func run(_ database: Database) throws
-        /// Its changes are gone although it ran.
+        /// Reports that the changes were rolled back although the job ran.
         func fail(_ error: any Error)
-        /// Its outcome is known: wake the caller.
+        /// Wakes the caller, because the outcome is known.
         func finish()
     }
 
@@ -41,17 +40,17 @@ final class CommitQueue: Sendable {
             job.fail(PluginStateError(.closed, "the plugin's state in \(path) is closed; open it again to use it"))
             job.finish()
         } else if isFirst {
-            // Otherwise a turn is already due, and will take this job along.
+            // Otherwise a turn is already scheduled and includes this job.
             database.asyncWriteWithoutTransaction { self.turn($0) }
         }
     }
 
     /// Accepts no more jobs, waits for those accepted, then closes the file.
     ///
-    /// Harmless when done already.
+    /// A second call has no effect.
     func close() throws {
         waiting.withLock { $0.isClosed = true }
-        try database.close()  // Waits its turn behind the ones that are due.
+        try database.close()  // Waits for the scheduled turns.
     }
 
     private func turn(_ database: Database) {
@@ -75,7 +74,7 @@ final class CommitQueue: Sendable {
             }
             try database.commit()
         } catch {
-            // Also when SQLite ended the transaction by itself, as it does on a full disk: all of it is gone.
+            // SQLite may also have ended the transaction, for example on a full disk: all changes are lost.
             if database.isInsideTransaction { try? database.rollback() }
             for (index, job) in group.enumerated() where !hasFailed[index] { job.fail(error) }
         }

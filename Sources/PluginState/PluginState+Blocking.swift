@@ -1,28 +1,27 @@
-// One transaction each, for a thread that may wait for an fsync. The rules are those of the `Transaction` call of the
-// same name.
+// Each call is one transaction, for a thread that may block for an fsync. The rules are those of the `Transaction` method of the same name.
 
 extension PluginState {
-    /// The text under `key`, or nil when there is none; `invalid` when it holds another kind of value.
+    /// The text under `key`, or `nil` if there is none; throws `invalid` if the value has another kind.
     public func text(_ key: String) throws(PluginStateError) -> String? {
         try commit { (t) throws(PluginStateError) in try t.text(key) }
     }
 
-    /// The integer under `key`, or nil when there is none; `invalid` when it holds another kind of value.
+    /// The integer under `key`, or `nil` if there is none; throws `invalid` if the value has another kind.
     public func integer(_ key: String) throws(PluginStateError) -> Int64? {
         try commit { (t) throws(PluginStateError) in try t.integer(key) }
     }
 
-    /// The bytes under `key`, or nil when there is none; `invalid` when it holds another kind of value.
+    /// The bytes under `key`, or `nil` if there is none; throws `invalid` if the value has another kind.
     public func bytes(_ key: String) throws(PluginStateError) -> [UInt8]? {
         try commit { (t) throws(PluginStateError) in try t.bytes(key) }
     }
 
-    /// Puts `value` under `key`; nil removes it.
+    /// Stores `value` under `key`; `nil` removes the key.
     public func set(_ key: String, to value: StateValue?) throws(PluginStateError) {
         try commit { (t) throws(PluginStateError) in try t.set(key, to: value) }
     }
 
-    /// Puts `groups` at the end of the spool, all or none; `full` at the bound.
+    /// Appends `groups` to the spool, all or none; throws `full` if they do not fit.
     ///
     /// Returns the ids of the records.
     @discardableResult
@@ -39,36 +38,36 @@ extension PluginState {
         }
     }
 
-    /// Takes records out of the spool because the hub has them; returns how many were still there.
+    /// Removes records from the spool because the hub has them; returns the number of removed records.
     @discardableResult
     public func remove(_ ids: [Int64], as removal: Removal) throws(PluginStateError) -> Int {
         try commit { (t) throws(PluginStateError) in try t.remove(ids, as: removal) }
     }
 
-    /// Takes every record up to and including `id` out of the spool because the hub has them; returns how many.
+    /// Removes every record up to and including `id` from the spool because the hub has them; returns the number of removed records.
     @discardableResult
     public func remove(upTo id: Int64, as removal: Removal) throws(PluginStateError) -> Int {
         try commit { (t) throws(PluginStateError) in try t.remove(upTo: id, as: removal) }
     }
 
-    /// Moves records the hub rejected out of the spool, to where a person finds them; returns how many.
+    /// Moves records that the hub rejected from the spool to the refused records; returns the number of moved records.
     @discardableResult
     public func refuse(_ refusals: [SpoolRefusal], at time: Int64) throws(PluginStateError) -> Int {
         try commit { (t) throws(PluginStateError) in try t.refuse(refusals, at: time) }
     }
 
-    /// Refused records behind the record `after`, in the order they were spooled.
+    /// Refused records after the record `after`, in the order in which they were spooled.
     public func refused(after: Int64 = 0, maximum: Int = 1000) throws(PluginStateError) -> [RefusedRecord] {
         try commit { (t) throws(PluginStateError) in try t.refused(after: after, maximum: maximum) }
     }
 
-    /// Forgets refused records for good, all or the groups that begin up to `upTo`; returns how many.
+    /// Deletes refused records for good, all or the groups that begin up to `upTo`; returns the number of deleted records.
     @discardableResult
     public func clearRefused(upTo: Int64 = .max) throws(PluginStateError) -> Int {
         try commit { (t) throws(PluginStateError) in try t.clearRefused(upTo: upTo) }
     }
 
-    /// Puts refused records back at the end of the spool, all or none; `full` when they do not fit.
+    /// Puts refused records back at the end of the spool, all or none; throws `full` if they do not fit.
     ///
     /// Returns the new ids.
     @discardableResult
@@ -76,7 +75,7 @@ extension PluginState {
         try commit { (t) throws(PluginStateError) in try t.requeueRefused(upTo: upTo) }
     }
 
-    /// The accounts.
+    /// The counters of the spool.
     public func counters() throws(PluginStateError) -> SpoolCounters {
         try commit { (t) throws(PluginStateError) in try t.counters() }
     }

@@ -3,19 +3,19 @@ import Files
 import GRDB
 import Synchronization
 
-/// What one instance of a plugin keeps between runs: key/value state, cursors (keys by convention) and the spool of
-/// records the hub has not stored yet, in `state.db` in a directory of its own.
+/// The persistent state of one plugin instance: key/value state, cursors (keys by convention) and the spool.
 ///
-/// A call returns when its change is on the disk (one transaction, one fsync), and throws when nothing of it is.
-/// Every call exists twice: the blocking one is for a thread that may wait, such as one that reads a device; in an
-/// `async` function the compiler takes the other, which suspends. Calls that come together share one commit, so many
-/// concurrent callers cost few fsyncs; calls made one after the other cost one each.
+/// The spool holds records that the hub has not stored yet. Everything is in `state.db` in the instance's own directory.
+///
+/// A call returns when its change is on the disk (one transaction, one fsync), and throws if nothing of it is stored. Every call exists twice.
+/// The blocking variant is for a thread that may wait, such as one that reads a device. In an `async` function the compiler chooses the other
+/// variant, which suspends. Concurrent callers share one commit and few fsyncs; consecutive calls cost one fsync each.
 ///
 /// Only one `PluginState` may have the directory open, and it may be used from any thread.
 public final class PluginState: Sendable {
-    /// The directory it was opened with.
+    /// The directory passed to the initializer.
     public let directory: String
-    /// How much it may hold.
+    /// The limits on the size of the state.
     public let limits: Limits
 
     private let commits: CommitQueue
@@ -23,10 +23,10 @@ public final class PluginState: Sendable {
     private let path: String
     private static let owner = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// Opens the state in `directory`, creating both when missing; blocks for a few fsyncs.
+    /// Opens the state in `directory`, creating both if missing; blocks for a few fsyncs.
     ///
-    /// The directory is made with mode 0700, its files with 0600. Throws `locked` (with the holder's process id),
-    /// `readOnly`, `diskFull`, `newerSchema`, `corrupt` or `io`; what was there is then unchanged.
+    /// The directory is created with mode 0700, its files with 0600. Throws `locked` (with the holder's process id), `readOnly`, `diskFull`,
+    /// `newerSchema`, `corrupt` or `io`; existing files are unchanged then.
     public init(directory: String, limits: Limits = Limits()) throws(PluginStateError) {
         let path = directory + "/state.db"
         try PluginStateError.translated("creating the state directory") { () throws(FileError) in
@@ -41,7 +41,7 @@ public final class PluginState: Sendable {
             var configuration = Configuration()
             configuration.label = "plugin-state"
             configuration.targetQueue = thread
-            configuration.busyMode = .timeout(5)  // A person may be looking at the file with `sqlite3`.
+            configuration.busyMode = .timeout(5)  // A person may have the file open in `sqlite3`.
             let database = try DatabaseQueue(path: path, configuration: configuration)
             try database.writeWithoutTransaction { try Schema.prepare($0, path: path, limits: limits) }
             commits = CommitQueue(database, path: path)
@@ -53,7 +53,7 @@ public final class PluginState: Sendable {
         (self.directory, self.limits, self.lock, self.path) = (directory, limits, lock, path)
     }
 
-    /// The right of one `PluginState` to a directory: the lock on the file `lock` in it.
+    /// Locks the directory for one `PluginState` through the file `lock` in it.
     private static func lock(_ directory: String) throws(PluginStateError) -> FileLock {
         do throws(FileLock.Failure) { return try FileLock(directory + "/lock") } catch {
             switch error {
@@ -67,9 +67,9 @@ public final class PluginState: Sendable {
         }
     }
 
-    /// Finishes what was accepted, closes the file and gives the directory free; later calls throw `closed`.
+    /// Finishes the accepted calls, closes the file and releases the directory; later calls throw `closed`.
     ///
-    /// Blocks until then. Letting go of the last reference does the same, at a time that is not known.
+    /// Blocks until then. Releasing the last reference has the same effect, at an unspecified time.
     public func close() throws(PluginStateError) {
         refuseNesting()
         defer { lock.release() }
@@ -80,11 +80,11 @@ public final class PluginState: Sendable {
         }
     }
 
-    /// Does all of `body` in one commit, or nothing of it; blocks until the commit is on the disk.
+    /// Runs all of `body` in one commit, or nothing of it; blocks until the commit is on the disk.
     ///
-    /// `body` runs once, on another thread, while no other transaction of this state runs: it must not wait for one,
-    /// nor call this object (a trap). An error it throws undoes its changes and is thrown on.
-    /// - Throws: what `body` throws, or a `PluginStateError`.
+    /// `body` runs once, on another thread, while no other transaction of this state runs. It must not wait for another transaction or call
+    /// this object (a trap). An error that it throws undoes its changes and is rethrown.
+    /// - Throws: the error that `body` throws, or a `PluginStateError`.
     public func transaction<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing Transaction) throws -> Result
     ) throws -> Result {
@@ -97,9 +97,10 @@ public final class PluginState: Sendable {
         return try job.outcome()
     }
 
-    /// Does all of `body` in one commit, or nothing of it; suspends until the commit is on the disk.
+    /// Runs all of `body` in one commit, or nothing of it; suspends until the commit is on the disk.
     ///
-    /// As the blocking one. Cancelling the task does not interrupt it: a change that was begun has an outcome.
+    /// The rules are those of the blocking variant. Cancelling the task does not interrupt the transaction, because a change that has begun
+    /// must have an outcome.
     public func transaction<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing Transaction) throws -> Result
     ) async throws -> Result {
@@ -111,7 +112,7 @@ public final class PluginState: Sendable {
         return try job.outcome()
     }
 
-    /// A blocking call from inside a transaction would wait for itself for ever.
+    /// Traps, because a blocking call from inside a transaction would deadlock.
     private func refuseNesting() {
         precondition(
             DispatchQueue.getSpecific(key: Self.owner) != ObjectIdentifier(commits),
@@ -138,7 +139,7 @@ private final class Job<Result: Sendable>: CommitQueue.Job {
         (self.body, self.path, self.limits) = (body, path, limits)
     }
 
-    /// What wakes the caller; set before the job is submitted.
+    /// Sets the closure that wakes the caller; call it before the job is submitted.
     func whenDone(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
     func run(_ database: Database) throws {

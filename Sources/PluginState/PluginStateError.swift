@@ -2,21 +2,20 @@ import Files
 import Glibc
 import GRDB
 
-/// Why a plugin's state could not be opened, read or changed.
+/// The reason why a plugin's state could not be opened, read or changed.
 ///
-/// The text says what was being done, where, why it failed and what to do about it. It never holds a record, a value or
-/// a cursor, and may be logged.
+/// The text contains the operation, the place, the reason and the remedy. It never contains a record, a value or a cursor, and may be logged.
 public struct PluginStateError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is, and so whether trying again can help.
+    /// The kind of failure, which decides whether trying again can help.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
             case full, locked, readOnly, diskFull, corrupt, newerSchema, invalid, closed, io
         }
         private let kind: Kind
 
-        /// The spool has reached its bound.
+        /// The spool is full.
         ///
-        /// Stop acknowledging the device, say so, and try again once the hub has stored some of what is pending.
+        /// Stop acknowledging the device, report it, and try again once the hub has stored some of the pending records.
         public static let full = Code(kind: .full)
         /// Another process, or another `PluginState` of this one, uses the directory.
         public static let locked = Code(kind: .locked)
@@ -32,10 +31,9 @@ public struct PluginStateError: Error, Hashable, Sendable, CustomStringConvertib
         public static let corrupt = Code(kind: .corrupt)
         /// `state.db` was written by a newer version of the plugin.
         public static let newerSchema = Code(kind: .newerSchema)
-        /// The call itself is wrong: an empty group, an oversized record or key, text with a NUL, a value of another
-        /// kind than asked for.
+        /// The call itself is wrong: an empty group, an oversized record or key, text with a NUL, or a value of another kind than requested.
         ///
-        /// Trying again cannot help.
+        /// Trying again does not help.
         public static let invalid = Code(kind: .invalid)
         /// The state was closed before the call.
         public static let closed = Code(kind: .closed)
@@ -57,9 +55,9 @@ public struct PluginStateError: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension PluginStateError {
-    /// A failure SQLite reported while `path` was used.
+    /// A failure that SQLite reported while `path` was in use.
     ///
-    /// Neither its SQL nor bound values enter the text.
+    /// The text contains neither SQL nor bound values.
     init(_ error: DatabaseError, _ doing: String, _ path: String) {
         let because = "\(error.message ?? "no reason given") (SQLite \(error.extendedResultCode.rawValue))"
         switch error.resultCode {
@@ -89,24 +87,24 @@ extension PluginStateError {
         }
     }
 
-    /// Whatever was thrown while SQL ran.
+    /// Any error thrown while SQL was running.
     init(wrapping error: any Error, _ doing: String, _ path: String) {
         switch error {
         case let error as PluginStateError: self = error
         case let error as DatabaseError: self.init(error, doing, path)
-        // GRDB's decoding errors carry the row: only their type may be told.
+        // GRDB's decoding errors contain the row, so only their type may be reported.
         default: self.init(.corrupt, "\(doing) failed: \(path) holds what it should not (\(type(of: error)))")
         }
     }
 
-    /// Does something with files, whose errors become the state's.
+    /// Performs file operations and converts their errors.
     static func translated<Value>(
         _ doing: String, _ body: () throws(FileError) -> Value
     ) throws(PluginStateError) -> Value {
         do throws(FileError) { return try body() } catch { throw PluginStateError(error, doing) }
     }
 
-    /// What the system refused.
+    /// A failure that the operating system reported.
     init(_ error: FileError, _ doing: String) {
         let (path, because) = (error.path, error.reason)
         switch error.code {

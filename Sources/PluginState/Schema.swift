@@ -1,11 +1,11 @@
 import GRDB
 
-/// The tables of `state.db` and how an older file gets them.
+/// The tables of `state.db` and their migrations.
 ///
 /// `user_version` is the number of migrations that were applied. A released migration is never edited; a change is a
 /// new one at the end.
 enum Schema {
-    /// "HHps": tells a plugin's state from any other SQLite file.
+    /// "HHps": distinguishes a plugin's state from other SQLite files.
     static let applicationID: Int32 = 0x4848_7073
 
     static let migrations: [String] = [
@@ -50,7 +50,7 @@ enum Schema {
         """
     ]
 
-    /// Brings the file to the current schema, or refuses it unchanged.
+    /// Migrates the file to the current schema, or refuses it without changing it.
     static func prepare(_ database: Database, path: String, limits: PluginState.Limits) throws {
         let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         let application = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
@@ -67,7 +67,7 @@ enum Schema {
                 "opening the plugin's state failed: \(path) has schema \(version), and this version of the plugin knows "
                     + "schemas up to \(migrations.count); install the newer version again")
         }
-        // FULL: a commit is on the disk when it returns. GRDB's own way into WAL would set NORMAL.
+        // FULL: a commit is on the disk when it returns. GRDB's WAL set-up would choose NORMAL.
         guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
             throw PluginStateError(
                 .io,
@@ -75,9 +75,9 @@ enum Schema {
                     + "put the directory on a local file system")
         }
         try database.execute(sql: "PRAGMA synchronous = FULL")
-        // What the hub has, and may erase, stays in no free page. The SQLite of some systems does this by itself.
+        // Data that the hub has, and may erase, must not stay in free pages. Some systems' SQLite does this by default.
         try database.execute(sql: "PRAGMA secure_delete = ON")
-        // The log is cut back after a burst instead of keeping its largest size.
+        // Truncate the log after a burst instead of keeping its largest size.
         try database.execute(sql: "PRAGMA journal_size_limit = 4194304")
         let pageSize = try Int64.fetchOne(database, sql: "PRAGMA page_size") ?? 4096
         try database.execute(sql: "PRAGMA max_page_count = \(max(1, limits.fileBytes / pageSize))")
@@ -93,7 +93,7 @@ enum Schema {
         try checkCounters(database, path: path)
     }
 
-    /// The counters decide whether the spool is full, so they are trusted only if they agree with the rows.
+    /// Checks that the counters agree with the rows, because the counters decide whether the spool is full.
     private static func checkCounters(_ database: Database, path: String) throws {
         let agree = try Bool.fetchOne(
             database,

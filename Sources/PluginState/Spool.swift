@@ -1,14 +1,14 @@
-/// One record that waits for the hub: opaque bytes, kept exactly as spooled.
+/// One record that waits for the hub: opaque bytes, stored exactly as spooled.
 public struct SpooledRecord: Sendable, Hashable {
-    /// Its place in the queue: ascending in the order of commits, from 1, never given out twice for one `state.db`.
+    /// Its position in the queue: ascending in the order of commits, from 1, never reused within one `state.db`.
     public let id: Int64
-    /// The `id` the first record of its group was given: records with the same one must travel in one batch.
+    /// The `id` of the first record of its group: records with the same group must travel in one batch.
     public let group: Int64
     /// The record as it was spooled.
     public let bytes: [UInt8]
 }
 
-/// One record the hub rejected, kept for a person to look at.
+/// One record that the hub rejected, kept for a person to look at.
 public struct RefusedRecord: Sendable, Hashable {
     /// The `id` it had in the spool.
     public let id: Int64
@@ -18,9 +18,9 @@ public struct RefusedRecord: Sendable, Hashable {
     public let bytes: [UInt8]
     /// The hub's code.
     public let code: String
-    /// The hub's words.
+    /// The hub's reason.
     public let reason: String
-    /// When the hub said so: microseconds since 1970 by the caller's clock.
+    /// When the hub rejected it: microseconds since 1970 by the caller's clock.
     public let time: Int64
 }
 
@@ -30,9 +30,9 @@ public struct SpoolRefusal: Sendable, Hashable {
     public var id: Int64
     /// The hub's code for it, without NUL.
     public var code: String
-    /// The hub's words for it.
+    /// The hub's reason for it.
     ///
-    /// A NUL is kept as `␀` (U+2400), since SQLite ends a text at a NUL.
+    /// A NUL is stored as `␀` (U+2400), because SQLite ends a text at a NUL.
     public var reason: String
 
     public init(id: Int64, code: String, reason: String) {
@@ -48,10 +48,10 @@ public enum Removal: Sendable, Hashable {
     case duplicate
 }
 
-/// The accounts of a spool, in records, since `state.db` was created.
+/// The accounting of a spool in records, since `state.db` was created.
 ///
-/// They are kept in the transaction of the change they count, and the schema refuses a commit that breaks
-/// `spooled = stored + duplicate + pending + refused + dropped + cleared`.
+/// The counters change in the transaction of the change they count, and the schema refuses a commit that violates `spooled = stored + duplicate
+/// + pending + refused + dropped + cleared`.
 public struct SpoolCounters: Sendable, Hashable {
     /// Accepted by `spool`.
     public internal(set) var spooled: Int64 = 0
@@ -61,22 +61,22 @@ public struct SpoolCounters: Sendable, Hashable {
     public internal(set) var duplicate: Int64 = 0
     /// Waiting to be sent, or sent and not answered yet.
     public internal(set) var pending: Int64 = 0
-    /// Kept now because the hub refused them.
+    /// Kept because the hub refused them.
     public internal(set) var refused: Int64 = 0
-    /// Refused ones that had to go, oldest first, at `PluginState.Limits.refusedRecords` or `refusedBytes`.
+    /// Refused records that were dropped, oldest first, at `PluginState.Limits.refusedRecords` or `refusedBytes`.
     public internal(set) var dropped: Int64 = 0
-    /// Refused ones removed by `clearRefused`.
+    /// Refused records deleted by `clearRefused`.
     public internal(set) var cleared: Int64 = 0
-    /// How often a refused record went back to `pending`; no part of the law above.
+    /// The number of times a refused record went back to `pending`; not part of the equation above.
     public internal(set) var requeued: Int64 = 0
-    /// The length of the pending records together.
+    /// The total length of the pending records.
     public internal(set) var pendingBytes: Int64 = 0
-    /// The length of the refused records together.
+    /// The total length of the refused records.
     public internal(set) var refusedBytes: Int64 = 0
     /// The highest `SpooledRecord.id` given out.
     public internal(set) var lastID: Int64 = 0
 
-    /// The accounts of a spool nothing was ever put into.
+    /// The counters of a new spool.
     public init() {}
 
     init(
@@ -90,20 +90,20 @@ public struct SpoolCounters: Sendable, Hashable {
 }
 
 extension PluginState {
-    /// How much a plugin's state may hold.
+    /// The limits on the size of a plugin's state.
     public struct Limits: Sendable, Hashable {
-        /// Records that may wait for the hub.
+        /// Maximum number of records that wait for the hub.
         public var records: Int64 = 100_000
-        /// Bytes the waiting records may have together.
+        /// Maximum total bytes of the waiting records.
         public var bytes: Int64 = 64 << 20
-        /// Refused records that are kept; beyond, the oldest groups are dropped and counted.
+        /// Maximum number of refused records; above it, the oldest groups are dropped and counted.
         public var refusedRecords: Int64 = 10_000
-        /// Bytes the refused records may have together; beyond, the oldest groups are dropped and counted.
+        /// Maximum total bytes of the refused records; above it, the oldest groups are dropped and counted.
         public var refusedBytes: Int64 = 64 << 20
-        /// How large `state.db` may get, the key/value state included.
+        /// Maximum size of `state.db`, including the key/value state.
         public var fileBytes: Int64 = 512 << 20
 
-        /// The limits every plugin has; a test may lower them.
+        /// The default limits of every plugin; a test may lower them.
         public init() {}
     }
 }

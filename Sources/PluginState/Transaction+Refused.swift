@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 
 extension PluginState.Transaction {
-    /// Moves records the hub rejected out of the spool, to where a person finds them.
+    /// Moves records that the hub rejected from the spool to the refused records, which a person can look at.
     ///
-    /// Ids that are not in the spool any more are passed over.
+    /// Ids that are no longer in the spool are ignored.
     ///
-    /// Beyond the limits the groups that were spooled first are dropped and counted, never part of a group.
-    /// - Parameter time: when the hub said so, in microseconds since 1970.
-    /// - Returns: how many were moved.
+    /// If a limit is exceeded, whole groups of refused records are dropped and counted, beginning with those that were spooled first.
+    /// - Parameter time: when the hub rejected them, in microseconds since 1970.
+    /// - Returns: the number of moved records.
     @discardableResult
     public func refuse(_ refusals: [SpoolRefusal], at time: Int64) throws(PluginStateError) -> Int {
         guard !refusals.contains(where: { $0.code.utf8.contains(0) }) else {
@@ -42,7 +42,7 @@ extension PluginState.Transaction {
         return moved
     }
 
-    /// Refused records behind the record `after`, in the order they were spooled.
+    /// Refused records after the record `after`, in the order in which they were spooled.
     public func refused(after: Int64 = 0, maximum: Int = 1000) throws(PluginStateError) -> [RefusedRecord] {
         try run("reading the refused records") { database in
             let statement = try database.cachedStatement(
@@ -55,8 +55,8 @@ extension PluginState.Transaction {
         }
     }
 
-    /// Forgets refused records for good: all, or the groups that begin at or before the record `upTo`.
-    /// - Returns: how many were removed.
+    /// Deletes refused records for good: all of them, or the groups that begin at or before the record `upTo`.
+    /// - Returns: the number of deleted records.
     @discardableResult
     public func clearRefused(upTo: Int64 = .max) throws(PluginStateError) -> Int {
         var counters = try counters()
@@ -72,10 +72,9 @@ extension PluginState.Transaction {
         return Int(count)
     }
 
-    /// Puts refused records back at the end of the spool under new ids, groups together as they were: all, or the
-    /// groups that begin at or before the record `upTo`.
+    /// Puts refused records back at the end of the spool under new ids: all of them, or the groups that begin at or before the record `upTo`.
     ///
-    /// Throws `full`, and moves none, when they do not fit.
+    /// Groups stay together. Throws `full`, and moves no record, if they do not fit.
     /// - Returns: the new ids in the old order.
     @discardableResult
     public func requeueRefused(upTo: Int64 = .max) throws(PluginStateError) -> Range<Int64> {

@@ -2,11 +2,11 @@ import Foundation
 import GRDB
 
 extension PluginState.Transaction {
-    /// Puts `groups` at the end of the spool: each is 1…n records that travel in one batch.
+    /// Appends `groups` to the spool; the records of a group travel in one batch.
     ///
-    /// All of them are accepted or none: at the bound it throws `full`. An empty group, an empty record and a call that
-    /// could not fit an empty spool are `invalid`. Cost: a row per record.
-    /// - Returns: the ids of the records in their order; empty when `groups` is.
+    /// All groups are accepted, or none: the call throws `full` if they do not fit. An empty group, an empty record and a call that is too
+    /// large even for an empty spool are `invalid`. Each record costs one row.
+    /// - Returns: the ids of the records in their order; empty if `groups` is empty.
     @discardableResult
     public func spool(_ groups: [[[UInt8]]]) throws(PluginStateError) -> Range<Int64> {
         var (count, size): (Int64, Int64) = (0, 0)
@@ -42,12 +42,12 @@ extension PluginState.Transaction {
 
     /// The next whole groups after the record `after`, in order, without removing them.
     ///
-    /// It stops before the group that would pass either maximum, but always returns at least one group: a single group
-    /// that is larger than a batch may be would otherwise block the queue unseen. The caller compares and refuses it.
+    /// It stops before the group that would exceed one of the limits, but always returns at least one group: a group larger than a batch would
+    /// otherwise block the queue unnoticed. The caller compares its size and refuses it.
     /// - Parameters:
-    ///   - maximumBytes: of the records alone, without what the batch puts around them.
-    ///   - after: the `id` of the last record of an earlier batch, to have several under way; 0 for the oldest.
-    /// - Returns: empty when nothing waits behind `after`.
+    ///   - maximumBytes: the limit for the records alone, without the envelope of the batch.
+    ///   - after: the `id` of the last record of an earlier batch, which allows several batches on their way; 0 for the oldest record.
+    /// - Returns: an empty array if no record follows `after`.
     public func nextBatch(
         maximumRecords: Int, maximumBytes: Int, after: Int64 = 0
     ) throws(PluginStateError) -> [SpooledRecord] {
@@ -56,7 +56,7 @@ extension PluginState.Transaction {
                 sql: "SELECT id, groupID, body FROM spool WHERE id > ? ORDER BY id")
             var (batch, group): ([SpooledRecord], [SpooledRecord]) = ([], [])
             var (batchBytes, groupBytes) = (0, 0)
-            // Whether the group read last fits; it is complete only when the next one begins.
+            // Adds the group that was read last, if it fits; a group is complete only when the next one begins.
             func takeGroup() -> Bool {
                 let fits = batch.count + group.count <= maximumRecords && batchBytes + groupBytes <= maximumBytes
                 guard batch.isEmpty || fits else { return false }
@@ -80,10 +80,10 @@ extension PluginState.Transaction {
         }
     }
 
-    /// Takes records out of the spool because the hub has them.
+    /// Removes records from the spool because the hub has them.
     ///
-    /// Ids that are not there any more are passed over.
-    /// - Returns: how many were removed.
+    /// Ids that are no longer there are ignored.
+    /// - Returns: the number of removed records.
     @discardableResult
     public func remove(_ ids: some Sequence<Int64>, as removal: Removal) throws(PluginStateError) -> Int {
         var (count, size): (Int64, Int64) = (0, 0)
@@ -101,8 +101,8 @@ extension PluginState.Transaction {
         return Int(count)
     }
 
-    /// Takes every record up to and including `id` out of the spool because the hub has them.
-    /// - Returns: how many were removed.
+    /// Removes every record up to and including `id` from the spool because the hub has them.
+    /// - Returns: the number of removed records.
     @discardableResult
     public func remove(upTo id: Int64, as removal: Removal) throws(PluginStateError) -> Int {
         let (count, size) = try run("removing from the spool") { database in
@@ -117,7 +117,7 @@ extension PluginState.Transaction {
         return Int(count)
     }
 
-    /// The accounts as this transaction sees them.
+    /// The counters as this transaction sees them.
     public func counters() throws(PluginStateError) -> SpoolCounters {
         try run("reading the spool's counters") { database in
             let statement = try database.cachedStatement(
@@ -151,7 +151,7 @@ extension PluginState.Transaction {
         }
     }
 
-    /// Throws unless `count` more records of `size` bytes may wait.
+    /// Throws unless there is room for `count` more records of `size` bytes in total.
     func checkRoom(for count: Int64, _ size: Int64, _ counters: SpoolCounters) throws(PluginStateError) {
         guard count <= limits.records, size <= limits.bytes else {
             throw PluginStateError(

@@ -1,38 +1,37 @@
 import Foundation
 import GRDB
 
-/// A value a plugin keeps under a key.
+/// A value that a plugin stores under a key.
 public enum StateValue: Sendable, Hashable {
-    /// Text without NUL, kept byte for byte.
+    /// Text without NUL, stored byte for byte.
     case text(String)
     case integer(Int64)
     case bytes([UInt8])
 }
 
 extension PluginState {
-    /// What may be done inside one commit; valid only inside the closure it is handed to.
+    /// The operations of one commit; valid only inside the closure that receives it.
     ///
-    /// Every call sees what the earlier ones of the same transaction changed. A call that fails for the caller's or the
-    /// spool's sake (`invalid`, `full`) has changed nothing and may be caught; after any other failure the transaction is
-    /// rolled back, whatever the closure then does.
+    /// Every call sees the changes of earlier calls in the same transaction. A call that fails with `invalid` or `full` has changed nothing,
+    /// and its error may be caught. After any other failure the transaction is rolled back, even if the closure catches the error.
     public struct Transaction: ~Copyable {
         let database: Database
         let place: Place
         let limits: PluginState.Limits
 
-        /// The longest key, in bytes.
+        /// The maximum length of a key in bytes.
         public static var maximumKeyBytes: Int { 256 }
-        /// The longest text or byte string kept under a key.
+        /// The maximum length of a stored text or byte string.
         public static var maximumValueBytes: Int { 1 << 20 }
 
-        /// Where it happens, and whether SQLite has failed in it.
+        /// The path of the database, and the first failure of SQLite in the transaction.
         final class Place {
             let path: String
             var failure: PluginStateError?
             init(path: String) { self.path = path }
         }
 
-        /// Runs SQL; a failure of SQLite ends the transaction and comes out as our error.
+        /// Runs SQL; a failure of SQLite ends the transaction and is converted.
         func run<Value>(_ doing: String, _ body: (Database) throws -> Value) throws(PluginStateError) -> Value {
             if let failure = place.failure { throw failure }
             do {
@@ -49,7 +48,7 @@ extension PluginState {
 // MARK: - Key/value state
 
 extension PluginState.Transaction {
-    /// The value under `key`, or nil when there is none.
+    /// The value under `key`, or `nil` if there is none.
     public func value(_ key: String) throws(PluginStateError) -> StateValue? {
         try run("reading a state value") { database in
             let statement = try database.cachedStatement(sql: "SELECT value FROM state WHERE key = ?")
@@ -68,7 +67,7 @@ extension PluginState.Transaction {
         }
     }
 
-    /// The text under `key`, or nil when there is none; `invalid` when it holds another kind of value.
+    /// The text under `key`, or `nil` if there is none; throws `invalid` if the value has another kind.
     public func text(_ key: String) throws(PluginStateError) -> String? {
         switch try value(key) {
         case nil: return nil
@@ -77,7 +76,7 @@ extension PluginState.Transaction {
         }
     }
 
-    /// The integer under `key`, or nil when there is none; `invalid` when it holds another kind of value.
+    /// The integer under `key`, or `nil` if there is none; throws `invalid` if the value has another kind.
     public func integer(_ key: String) throws(PluginStateError) -> Int64? {
         switch try value(key) {
         case nil: return nil
@@ -86,7 +85,7 @@ extension PluginState.Transaction {
         }
     }
 
-    /// The bytes under `key`, or nil when there is none; `invalid` when it holds another kind of value.
+    /// The bytes under `key`, or `nil` if there is none; throws `invalid` if the value has another kind.
     public func bytes(_ key: String) throws(PluginStateError) -> [UInt8]? {
         switch try value(key) {
         case nil: return nil
@@ -95,10 +94,10 @@ extension PluginState.Transaction {
         }
     }
 
-    /// Puts `value` under `key` in place of what was there; nil removes it.
+    /// Stores `value` under `key` and replaces an existing value; `nil` removes it.
     ///
-    /// A key has 1 to `maximumKeyBytes` bytes, a value at most `maximumValueBytes`, and neither text holds a NUL;
-    /// else `invalid`.
+    /// A key has 1 to `maximumKeyBytes` bytes, a value at most `maximumValueBytes`, and neither text may contain a NUL; otherwise the call
+    /// throws `invalid`.
     public func set(_ key: String, to value: StateValue?) throws(PluginStateError) {
         guard (1...Self.maximumKeyBytes).contains(key.utf8.count), !key.utf8.contains(0) else {
             throw PluginStateError(
@@ -137,7 +136,7 @@ extension PluginState.Transaction {
     /// All keys that begin with `prefix`, in the order of their bytes.
     public func keys(prefix: String = "") throws(PluginStateError) -> [String] {
         try run("reading the state's keys") { database in
-            // Not LIKE or a range: both would need an escape or an upper end for any text.
+            // LIKE and a range would need an escape or an upper end that works for any text.
             let statement = try database.cachedStatement(
                 sql: "SELECT key FROM state WHERE key >= ?1 AND SUBSTR(key, 1, LENGTH(?1)) = ?1 ORDER BY key")
             return try String.fetchAll(statement, arguments: [prefix])

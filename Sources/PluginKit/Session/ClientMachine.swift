@@ -51,8 +51,9 @@ package struct ClientMachine: Sendable {
     var pingedAt: Int64 = 0
     /// In the states greeting, proving, lost and leaving: when to continue without an answer.
     var deadline: Int64 = 0
-    /// Set after the store could not commit. Nothing is sent before this time, nor before all sent batches are answered, so that the batches
-    /// keep their order.
+    /// When to send again after the store could not commit.
+    ///
+    /// Nothing is sent before this time, nor before all sent batches are answered, so that the batches keep their order.
     var holdUntil: Int64?
     /// The time of the hub's first failure to commit; `nil` after each STORED.
     var storeFailsSince: Int64?
