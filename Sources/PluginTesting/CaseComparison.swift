@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value as a tree, for comparing what a plugin gave with what a case expects.
+/// A JSON value as a tree, for comparing a plugin's records with those that a case expects.
 enum CaseValue: Hashable, Decodable {
     case null
     case truth(Bool)
@@ -30,7 +30,7 @@ enum CaseValue: Hashable, Decodable {
         self = try JSONDecoder().decode(CaseValue.self, from: Data(json.utf8))
     }
 
-    /// Where `actual` is not as this expects, as lines of a report; the text `*` stands for anything that is there.
+    /// The differences of `actual` from this value, as lines of a report; the text `*` matches any value that is present.
     func differences(from actual: CaseValue?, at path: String) -> [String] {
         switch (self, actual) {
         case (.text("*"), .some): return []

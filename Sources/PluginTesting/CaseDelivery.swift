@@ -8,7 +8,7 @@ struct CaseDelivery: Sendable {
     var records: [String]
     var results: CaseValue
 
-    /// None when there is no such file.
+    /// Returns an empty array if there is no such file.
     static func read(_ file: URL) throws -> [CaseDelivery] {
         guard FileManager.default.fileExists(atPath: file.path) else { return [] }
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
@@ -26,9 +26,9 @@ struct CaseDelivery: Sendable {
             }
     }
 
-    /// Sends each when the one before is answered.
+    /// Sends each delivery after the previous one is answered.
     ///
-    /// - Returns: where the answers are not as expected.
+    /// - Returns: the differences from the expected answers.
     static func play(_ deliveries: [CaseDelivery], _ hub: FakeHub) async -> [String] {
         var differences: [String] = []
         for (index, delivery) in deliveries.enumerated() {

@@ -6,9 +6,9 @@ extension FakeHub {
     /// A command that a test has sent.
     struct Call {
         var progress: [CommandProgress] = []
-        /// What came, `ask` included, in its order.
+        /// The outcomes received, including `ask`, in their order.
         var outcomes: [CommandOutcome.Content] = []
-        /// How many of them the test has been given.
+        /// The number of outcomes that the test has already taken.
         var taken = 0
 
         var isOver: Bool {
@@ -18,7 +18,7 @@ extension FakeHub {
         }
     }
 
-    /// Sends a command to every session, as a hub that has checked it: defaults are the test's to fill in.
+    /// Sends a command to every session, like a hub that has checked it; the test must fill in defaults.
     /// - Returns: its number.
     @discardableResult
     public func begin(
@@ -59,14 +59,14 @@ extension FakeHub {
 
     public func cancel(_ call: Int64) { send(.command(CommandRequest(id: call, content: .cancel))) }
 
-    /// What a command has told of its progress, as soon as it has told `count` times.
+    /// The progress reports of a command, as soon as there are `count` of them.
     @discardableResult
     public func progress(of call: Int64, _ count: Int = 0) async -> [CommandProgress] {
         await wait { ($0.calls[call]?.progress.count ?? 0) >= count }
         return calls[call]?.progress ?? []
     }
 
-    /// A plugin commands, as its owner would.
+    /// Handles a command that a plugin sends with the rights of its owner.
     func carryOut(_ request: CommandRequest, _ peer: [UInt8]) {
         ownersCommands.append(request)
         if case .run(let instance, let name, _, _, _) = request.content {

@@ -2,9 +2,9 @@ import HubWire
 public import Samples
 
 extension FakeHub {
-    /// Holds day values, or their retractions, as if the gap-filler had stored them now; a day that is held already gets a new version.
+    /// Adds day values, or their retractions, as if the gap-filler had stored them now; a known day gets a new version.
     ///
-    /// - Returns: them as ``deliver(_:to:)-([StoredRecord],_)`` takes them.
+    /// - Returns: the stored records, as ``deliver(_:to:)-([StoredRecord],_)`` takes them.
     @discardableResult
     public func hold(
         days records: [Record], of person: Person = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
@@ -22,7 +22,7 @@ extension FakeHub {
         }
     }
 
-    /// Answers a question about days from what was held so, in one page.
+    /// Answers a query for days from the records added with `hold`, in one page.
     func answerDays(_ query: QueryRequest, _ peer: [UInt8]) {
         let start = query.since?.sequence
         var records = RawRecords()

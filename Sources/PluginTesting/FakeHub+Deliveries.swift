@@ -2,12 +2,12 @@ import HubSessions
 public import HubWire
 public import Samples
 
-/// What the hub delivered, and what the sink said of it.
+/// A delivery of the hub, and the sink's answer.
 public struct FakeDelivery: Sendable {
     public var want: String
-    /// As JSON, the way the hub writes them.
+    /// As JSON, in the hub's form.
     public var records: [String]
-    /// Nil until the sink has answered.
+    /// `nil` until the sink has answered.
     public var report: DeliveryReport?
     let peer: [UInt8]
     let number: Int64
@@ -15,16 +15,16 @@ public struct FakeDelivery: Sendable {
 }
 
 extension FakeHub {
-    /// A subscription as its sink asked for it, in the session that asked last.
+    /// A subscription as its sink last requested it, with the session of that request.
     struct Subscription {
         var request: WantRequest
         var peer: [UInt8]
         var credit: Credit
     }
 
-    /// Delivers records, given as JSON in the hub's canonical form, to the session that asked for `want` last.
+    /// Delivers records, given as JSON in the hub's canonical form, to the session that last requested `want`.
     ///
-    /// - Returns: the delivery's place in ``deliveries``; nil when no session asks for `want` or the credit is used up.
+    /// - Returns: the position of the delivery in ``deliveries``; `nil` if no session requests `want` or the credit is used up.
     @discardableResult
     public func deliver(_ records: [String], to want: String) -> Int? {
         guard let subscription = subscriptions[want] else { return nil }
@@ -53,24 +53,24 @@ extension FakeHub {
             }, to: want)
     }
 
-    /// Tells the sinks of mode `once` that nothing is left for them.
+    /// Notifies the sinks of mode `once` that no records are left for them.
     public func tellCaughtUp(pending: Int64 = 0) {
         for (want, subscription) in subscriptions {
             send(.want(answer(want, pending: pending, isCaughtUp: true)), to: subscription.peer)
         }
     }
 
-    /// The subscriptions that sinks have asked for, as they were asked for last.
+    /// The subscriptions as sinks last requested them.
     public var wants: [String: WantRequest] { subscriptions.mapValues(\.request) }
 
-    /// Returns when `name` was asked for so often.
+    /// Returns when `name` has been requested the given number of times.
     @discardableResult
     public func wants(_ name: String, times: Int = 1) async -> WantRequest? {
         await wait { $0.timesWanted[name, default: 0] >= times }
         return subscriptions[name]?.request
     }
 
-    /// The answer to the delivery at `place` of ``deliveries``.
+    /// Waits for the answer to the delivery at `place` in ``deliveries``.
     public func report(of place: Int) async -> DeliveryReport? {
         await wait { $0.deliveries.indices.contains(place) && $0.deliveries[place].report != nil }
         return deliveries.indices.contains(place) ? deliveries[place].report : nil

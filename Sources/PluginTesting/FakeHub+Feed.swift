@@ -2,19 +2,19 @@ import Foundation
 import HubWire
 public import Samples
 
-/// What a feed does, for programs that follow one.
+/// The feed, for programs that follow one.
 extension FakeHub {
-    /// What the feed has carried.
+    /// The state of the feed.
     struct Carried {
-        /// The last sequence on each topic, as ``Place/previous`` counts it.
+        /// The last sequence on each topic, the value for ``Place/previous``.
         var latest: [Topic: Int64] = [:]
-        /// The sequences that are published, or left out for good.
+        /// All sequences up to this one are published, or dropped for good.
         var head: Int64 = 0
     }
 
-    /// Publishes what was stored since it was last asked to, and where the store stands.
+    /// Publishes the samples stored since the last call, and the position of the store.
     ///
-    /// Does nothing where ``Behaviour/publishes`` is false; the next ``Behaviour/drops`` samples are left out.
+    /// It does nothing if ``Behaviour/publishes`` is false; the next ``Behaviour/drops`` samples are dropped.
     func publishStored() {
         guard behaviour.publishes, carried.head < head else { return }
         let samples = held.compactMap { HeldSample($0) }.filter { $0.sequence > carried.head }
@@ -36,27 +36,27 @@ extension FakeHub {
         publishPulse()
     }
 
-    /// Says on the feed where the store stands (R7.3).
+    /// Publishes the position of the store (R7.3).
     public func publishPulse() {
         let pulse = Pulse(epoch: behaviour.epoch, head: head, time: HubClock.system.time.text)
         guard let body = try? JSONEncoder().encode(pulse) else { return }
         publish(FeedMessage(topic: .pulse, place: .passing(in: behaviour.epoch), body: Array(body)))
     }
 
-    /// Stores records as another program of the person's would have given them, and publishes them.
+    /// Stores records like another program of the person would, and publishes them.
     public func give(_ records: [Record]) {
         for record in records { _ = store(.success(record)) }
         publishStored()
         tellWatchers()
     }
 
-    /// The door is gone, the newest records with it: what comes next is a hub whose store is older, in another epoch.
+    /// Closes the door and removes the newest records, like a hub restored from an older backup, in another epoch.
     ///
     /// ``start()`` opens the door again.
     ///
     /// - Parameters:
-    ///   - count: so many records that were stored first are lost; all where there are no more.
-    ///   - epoch: of the store from then on.
+    ///   - count: the number of newest records to remove; all if there are fewer.
+    ///   - epoch: the epoch of the store from then on.
     public func restore(losing count: Int, epoch: String) {
         vanish()
         held.removeLast(min(count, held.count))

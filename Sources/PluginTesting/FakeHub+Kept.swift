@@ -2,16 +2,16 @@ import HubWire
 public import Samples
 
 extension FakeHub {
-    /// What was stored before the plugin came, and how far each subscription has it.
+    /// The records stored before the plugin came, and the progress of each subscription through them.
     struct Kept {
         var records: [StoredRecord] = []
-        /// By subscription: how many of ``records`` it has answered for, or does not ask for.
+        /// By subscription: how many of ``records`` it has answered, or does not request.
         var places: [String: Int] = [:]
-        /// By subscription: the open delivery, and how many of ``records`` it brings the subscription to.
+        /// By subscription: the open delivery, and the number of ``records`` covered once it is answered.
         var open: [String: (delivery: Int64, place: Int)] = [:]
     }
 
-    /// Has the hub hold records from before the plugin came: each subscription gets those that it asks for, in this order, once.
+    /// Adds records from before the plugin came: each subscription receives those that it requests, in this order, once.
     public func keep(
         _ records: [Record], of person: Person = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
     ) {
@@ -29,7 +29,7 @@ extension FakeHub {
         }
     }
 
-    /// Delivers what comes next of what is kept, unless that is under way or the credit does not cover it.
+    /// Delivers the next kept records, unless a delivery is open or the credit does not cover it.
     func deliverKept(to want: String) {
         guard kept.open[want] == nil, let request = subscriptions[want]?.request else { return }
         var place = kept.places[want] ?? 0
@@ -43,7 +43,7 @@ extension FakeHub {
         kept.open[want] = (deliveries[number].number, place)
     }
 
-    /// A subscription was asked for in another session: what it had not answered comes again.
+    /// Delivers unanswered records again, because a new session has requested the subscription.
     func beginKept(to want: String) {
         kept.open[want] = nil
         deliverKept(to: want)

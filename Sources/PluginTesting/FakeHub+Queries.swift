@@ -14,10 +14,10 @@ extension FakeHub {
         for (query, peer) in open where sessions[peer] != nil { answer(query, peer) }
     }
 
-    /// Whose all is that it holds.
+    /// The person to whom all records of the fake hub belong.
     static let owner = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
 
-    /// Answers from what it holds, all of it of one person.
+    /// Answers from the held records, all of which belong to one person.
     private func answer(_ query: QueryRequest, _ peer: [UInt8]) {
         queries.append(query)
         if query.want == .statistics, let page = behaviour.statistics.first {
@@ -62,9 +62,9 @@ extension FakeHub {
         return .result(QueryResult(id: query.id, content: .answer(query.want, answer)))
     }
 
-    /// What a filter selects, in the order of the sequence.
+    /// The samples that a filter selects, in the order of the sequence.
     ///
-    /// - Parameter since: who follows the question is also told what has changed after this and was taken back, or does not meet it now (R8.131).
+    /// - Parameter since: if set, the result includes samples that changed after it and were retracted or do not match now (R8.131).
     private func matches(
         _ filter: QueryRequest.Filter, since: Int64?
     ) throws(WireError) -> [HeldSample] {
@@ -102,7 +102,7 @@ extension FakeHub {
             {
                 return held
             }
-            // What was first stored after the cursor no follower has met before.
+            // No follower has seen a sample that was first stored after the cursor.
             return since != nil && held.sequence != held.number ? held.ceased : nil
         }
     }
@@ -149,7 +149,7 @@ extension FakeHub {
             records, next: isOver ? nil : "\(left.map { "\($0)" } ?? "-"):\(last?.number ?? 0)", cursor: cursor)
     }
 
-    /// Of each type the source first that counts first: by ``Behaviour/persons``, else the one that was held first.
+    /// Counts the records of each source; for each type the highest-ranked source is first: by ``Behaviour/persons``, else the one held first.
     private func tallies(_ found: [HeldSample]) -> [SourceTally] {
         let priority = behaviour.persons.first { $0.name == Self.owner.name }?.priority ?? []
         let groups = Dictionary(grouping: found) { $0.sample.type }.values.flatMap { samples in

@@ -3,10 +3,10 @@ import HubWire
 import Samples
 
 extension FakeHub {
-    /// Milliseconds of `after`: longer than a client takes that does not wait.
+    /// The milliseconds of `after`: longer than a client takes that does not wait.
     private static let storeRest: Int64 = 500
 
-    /// Type, value and unit of each sample that is held, in the order of the keys; what was taken back is not among them.
+    /// The type, value and unit of each held sample, in the order of the keys; retracted samples are left out.
     package func heldText() -> [String] {
         held.compactMap { held -> (String, String)? in
             guard case .sample(let sample) = held.record else { return nil }
@@ -45,7 +45,7 @@ extension FakeHub {
         sessions[peer]?.credit = session.credit + cost
         let instance = session.hello.instance
         let refusal = WireError(.store, "the disk is full", ref: message.batch, after: Self.storeRest, credit: cost)
-        // It may have been on its way.
+        // The batch may have been on its way.
         if session.refusesBatches { return send(.error(refusal), to: peer) }
         if let rest = storeRests.removeValue(forKey: instance), now < rest {
             violations.append(

@@ -2,14 +2,14 @@ import HubSessions
 public import HubWire
 
 extension FakeHub {
-    /// Gives the hub a token of an account, as a log-in does; nil takes it away.
+    /// Sets the token of an account, like a log-in; `nil` removes it.
     public func setToken(_ json: RawJSON?, of account: String) {
         tokens[account] = ((tokens[account]?.version ?? 0) + 1, json)
     }
 
     public func loseTokenAnswers(_ count: Int) { lostTokenAnswers = count }
 
-    /// The token of an account, as soon as its version is `version` or later.
+    /// The token of an account, as soon as its version reaches `version`.
     public func token(of account: String, version: Int64) async -> RawJSON? {
         await wait { ($0.tokens[account]?.version ?? 0) >= version }
         return tokens[account]?.json

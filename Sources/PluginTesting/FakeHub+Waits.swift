@@ -1,7 +1,7 @@
 public import HubWire
 
 extension FakeHub {
-    /// The records held, as soon as there are `count`.
+    /// The held records, as soon as there are `count`.
     @discardableResult
     public func records(_ count: Int) async -> [Held] {
         await wait { $0.held.count >= count }
@@ -26,13 +26,13 @@ extension FakeHub {
         return lives
     }
 
-    /// Returns when so many batches have come, answered or not.
+    /// Returns when `count` batches have arrived, answered or not.
     public func batches(_ count: Int) async { await wait { $0.batches >= count } }
     public func pings(_ count: Int) async { await wait { $0.pings >= count } }
     public func pongs(_ count: Int) async { await wait { $0.pongs >= count } }
     public func byes(_ count: Int) async { await wait { $0.byes >= count } }
 
-    /// Returns when `isMet` holds, which is asked after every message; or when the task is cancelled, as a time limit does it.
+    /// Returns when `isMet` is true, which is checked after every message, or when the task is cancelled, for example by a time limit.
     public func wait(until isMet: @escaping @Sendable (isolated FakeHub) -> Bool) async {
         if isMet(self) { return }
         await withTaskCancellationHandler {
@@ -45,7 +45,7 @@ extension FakeHub {
         }
     }
 
-    /// Lets all waits return, although what they wait for has not come.
+    /// Ends all waits, although their conditions are not met.
     public func giveUpWaiting() {
         for watcher in watchers { watcher.continuation.resume() }
         watchers = []

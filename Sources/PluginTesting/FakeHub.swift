@@ -4,58 +4,57 @@ public import Samples
 import Synchronization
 public import ZeroMQ
 
-/// A small hub for the tests of plugins: real ZeroMQ, real protocol, and as ill-behaved as a test wants.
+/// A small hub for tests of plugins: real ZeroMQ, real protocol, and any misbehaviour that a test needs.
 ///
-/// It has the door only, keeps what it is given in memory, and notes whatever a plugin does against the protocol in
-/// ``violations``. Waits (`records(_:)`, `hellos(_:)`, …) return as soon as there is so much and have no deadline of their
-/// own: give the test a time limit.
+/// It has only the door and keeps all records in memory. It notes each violation of the protocol by a plugin in ``violations``. Waits
+/// (`records(_:)`, `hellos(_:)`, …) return as soon as the given count is reached and have no deadline: give the test a time limit.
 public actor FakeHub {
-    /// What it says and how it behaves; may be changed at any time.
+    /// The hub's content and behaviour; it may be changed at any time.
     public struct Behaviour: Sendable {
         /// The settings of the plugin, as a JSON object.
         public var settings = RawJSON.emptyObject
         public var persons: [Welcome.PersonEntry] = [.init(name: "me", zone: "Europe/Berlin")]
-        /// As WELCOME says them; what is given against them is stored all the same.
+        /// The grants in WELCOME; the hub stores records even if they violate them.
         public var grants = Grants()
         /// `system` or `START@RATE`.
         public var clock = "system"
-        /// Another means a hub that was restored from a backup.
+        /// Another value means a hub that was restored from a backup.
         public var epoch = "k7qz2m5a"
         public var limits = Limits()
         public var credit = Credit.window
         public var heartbeat = Heartbeat()
         /// While false, SAMPLES are neither stored nor answered.
         public var answers = true
-        /// While true, SAMPLES are stored, and their answers lost.
+        /// While true, the hub stores SAMPLES but sends no answers.
         public var losesAnswers = false
-        /// Whether its feed carries what is stored.
+        /// Whether the feed publishes stored samples.
         public var publishes = false
-        /// So many samples are left out by the feed before it carries one, as for a listener that is too slow.
+        /// The number of samples that the feed drops before it publishes one, as for a slow listener.
         public var drops = 0
-        /// Number of batches to answer with ERROR `store`; a batch that comes before `after` is over is a violation.
+        /// The number of batches to answer with ERROR `store`; a batch that arrives before `after` has passed is a violation.
         public var storeErrors = 0
-        /// The records to reject, and why; the keys of the session's plugin.
+        /// Returns the code and reason for a record to reject; record keys are those of the session's plugin.
         public var rejects: @Sendable (Record) -> (RecordRejection.Code, reason: String)? = { _ in nil }
-        /// Refuses every HELLO so.
+        /// Refuses every HELLO with this error.
         public var refusal: WireError?
-        /// Refuses every WANT so.
+        /// Refuses every WANT with this error.
         public var wantRefusal: WireError?
-        /// So many records are stored at most; batches beyond get no answer.
+        /// The maximum number of stored records; later batches get no answer.
         public var mostRecords = Int.max
-        /// Every message has members that no version of the protocol knows yet, as those of a newer hub do.
+        /// Whether every message has members that no version of the protocol knows yet, like those of a newer hub.
         public var addsUnknownMembers = false
-        /// What the answer to WANT says of records that are still to come.
+        /// The number of pending records in the answer to WANT.
         public var pending: Int64 = 1
-        /// The pages that questions about statistics are answered with, one after the other, as in Protocol §8.4; the last stays.
+        /// The pages that answer statistics queries, one after the other, as in Protocol §8.4; the last one repeats.
         public var statistics: [RawJSON] = []
-        /// What a plugin is answered that asks what is the owner's: by the subject, what stands under its name in RESULT.
+        /// The answers to a plugin's owner questions: for each subject, the value under its name in RESULT.
         ///
-        /// Only what ``grants`` have in `owner` is answered, as by a hub.
+        /// Like a hub, it answers only the questions in `owner` of ``grants``.
         public var ownersAnswers: [QueryRequest.Subject: RawJSON] = [:]
-        /// What becomes of a command that a plugin gives, and of its answer to `ask`; `nil`: there is no outcome yet
-        /// (``FakeHub/send(_:)`` sends one).
+        /// The outcome of a command that a plugin sends, and of its answer to `ask`; `nil` if there is none yet (``FakeHub/send(_:)`` sends
+        /// one).
         ///
-        /// Only what ``grants`` have in `owner` is carried out, as by a hub.
+        /// Like a hub, it carries out only the commands in `owner` of ``grants``.
         public var ownersCommand: @Sendable (CommandRequest) -> CommandOutcome.Content? = { _ in
             .failed(code: "command", reason: "the test has no such command")
         }
@@ -63,49 +62,49 @@ public actor FakeHub {
         public init() {}
     }
 
-    /// A record as the hub holds it.
+    /// A record in the hub.
     public struct Held: Sendable {
         public var record: Record
-        /// As its source would send it, in canonical form.
+        /// The record as its source would send it, in canonical form.
         public var text: String
         public var number: Int64
-        /// Of its latest version.
+        /// The sequence of its latest version.
         public var sequence: Int64
-        /// What it was before its source took it back; the record itself where it did not.
+        /// The sample before its source retracted it; the record itself if it was not retracted.
         var sample: Sample?
     }
 
     public var behaviour: Behaviour
-    /// Where the plugin finds it.
+    /// The endpoint for the plugin.
     public nonisolated let door: String
-    /// What plugins did against the protocol, in sentences.
+    /// Violations of the protocol by plugins, as sentences.
     public internal(set) var violations: [String] = [] { didSet { violations.trim(to: Self.remembered) } }
-    /// In the order in which they were first stored.
+    /// The records in the order in which they were first stored.
     public internal(set) var held: [Held] = []
     public private(set) var hellos: [Hello] = [] { didSet { hellos.trim(to: Self.remembered) } }
-    /// The sequence of the latest that was stored.
+    /// The sequence of the record stored last.
     public internal(set) var head: Int64 = 0
     public internal(set) var batches = 0
-    /// Records that came again unchanged.
+    /// The number of records that arrived again unchanged.
     public internal(set) var duplicates = 0
     public private(set) var lives: [LiveValue] = [] { didSet { lives.trim(to: Self.remembered) } }
     public private(set) var events: [DeviceEvent] = [] { didSet { events.trim(to: Self.remembered) } }
-    /// Of what a plugin does, the first so many are remembered.
+    /// Maximum number of remembered actions of a plugin.
     private static let remembered = 100_000
     public private(set) var pings = 0
     public private(set) var pongs = 0
     public private(set) var byes = 0
-    /// In the order in which they were sent.
+    /// The deliveries in the order in which they were sent.
     public internal(set) var deliveries: [FakeDelivery] = []
-    /// The types, with those that plugins have declared.
+    /// The types, including those that plugins have declared.
     var registry = TypeRegistry.standard
     var subscriptions: [String: Subscription] = [:]
-    /// Day values, each in its latest version, by sequence.
+    /// Day values in their latest versions, by sequence.
     var days: [StoredRecord] = []
     var kept = Kept()
     var carried = Carried()
     var lastDay: Int64 = 0
-    /// How often each subscription was asked for: once in each session.
+    /// The number of requests for each subscription: one in each session.
     public internal(set) var timesWanted: [String: Int] = [:]
 
     nonisolated let loop: PollLoop
@@ -117,35 +116,35 @@ public actor FakeHub {
     private var guardian: Socket?
     var sessions: [[UInt8]: Session] = [:]
     var byIdentity: [RecordIdentity: Int] = [:]
-    /// By instance, when a batch that was answered with ERROR `store` may come again; also in another session.
+    /// By instance: when a batch that was answered with ERROR `store` may be sent again, even in another session.
     var storeRests: [String: Int64] = [:]
-    /// QUERY messages that came.
+    /// The QUERY messages received.
     public internal(set) var queries: [QueryRequest] = [] { didSet { queries.trim(to: Self.remembered) } }
-    /// COMMAND messages of plugins that came.
+    /// The COMMAND messages of plugins received.
     public internal(set) var ownersCommands: [CommandRequest] = [] {
         didSet { ownersCommands.trim(to: Self.remembered) }
     }
-    /// Came in this turn, and are answered at its end: more than the limit at a time is noticed.
+    /// Queries received in this turn; they are answered at its end, so that exceeding the limit is noticed.
     var openQueries: [(query: QueryRequest, peer: [UInt8])] = []
     var calls: [Int64: Call] = [:]
-    /// By account, with versions.
+    /// The tokens with their versions, by account.
     public internal(set) var tokens: [String: (version: Int64, json: RawJSON?)] = [:]
-    /// What plugins said of tokens that they could not have.
+    /// The failures that plugins reported for tokens.
     public internal(set) var tokenFailures: [TokenRequest.Failure] = []
     var leases = TokenLeases()
-    /// So many times a token is stored, and then the session forgotten, before the plugin is told.
+    /// The number of times the hub stores a token but forgets the session before it answers.
     public var lostTokenAnswers = 0
     var lastCall: Int64 = 0
     var watchers: [(isMet: (isolated FakeHub) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     private var incoming = Multipart()
     private let started = ContinuousClock.now
 
-    /// Milliseconds of a clock that only goes forward.
+    /// Milliseconds of a monotonic clock.
     var now: Int64 { Int64(started.duration(to: .now) / .milliseconds(1)) }
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// The only peer that a guarded door lets in.
+    /// The only peer that a guarded door admits.
     public struct LogIn: Sendable {
         public var instance: String
         public var token: String
@@ -162,11 +161,11 @@ public actor FakeHub {
         var reference: SessionReference
     }
 
-    /// A hub that is not there yet: ``start()`` binds its door.
+    /// Creates a hub without a door; ``start()`` binds it.
     /// - Parameters:
-    ///   - door: `ipc://…` in a directory of the test's own, or `inproc://…` in a shared `context`.
-    ///   - feed: where plugins may listen too, and hear nothing; `nil`: nowhere.
-    ///   - logIn: makes it a plugin's endpoint, with PLAIN log-in; nil an owner's.
+    ///   - door: `ipc://…` in a directory of the test, or `inproc://…` in a shared `context`.
+    ///   - feed: an endpoint for a feed; `nil` for none.
+    ///   - logIn: makes the door a plugin's endpoint with PLAIN log-in; `nil` makes it an owner's endpoint.
     public init(
         door: String, feed: String? = nil, context: Context, behaviour: Behaviour = Behaviour(), logIn: LogIn? = nil
     ) throws {
@@ -176,7 +175,7 @@ public actor FakeHub {
     }
 
     deinit {
-        // The last reference may go on the loop's own thread, which cannot wait for itself.
+        // The last reference may be released on the loop's own thread, which cannot wait for its own end.
         let loop = loop
         if loop.isIsolatingCurrentContext() != true { loop.stop() }
     }
@@ -228,7 +227,7 @@ public actor FakeHub {
         }
     }
 
-    /// As kill -9 does: the door is gone with all sessions; what is stored stays.
+    /// Closes the door and all sessions, like kill -9; stored records stay.
     public func vanish() {
         socket = nil
         guardian = nil
@@ -237,7 +236,7 @@ public actor FakeHub {
         subscriptions = [:]
     }
 
-    /// Forgets all sessions, as a hub that has closed them; connections stay.
+    /// Forgets all sessions, like a hub that has closed them; connections stay.
     public func forgetSessions() {
         (sessions, subscriptions) = ([:], [:])
         leases = TokenLeases()
@@ -250,7 +249,7 @@ public actor FakeHub {
         for peer in sessions.keys { send(.stop(Stop(reason: reason, deadline: deadline)), to: peer) }
     }
 
-    /// Sends STOP to every session, and is gone before a session can have answered.
+    /// Sends STOP to every session and closes the door before a session can answer.
     public func stopAndVanish() {
         sendStop()
         vanish()
@@ -275,7 +274,7 @@ public actor FakeHub {
 
     private func receive() {
         let peer = incoming.bytes(of: 0)
-        // ROUTER makes five bytes that begin with 0; anything else was set by the client.
+        // ROUTER creates ids of five bytes that begin with 0; a client must have set any other id.
         if peer.count != 5 || peer[0] != 0 { violations.append("R2.1: a routing id was set") }
         guard incoming.count >= 3 else {
             violations.append("R3.1: \(incoming.count - 1) frames")
@@ -345,7 +344,7 @@ public actor FakeHub {
             violations.append("HELLO.declares: \(error)")
             return send(.error(WireError(.field, "HELLO.declares: \(error)")), to: peer)
         }
-        // A new session has asked for nothing yet.
+        // A new session has not requested any subscription yet.
         subscriptions = subscriptions.filter { $0.value.peer != peer }
         sessions[peer] = Session(
             hello: hello, credit: behaviour.credit, decoder: RecordDecoder(plugin: hello.plugin, registry: registry),

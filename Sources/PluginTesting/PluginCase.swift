@@ -6,15 +6,15 @@ public import PluginKit
 import Samples
 import ZeroMQ
 
-/// One case of a plugin: a folder with what the far side does and what the hub must then hold.
+/// A test case of a plugin: a folder with a script for the far side and the records that the hub must hold at the end.
 ///
 /// | file | |
 /// |---|---|
-/// | `settings.toml` | the plugin's settings; `"${NAME}"` is replaced by what the far side names, such as its address |
-/// | `script.json` | what the far side does, in a form of the plugin's own |
-/// | `expected.jsonl` | the records, one per line in the order in which the hub first stored them, as the source sends them; the text `"*"` stands for any value; lines that begin with `#` are comments |
-/// | `deliveries.jsonl` | of a sink: the deliveries, one per line in their order, as `{"want", "records", "results"}`: the records as the hub writes them, and the results that the sink must give; each is sent when the one before is answered. `expected.jsonl` may then be missing |
-/// | `hub.json` | optional: `{"clock": "…", "persons": […]}` of the hub, a person as in WELCOME |
+/// | `settings.toml` | the plugin's settings; the far side provides the values of `"${NAME}"`, such as its address |
+/// | `script.json` | the script of the far side, in the plugin's own format |
+/// | `expected.jsonl` | the records, one per line in the order in which the hub first stored them, as the source sends them; the text `"*"` matches any value; lines that begin with `#` are comments |
+/// | `deliveries.jsonl` | for a sink: the deliveries, one per line in their order, as `{"want", "records", "results"}`: the records as the hub writes them, and the results that the sink must return; each delivery is sent when the previous one is answered. `expected.jsonl` is optional then |
+/// | `hub.json` | optional: `{"clock": "…", "persons": […]}` of the hub, with persons as in WELCOME |
 ///
 /// ```swift
 /// @Test(arguments: PluginCase.all(in: .module)) func `gives what the case expects`(_ testCase: PluginCase) async throws {
@@ -24,10 +24,10 @@ import ZeroMQ
 public struct PluginCase: Sendable, CustomStringConvertible {
     /// The far side of a running case: a simulated scale or service.
     public protocol FarSide: Sendable {
-        /// What `${NAME}` in `settings.toml` stands for.
+        /// The values of `${NAME}` in `settings.toml`.
         var variables: [String: String] { get }
         func stop() async
-        /// What is not as the case expects on the far side, a line each, when the plugin has ended.
+        /// The differences from the case on the far side, one line each, after the plugin has ended.
         func differences() async throws -> [String]
     }
 
@@ -41,7 +41,7 @@ public struct PluginCase: Sendable, CustomStringConvertible {
 
     /// The cases of a test target: the folders in its resource `Cases`, by name.
     ///
-    /// A test without cases would pass without a check: none is a programmer's mistake, and ends the run.
+    /// If there are none, the run ends with a precondition failure, because a test without cases would pass without checking anything.
     public static func all(in bundle: Bundle, folder: String = "Cases") -> [PluginCase] {
         let root = (bundle.resourceURL ?? bundle.bundleURL).appending(path: folder)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: root.path)) ?? []
@@ -50,10 +50,11 @@ public struct PluginCase: Sendable, CustomStringConvertible {
         return cases
     }
 
-    /// Plays the case: starts the far side, a ``FakeHub`` and the plugin, waits for as many records as are expected, stops
-    /// the plugin as the hub does, and compares everything that was stored.
-    /// - Parameter deadline: when it is over the case has failed, with what was there by then.
-    /// - Throws: ``CaseFailure``, or what reading the case or starting the far side threw.
+    /// Runs the case and compares all stored records with the expected ones.
+    ///
+    /// It starts the far side, a ``FakeHub`` and the plugin, waits for the expected number of records, and stops the plugin as the hub does.
+    /// - Parameter deadline: the time limit; after it the comparison uses the records received by then.
+    /// - Throws: ``CaseFailure``, or an error from reading the case or starting the far side.
     public func run<P: Plugin>(
         _ plugin: P, deadline: Duration = .seconds(30), farSide start: (Data) async throws -> any FarSide
     ) async throws {
@@ -88,7 +89,7 @@ public struct PluginCase: Sendable, CustomStringConvertible {
             await hub.records(expected.count)
             return await CaseDelivery.play(deliveries, hub)
         }
-        // Either everything has come, or the plugin has ended by itself or by the deadline.
+        // Continue when all records have arrived, or when the plugin has ended, also because of the deadline.
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await arrival.value }
             group.addTask { _ = await run.end() }
@@ -195,10 +196,10 @@ extension PluginCase.FarSide {
     public func differences() async throws -> [String] { [] }
 }
 
-/// What is different from what a case expects.
+/// The differences from the expectations of a case.
 public struct CaseFailure: Error, CustomStringConvertible {
     public var name: String
-    /// A line each.
+    /// One line for each difference.
     public var differences: [String]
 
     public var description: String { "case \(name):\n" + differences.map { "  \($0)" }.joined(separator: "\n") }

@@ -6,7 +6,7 @@ public import PluginState
 import Synchronization
 public import ZeroMQ
 
-/// A directory, a ZeroMQ context and an endpoint of a test's own; the directory goes with it.
+/// A temporary directory, a ZeroMQ context and an endpoint for one test; `deinit` removes the directory.
 public final class TestPlace: Sendable {
     public let context: Context
     /// Absolute.
@@ -14,7 +14,7 @@ public final class TestPlace: Sendable {
 
     public init() throws {
         context = try Context()
-        // Short: a socket's path has at most 107 bytes.
+        // Short, because the path of a socket has at most 107 bytes.
         directory = "/tmp/plugin-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -33,10 +33,10 @@ public final class PluginRun: Sendable {
     private let requests: AsyncStream<StopRequest>.Continuation
     private let task: Task<PluginExit, Never>
 
-    /// Starts it.
+    /// Starts the plugin.
     /// - Parameters:
-    ///   - settings: nil waits for those of WELCOME.
-    ///   - limits: of its spool.
+    ///   - settings: the settings; `nil` uses those of WELCOME.
+    ///   - limits: the limits of the plugin's state.
     public init<P: Plugin>(
         _ plugin: P, at place: TestPlace, door: String? = nil, mode: Hello.Mode = .run, instance: String? = nil,
         settings: PluginSettings? = PluginSettings(), limits: PluginState.Limits = .init(),
@@ -56,13 +56,13 @@ public final class PluginRun: Sendable {
         task = Task { await configured.run(requests: stream) }
     }
 
-    /// Asks it to stop, as SIGTERM does.
+    /// Asks the plugin to stop, like SIGTERM.
     public func stop() { requests.yield(.asked) }
 
-    /// As the end of stdin does: the hub is gone.
+    /// Reports that the hub is gone, like the end of stdin.
     public func loseHub() { requests.yield(.hubGone) }
 
-    /// How it ended, when it has.
+    /// Waits for the end of the plugin and returns its status.
     @discardableResult
     public func end() async -> PluginExit { await task.value }
 }

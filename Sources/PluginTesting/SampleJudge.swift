@@ -2,12 +2,12 @@ import Foundation
 import HubWire
 import Samples
 
-/// A sample that a ``FakeHub`` holds.
+/// A sample in a ``FakeHub``.
 struct HeldSample {
     let sample: Sample
     let number: Int64
     let sequence: Int64
-    /// What takes it back, or takes it out of a question that is followed.
+    /// The retraction of the sample, or its removal from a followed query.
     var retraction: Retraction?
 
     init?(_ held: FakeHub.Held) {
@@ -16,13 +16,13 @@ struct HeldSample {
         if case .retraction(let retraction) = held.record { self.retraction = retraction }
     }
 
-    /// Of what the hub has from before.
+    /// A sample that the hub stored before the plugin came.
     init?(_ stored: StoredRecord) {
         guard case .sample(let sample) = stored.record else { return nil }
         (self.sample, number, sequence) = (sample, stored.number, stored.sequence)
     }
 
-    /// The same as something that does not meet the query now (R8.131).
+    /// A copy of the sample that is marked as no longer matching the query (R8.131).
     var ceased: HeldSample {
         var held = self
         held.retraction = Retraction(
@@ -42,7 +42,7 @@ struct HeldSample {
 }
 
 extension Sample {
-    /// As `from`, `to` and `strict` of QUERY say.
+    /// Whether the sample lies in the period that `from`, `to` and `strict` of QUERY select.
     func lies(_ from: Timestamp?, _ to: Timestamp?, _ strict: Set<SpanEnd>) -> Bool {
         if let from, (strict.contains(.start) ? start : end).microseconds < from.microseconds { return false }
         guard let to else { return true }
@@ -50,13 +50,13 @@ extension Sample {
     }
 }
 
-/// Judges samples by `where` of QUERY (Protocol §8.1.1), as far as tests of plugins need it.
+/// Matches samples against `where` of QUERY (Protocol §8.1.1), to the extent that tests of plugins need.
 struct SampleJudge {
     private let condition: QueryRequest.Condition
     private let samples: [HeldSample]
     private let registry: TypeRegistry
 
-    /// - Throws: `field` for what the hub would refuse: a type that there is not, a unit that fits nothing.
+    /// - Throws: `field` for conditions that the hub would refuse: an unknown type, or a unit that fits no type.
     init(
         _ condition: QueryRequest.Condition, among samples: [HeldSample], _ registry: TypeRegistry
     ) throws(WireError) {
@@ -155,7 +155,7 @@ struct SampleJudge {
         return samples.filter { $0.sample.group == group && $0.sample.source.plugin == held.sample.source.plugin }
     }
 
-    /// In the type's one unit.
+    /// The value in the canonical unit of the type.
     private func canonical(_ sample: Sample) -> Double? {
         guard case .quantity(let value, let unit) = sample.value else { return nil }
         return (try? registry.type(sample.type)?.canonicalValue(value, unit: unit)) ?? nil
@@ -214,7 +214,7 @@ struct SampleJudge {
         var text: String? { if case .text(let text)? = value { text } else { nil } }
         var members: [String: Member] { if case .object(let members) = self { members } else { [:] } }
 
-        /// Of `"21.5 degC"` and `{"value":21.5,"unit":"degC"}`.
+        /// Reads `"21.5 degC"` and `{"value":21.5,"unit":"degC"}`.
         func quantity(in asked: String) -> Double? {
             var (number, unit): (Double?, String?) = (nil, members["unit"]?.text)
             if case .number(let value)? = members["value"]?.value { number = value }
