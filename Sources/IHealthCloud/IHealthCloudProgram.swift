@@ -5,12 +5,12 @@ import PluginKit
 import ScaleConnector
 import Synchronization
 
-/// `hub-ihealth-cloud`: asks iHealth's Open API for the connector that has started it.
+/// `hub-ihealth-cloud`: sends requests to iHealth's Open API for the connector that has started it.
 ///
-/// It knows nothing of what it carries: what is asked, with its secrets, comes on stdin, what the service says goes to stdout
-/// (``CloudDialogue``), and nothing is kept. Ends when stdin does.
+/// It does not interpret the data. Requests, including their secrets, arrive on stdin, and the service's answers go to stdout
+/// (``CloudDialogue``). It stores nothing and ends when stdin ends.
 @main struct IHealthCloudProgram {
-    /// What the service allows a user in an hour.
+    /// The service's limit of requests per user and hour.
     private static let limiter = RateLimiter(.init(5_000, per: .seconds(3_600)))
     private static let pace = Pace { .system }
 
@@ -23,7 +23,7 @@ import Synchronization
         let (lines, tell) = AsyncStream<String>.makeStream()
         Thread {
             while let line = readLine() { tell.yield(line) }
-            // The answers are not awaited any more.
+            // No one waits for the answers any more.
             exit(0)
         }.start()
         await withDiscardingTaskGroup { group in

@@ -49,10 +49,11 @@ public final class Context: Sendable {
         while zmq_ctx_term(raw) == -1, zmq_errno() == EINTR {}
     }
 
-    /// Waits until what closed sockets have sent has left, at most for their linger and never longer than `limit`.
+    /// Waits until the messages of closed sockets have been sent, at most for their linger and never longer than `limit`.
     ///
-    /// For the end of a program: what is still on its way when a process ends is lost, and nothing says when the last reference
-    /// goes. Blocks the calling thread. Nothing may be opened here any more; a socket that is still open makes it take the whole of `limit`.
+    /// Call it at the end of a program: messages in transit are lost when the process ends, and the time at which the last reference is
+    /// released is unknown. It blocks the calling thread. Open no more sockets in this context; a socket that is still open makes the call last
+    /// for all of `limit`.
     public func finish(within limit: Duration) {
         guard !isFinished.exchange(true, ordering: .acquiringAndReleasing) else { return }
         let (raw, isOver) = (UInt(bitPattern: raw), DispatchSemaphore(value: 0))
@@ -97,7 +98,7 @@ public struct LibraryVersion: Comparable, Hashable, Sendable, CustomStringConver
 
     public var description: String { "\(major).\(minor).\(patch)" }
 
-    /// Throws a message that says what was found, what is needed and what to install.
+    /// Throws an error that contains the version found, the version required and the package to install.
     func require(_ minimum: LibraryVersion) throws(ZeroMQError) {
         guard self < minimum else { return }
         throw ZeroMQError(

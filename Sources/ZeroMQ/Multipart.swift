@@ -7,9 +7,9 @@ import CZeroMQ
 /// Keep one per socket and let ``Socket/receiveMultipart(into:maxFrames:maxBytes:)`` refill it: its array is allocated
 /// once, and frames come and go in place.
 public struct Multipart: ~Copyable, @unchecked Sendable {
-    /// Each is a message to libzmq; those from `count` on are empty and wait to be used again.
+    /// The libzmq messages of the frames; those from `count` on are empty and can be reused.
     ///
-    /// Memory of its own, no array: libzmq is lent the frames where they lie, many times for each message.
+    /// Allocated memory instead of an array, because libzmq accesses the frames in place, many times for each message.
     private var slots = UnsafeMutableBufferPointer<zmq_msg_t>(start: nil, count: 0)
 
     /// Number of frames.
@@ -102,7 +102,7 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     /// All frames have been sent.
     mutating func setEmpty() { (count, byteCount) = (0, 0) }
 
-    /// Lets `body` put a frame of so many bytes behind the last; nil if there is none.
+    /// Lets `body` append a frame and return its size; `nil` if there is none.
     mutating func appendFrame<E: Error>(_ body: (inout zmq_msg_t) throws(E) -> Int?) throws(E) -> Int? {
         guard let size = try body(&nextSlot().pointee) else { return nil }
         count += 1
@@ -192,9 +192,9 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
         count > 0 ? at(count - 1).pointee.property(name) : nil
     }
 
-    /// Whether that property is this text; of no text, whether the connection has no such property or an empty one.
+    /// Whether the property equals `text`; for `nil`, whether the connection has no such property or an empty one.
     ///
-    /// Makes no text, for what is asked of every message.
+    /// It creates no `String`, because it is called for every message.
     public func property(_ name: StaticString, is text: String?) -> Bool {
         count > 0 ? at(count - 1).pointee.property(name, is: text ?? "") : text == nil
     }

@@ -1,22 +1,22 @@
-/// The kind of log-in that an endpoint asks for, read from its greeting (ZMTP 3.1, RFC 37).
+/// Reads the kind of log-in that an endpoint requires from its greeting (ZMTP 3.1, RFC 37).
 ///
-/// libzmq tells both ends when their kinds differ, unless the peer closes before it has sent its own greeting; under load that
-/// can happen at every attempt. This asks by a connection of its own, which sends the half of a greeting that a peer waits
-/// for and not the kind, so that the peer always answers.
+/// If the kinds differ, libzmq reports that to both ends, unless the peer closes the connection before it has sent its own greeting. Under load
+/// that can happen at every attempt. This type opens a separate connection and sends the first half of a greeting, without the kind. A peer
+/// that has received this half always answers.
 ///
-/// On one thread, as the ``Socket`` it holds.
+/// Use it on one thread only, like the ``Socket`` that it holds.
 public struct PeerGreeting: ~Copyable {
     /// Becomes readable when ``receive()`` has something to do.
     public let socket: Socket
     private var answer: [UInt8] = []
     private var hasAsked = false
 
-    /// The signature and the version: what a peer must have read before it says its kind.
+    /// The signature and the version, which a peer must receive before it sends its kind.
     private static let half: [UInt8] = [0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0x7F, 3]
-    /// Where the kind stands: twenty bytes of ASCII, filled with zeros.
+    /// The position of the kind: twenty bytes of ASCII, padded with zeros.
     private static let mechanism = 12..<32
 
-    /// Connects once; where there is no peer, no answer ever comes.
+    /// Connects once; if there is no peer, no answer arrives.
     public init(of endpoint: String, in context: Context) throws(ZeroMQError) {
         let socket = try Socket(.stream, in: context)
         try socket.set(.reconnectInterval, to: nil)
@@ -24,9 +24,9 @@ public struct PeerGreeting: ~Copyable {
         self.socket = consume socket
     }
 
-    /// Takes what has come.
+    /// Reads the received bytes.
     ///
-    /// - Returns: `NULL` (none), `PLAIN`, `CURVE` or another name; nil while it is not known.
+    /// - Returns: `NULL` (none), `PLAIN`, `CURVE` or another name; `nil` until it is known.
     public mutating func receive() throws(ZeroMQError) -> String? {
         var frames = Multipart()
         while case .complete = try socket.receiveMultipart(into: &frames), frames.count == 2 {

@@ -2,8 +2,7 @@ import CZeroMQ
 import Glibc
 import Synchronization
 
-/// One thread that waits for sockets, file descriptors, deadlines and work at the same time, and runs the actors that
-/// own them.
+/// One thread that waits for sockets, file descriptors, deadlines and jobs at the same time, and runs the actors that own them.
 ///
 /// ```swift
 /// actor Relay {
@@ -15,7 +14,7 @@ import Synchronization
 ///
 ///     init(loop: PollLoop, context: Context) { (self.loop, self.context) = (loop, context) }
 ///
-///     /// Runs on the loop's thread, as everything in this actor but `init` does: so the socket belongs to that thread.
+/// Runs on the loop's thread, like everything in this actor except `init`, so the socket belongs to that thread.
 ///     func open(_ endpoint: String) throws {
 ///         let door = try Socket(.router, in: context)
 ///         try door.set(.routerMandatory, to: true)
@@ -32,17 +31,17 @@ import Synchronization
 /// }
 /// ```
 ///
-/// **Turns.** Each turn runs the jobs queued before it, then the timers due, then each ready watcher once; the next
-/// turn follows at once while anything is ready. So a flood of one of the three cannot starve the others, *as long as a
-/// watcher stops after about ``messagesPerTurn`` messages*; what it leaves is reported again in the next turn.
+/// **Turns.** Each turn runs the jobs queued before it, then the due timers, then each ready watcher once. The next turn follows immediately
+/// while anything is ready. A flood of one of the three therefore cannot starve the others, *as long as a watcher stops after about
+/// ``messagesPerTurn`` messages*; the remaining messages are reported again in the next turn.
 ///
-/// **Order of life.** ``start()``, then ``stop()`` from another thread when the actors have closed their sockets. Jobs
-/// enqueued before the start wait for it. Jobs enqueued after the stop (an `isolated deinit`, a task that still awaits)
-/// run one after the other on a thread made for them, so that no caller waits for ever; nothing is watched then.
+/// **Order of life.** Call ``start()``, then ``stop()`` from another thread when the actors have closed their sockets. Jobs enqueued before the
+/// start wait for it. Jobs enqueued after the stop (an `isolated deinit`, a task that still awaits) run one after the other on a separate
+/// thread, so that no caller waits forever; nothing is watched then.
 ///
-/// Actors on a loop must not block: they hold up every other socket on it.
+/// Actors on a loop must not block, because they would delay every other socket on it.
 public final class PollLoop: SerialExecutor {
-    /// How many messages a watcher may handle before it must return.
+    /// The number of messages that a watcher may handle before it must return.
     ///
     /// About 0.1 ms of small messages.
     public static let messagesPerTurn = 256
@@ -65,19 +64,19 @@ public final class PollLoop: SerialExecutor {
     ///
     /// Written by that thread only.
     private let thread = Atomic<UInt>(0)
-    /// To be joined by the first `stop()`; held while joining, so that a second one waits as well.
+    /// The thread to be joined by the first `stop()`; the lock is held while joining, so that a second caller waits, too.
     private let joinable = Mutex<pthread_t?>(nil)
 
     // Touched on the loop's thread only.
     nonisolated(unsafe) let polled: PollSet
     nonisolated(unsafe) var timers = TimerQueue()
 
-    /// The loops that run, by thread: how a socket learns which loop it belongs to.
+    /// The running loops by thread, from which a socket learns the loop it belongs to.
     private static let running = Mutex<[UInt: PollLoop]>([:])
 
-    /// A loop that does not run yet.
+    /// Creates a loop that is not running yet.
     /// - Parameter name: names the thread in debuggers and `top`; cut to 15 bytes.
-    /// - Throws: ``ZeroMQError/Code/systemCall`` when no file descriptor is left.
+    /// - Throws: ``ZeroMQError/Code/systemCall`` if no file descriptor is left.
     public init(name: String = "poll-loop") throws(ZeroMQError) {
         bell = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
         guard bell >= 0 else { throw .systemCall("eventfd", errno) }
@@ -93,9 +92,8 @@ public final class PollLoop: SerialExecutor {
 
     /// Starts the thread.
     ///
-    /// Once only.
-    /// - Throws: ``ZeroMQError/Code/systemCall`` when the system has no thread left; the loop can be started later
-    ///   then.
+    /// Call it only once.
+    /// - Throws: ``ZeroMQError/Code/systemCall`` if the system has no thread left; the loop can be started later then.
     public func start() throws(ZeroMQError) {
         let mayStart = inbox.withLock { inbox in
             defer { if inbox.phase == .waiting { inbox.phase = .running } }
@@ -111,11 +109,9 @@ public final class PollLoop: SerialExecutor {
         }
     }
 
-    /// Fires no watch or timer any more, runs the jobs queued so far and those they enqueue, and returns when the
-    /// thread has ended.
+    /// Stops watches and timers, runs the queued jobs and those they enqueue, and returns when the thread has ended.
     ///
-    /// Blocks the calling thread for that long; not to be called on the loop itself. Further calls only wait for the
-    /// first.
+    /// It blocks the calling thread until then; do not call it on the loop. Further calls only wait for the first one.
     public func stop() {
         precondition(!isOnLoopThread, "a PollLoop cannot wait for its own end")
         let leftOver = inbox.withLock { inbox in
@@ -136,7 +132,7 @@ public final class PollLoop: SerialExecutor {
         }
     }
 
-    /// Whether the thread has ended, or never began and never will.
+    /// Whether the thread has ended, or will never be started.
     var hasEnded: Bool {
         inbox.withLock { $0.phase == .ended || $0.phase == .late }
     }
@@ -156,8 +152,7 @@ public final class PollLoop: SerialExecutor {
             return (inbox.phase, inbox.jobs.count == 1)
         }
         switch phase {
-        // The loop's own thread looks at the queue before it sleeps; otherwise the thread that found the queue empty rings for
-        // all.
+        // The loop's own thread checks the queue before it sleeps; otherwise the thread that found the queue empty rings for all.
         case .running, .stopping: if isFirst, !isOnLoopThread { ring() }
         case .ended: runLate()
         case .waiting, .late: break
@@ -205,7 +200,7 @@ public final class PollLoop: SerialExecutor {
         due.removeAll(keepingCapacity: true)
     }
 
-    /// Frees what watches and timers hold, also those set by the last jobs.
+    /// Releases the objects that watches and timers hold, including those set by the last jobs.
     private func letGo() {
         polled.removeAll()
         for timer in timers.removeAll() { timer.forget() }
@@ -217,16 +212,16 @@ public final class PollLoop: SerialExecutor {
         while let timer = timers.popDue(at: now, upTo: newest) { timer.fire() }
     }
 
-    /// How long the thread may sleep: not at all with work queued, else until the next deadline, else for ever.
+    /// How long the thread may sleep: not at all if jobs are queued, else until the next deadline, else indefinitely.
     private func timeout() -> Int {
         guard inbox.withLock({ $0.jobs.isEmpty && $0.phase == .running }) else { return 0 }
         guard let next = timers.next else { return -1 }
         return max(ContinuousClock.now.duration(to: next), .zero).millisecondsRoundedUp
     }
 
-    /// Runs what came after the end.
+    /// Runs jobs that arrived after the end.
     ///
-    /// A thread of its own, since the enqueuer may hold locks the jobs want.
+    /// They run on a separate thread, because the enqueuer may hold locks that the jobs need.
     private func runLate() {
         do {
             pthread_detach(
@@ -290,7 +285,7 @@ public final class PollLoop: SerialExecutor {
     }
 }
 
-/// What a new thread needs, in the one pointer it gets.
+/// The loop and the body for a new thread, in the single pointer that it receives.
 private final class ThreadStart: Sendable {
     let loop: PollLoop
     let body: @Sendable (PollLoop) -> Void

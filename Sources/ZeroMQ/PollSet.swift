@@ -1,7 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// What a ``PollLoop`` polls.
+/// The set that a ``PollLoop`` polls.
 ///
 /// The array for `zmq_poll` is kept from turn to turn and changed in place. Only on the loop's thread.
 final class PollSet {
@@ -68,7 +68,7 @@ final class PollSet {
 
     /// `zmq_poll` fails as a whole when one context is gone.
     ///
-    /// Its sockets are told, and polled no more.
+    /// Its sockets are notified and no longer polled.
     private func dropTerminated() {
         for place in items.indices {
             guard let socket = items[place].socket else { continue }
@@ -117,7 +117,7 @@ extension PollLoop {
             self.interest = interest
         }
 
-        /// What is waited for.
+        /// The events to wait for.
         ///
         /// Empty pauses the watch: what arrives stays in the socket's queue and slows its peers. Writability is true
         /// nearly always: wait for it only while there is something to write.

@@ -39,7 +39,7 @@ public struct Socket: ~Copyable {
     public let kind: Kind
     let handle: SocketHandle
 
-    /// Opens a socket with a linger of zero: what is unsent when it closes is dropped.
+    /// Opens a socket with a linger of zero: closing it drops unsent messages.
     /// - Throws: ``ZeroMQError/Code/tooManySockets``, ``ZeroMQError/Code/contextTerminated``.
     public init(_ kind: Kind, in context: Context) throws(ZeroMQError) {
         self.kind = kind
@@ -96,7 +96,7 @@ public struct Socket: ~Copyable {
         try onEndpoint("zmq_unbind", endpoint) { zmq_unbind(handle.raw, $0) }
     }
 
-    /// Ends the connection to `endpoint`; what is queued for it is dropped after the linger.
+    /// Ends the connection to `endpoint`; messages queued for it are dropped after the linger.
     public func disconnect(_ endpoint: String) throws(ZeroMQError) {
         try onEndpoint("zmq_disconnect", endpoint) { zmq_disconnect(handle.raw, $0) }
     }
@@ -118,13 +118,12 @@ public struct Socket: ~Copyable {
 
     // MARK: - Readiness
 
-    /// What the socket could do now without blocking (`ZMQ_EVENTS`).
+    /// The operations that would not block now (`ZMQ_EVENTS`).
     public var readiness: Readiness {
         get throws(ZeroMQError) { Readiness(rawValue: CShort(truncatingIfNeeded: try get(.events))) }
     }
 
-    /// Blocks the thread until the socket is ready for `interest` or `timeout` is over (nil: for ever); returns what it
-    /// is ready for.
+    /// Blocks the thread until the socket is ready for `interest` or `timeout` has passed (`nil`: no limit); returns the readiness.
     ///
     /// For tests and plain programs with a thread to spare; on a ``PollLoop`` use ``PollLoop/watch(_:for:_:)``.
     public func wait(for interest: Readiness, upTo timeout: Duration?) throws(ZeroMQError) -> Readiness {
@@ -139,7 +138,7 @@ public struct Socket: ~Copyable {
     }
 }
 
-/// What a socket or file descriptor can do without blocking.
+/// The operations that a socket or file descriptor can do without blocking.
 public struct Readiness: OptionSet, Hashable, Sendable {
     public let rawValue: CShort
 

@@ -1,8 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// What a ``Socket`` shares with the loop that watches it and with its monitor: the pointer, and whether it is still
-/// open.
+/// The part of a ``Socket`` shared with the loop that watches it and with its monitor: the pointer, and whether it is still open.
 ///
 /// Exactly one `Socket` owns it and closes it; the others hold it to learn that it was closed, not to use it.
 final class SocketHandle {

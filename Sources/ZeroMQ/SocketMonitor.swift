@@ -14,7 +14,7 @@ public struct ConnectionEvent: Hashable, Sendable {
         case connected, accepted
         /// The first attempt goes on in the background.
         case connectDelayed
-        /// The next attempt comes after so many milliseconds.
+        /// The next attempt follows after the given number of milliseconds.
         case connectRetried(milliseconds: Int)
         case listening
         /// Failures, with their `errno`.
@@ -33,7 +33,7 @@ public struct ConnectionEvent: Hashable, Sendable {
         case handshakeProtocolError(number: Int)
         /// The connection broke during the handshake, with its `errno` (0: the peer closed it).
         ///
-        /// Also instead of ``handshakeMismatched``, where the peer has read this end's greeting before it has sent its own:
+        /// It also occurs instead of ``handshakeMismatched`` if the peer has read this end's greeting before it has sent its own:
         /// ``PeerGreeting`` finds out.
         case handshakeFailed(CInt)
         /// The socket closed or stopped being monitored; nothing follows.

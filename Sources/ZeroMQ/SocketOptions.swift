@@ -185,7 +185,7 @@ extension SocketOption where Value == String {
     ///
     /// Selects PLAIN.
     public static var plainPassword: Self { text(ZMQ_PLAIN_PASSWORD, "plainPassword", 0...255) }
-    /// The name the ZAP handler is told; empty (default) asks it for PLAIN and CURVE only, never for NULL.
+    /// The name passed to the ZAP handler; empty (default) asks it for PLAIN and CURVE only, never for NULL.
     public static var zapDomain: Self { text(ZMQ_ZAP_DOMAIN, "zapDomain", 0...255) }
 
     static var lastEndpoint: Self { text(ZMQ_LAST_ENDPOINT, "lastEndpoint", 0...255) }
@@ -203,7 +203,7 @@ extension SocketOption where Value == String {
 }
 
 extension SocketOption where Value == [UInt8] {
-    /// What a ROUTER knows this socket by, 1 to 255 bytes, the first not zero.
+    /// The id by which a ROUTER knows this socket, 1 to 255 bytes, the first not zero.
     ///
     /// Leave it to the ROUTER: of two peers with the same id it silently ignores one.
     public static var routingID: Self {

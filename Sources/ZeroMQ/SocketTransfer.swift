@@ -1,36 +1,36 @@
 import CZeroMQ
 import Glibc
 
-/// What became of a send.
+/// The outcome of a send.
 ///
-/// None of these is an error.
+/// None of the cases is an error.
 public enum SendOutcome: Sendable, Hashable {
-    /// libzmq has taken the message; it says nothing about the peer.
+    /// libzmq has accepted the message; that says nothing about the peer.
     case sent
     /// The peer's queue is full, or there is no peer.
     ///
-    /// Nothing was taken.
+    /// Nothing was sent.
     case wouldBlock
-    /// A ROUTER with ``SocketOption/routerMandatory`` knows no such routing id.
+    /// A ROUTER with ``SocketOption/routerMandatory`` does not know the routing id.
     ///
-    /// Nothing was taken.
+    /// Nothing was sent.
     case unroutable
-    /// The peer went away between two frames.
+    /// The peer disconnected between two frames.
     ///
-    /// No peer will see any of the message, and it is gone.
+    /// No peer receives any of the message, and the message is lost.
     case abandoned
 }
 
-/// What a multipart receive found.
+/// The outcome of a multipart receive.
 public enum ReceiveOutcome: Sendable, Hashable {
     /// No message waits.
     case nothing
     /// A whole message within the limits.
     case complete
-    /// A message over a limit: its first frame was kept (from a ROUTER: whom to answer), the rest was read and freed
-    /// frame by frame.
+    /// A message that exceeds a limit: the first frame was kept (from a ROUTER: the peer to answer), and the rest was read and freed frame by
+    /// frame.
     ///
-    /// The counts are of the whole message.
+    /// The counts include the whole message.
     case overLimit(frames: Int, bytes: Int)
 }
 
@@ -89,7 +89,7 @@ extension Socket {
         handle.assertOwned()
         while true {
             let size = zmq_msg_recv(&raw, handle.raw, ZMQ_DONTWAIT)
-            // libzmq counts so far only here.
+            // libzmq reports sizes up to this one only here.
             if size == .max { return zmq_msg_size(&raw) }
             if size >= 0 { return Int(size) }
             switch zmq_errno() {
@@ -134,10 +134,10 @@ extension Socket {
         try sendMultipart(&message)
     }
 
-    /// Sends the frames of `messages` as messages of so many frames each, one right after the other, and empties it.
+    /// Sends `messages` as messages with the given number of frames each, one right after the other, and empties it.
     ///
-    /// For PUB and XPUB, which take each message whole and at once. What takes many small messages, looks at them and sends
-    /// them on is faster if it does each for several of them: code and messages stay in the processor's cache.
+    /// For PUB and XPUB, which accept each message as a whole and immediately. A program that receives, inspects and sends many small messages
+    /// is faster if it handles several of them in each step, because code and messages stay in the processor's cache.
     public func sendMessages(_ messages: inout Multipart, framesEach frames: Int) throws(ZeroMQError) {
         precondition(frames > 0 && messages.count.isMultiple(of: frames), "messages of \(frames) frames each")
         precondition(kind == .pub || kind == .xpub, "a \(kind) may refuse a message between others")

@@ -98,7 +98,7 @@ extension PollLoop {
             action = nil
         }
 
-        /// Lets go of the action before it runs, so that what it holds is freed even if it sets the timer's successor.
+        /// Releases the action before it runs, so that its captures are freed even if it sets the timer's successor.
         func fire() {
             let action = action
             self.action = nil

@@ -1,4 +1,4 @@
-/// What libzmq asks the authentication handler of its context when a peer wants to come in.
+/// A request of libzmq to the authentication handler of its context about a peer that wants to connect.
 ///
 /// ZeroMQ RFC 27, ZAP 1.0. The handler is a REP socket bound to ``endpoint`` *before* any endpoint that logs peers in;
 /// it answers each request before it reads the next one. Handshakes wait for it, other sockets do not.
@@ -10,10 +10,10 @@
 /// }
 /// ```
 public struct ZAPRequest: Sendable {
-    /// Where libzmq looks for the handler.
+    /// The endpoint at which libzmq looks for the handler.
     public static let endpoint = "inproc://zeromq.zap.01"
 
-    /// What the peer proves itself by.
+    /// The credentials of the peer.
     public enum Credentials: Sendable, Hashable {
         /// Nothing: a NULL endpoint with a ``SocketOption/zapDomain``.
         case none
@@ -30,14 +30,14 @@ public struct ZAPRequest: Sendable {
         /// Lets the peer in; `userID` becomes the property `User-Id` of all its messages.
         case allow(userID: String)
         /// Keeps it out, for good (status 400).
-        ///
+        /// Rejects the peer for good (status 400).
         /// The reason stays on this side.
         case refuse(String)
-        /// Keeps it out for now (status 300); it tries again later.
+        /// Rejects the peer for now (status 300); it tries again later.
         case later(String)
     }
 
-    /// Names the question; the reply repeats it.
+    /// The id of the request, which the reply repeats.
     public let requestID: [UInt8]
     /// The ``SocketOption/zapDomain`` of the endpoint the peer connected to.
     public let domain: String
@@ -45,7 +45,7 @@ public struct ZAPRequest: Sendable {
     public let address: String
     /// The peer's routing id, if it set one itself.
     public let routingID: [UInt8]
-    /// What the peer proves itself by.
+    /// The credentials of the peer.
     public let credentials: Credentials
 
     /// Reads a request; nil if it is not one of ZAP 1.0, which only a program in this process can have sent: drop the

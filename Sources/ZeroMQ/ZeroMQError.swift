@@ -11,13 +11,13 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// The libzmq call that failed, such as `zmq_bind`.
     public let operation: String
-    /// What it was about: an endpoint or the name of an option.
+    /// The endpoint or the name of the option concerned.
     ///
     /// Never the value of an option, which may be a secret.
     public let subject: String?
-    /// The `errno` libzmq left behind.
+    /// The `errno` of libzmq.
     public let number: CInt
-    /// The reason in words: libzmq's own text (`zmq_strerror`), with what to do where that is known.
+    /// The reason in words: libzmq's own text (`zmq_strerror`), with the remedy if it is known.
     public let reason: String
 
     init(_ operation: String, _ subject: String? = nil, number: CInt, code: Code? = nil, reason: String? = nil) {
@@ -68,11 +68,11 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
         ///
         /// Retried inside; listed because a name for every errno makes logs readable.
         public static let interrupted = Code(value: .interrupted)
-        /// EAGAIN where it cannot be a result: in the middle of a message.
+        /// EAGAIN in the middle of a message, if it cannot be an outcome.
         public static let wouldBlock = Code(value: .wouldBlock)
         /// ETERM: the socket's context was shut down.
         ///
-        /// Close the socket; nothing else works on it any more.
+        /// Close the socket; no other operation works any more.
         public static let contextTerminated = Code(value: .contextTerminated)
         /// EADDRINUSE: the endpoint is bound already.
         ///
@@ -94,7 +94,7 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let incompatibleTransport = Code(value: .incompatibleTransport)
         /// EFSM: REQ and REP alternate strictly, and it is the other one's turn.
         public static let wrongState = Code(value: .wrongState)
-        /// EHOSTUNREACH where it cannot be a result.
+        /// EHOSTUNREACH, if it cannot be an outcome.
         public static let unroutable = Code(value: .unroutable)
         /// EMFILE, EMTHREAD: the context's `maxSockets` or the process's descriptors are used up.
         public static let tooManySockets = Code(value: .tooManySockets)
