@@ -1,38 +1,38 @@
-/// Decides who of those that dial is let in, where a link is awaited and several may stand at the door.
+/// Decides which guests are let in at a listening link, if several may connect.
 ///
-/// Without one, the first that dials is let in, and the next when that link has ended. It is called on the link's thread alone, one call after
-/// the other, and must not block.
+/// Without an admission, the first guest that dials is let in, and the next one when that link has ended. The methods are called on the link's
+/// thread only, one call after the other, and must not block.
 public protocol Admission: Sendable {
-    /// When to come with ``DoorEvent/tick``; nil where nothing is waited for.
+    /// When to call with ``DoorEvent/tick``; `nil` if there is no deadline.
     var deadline: ContinuousClock.Instant? { get }
 
-    /// Takes what has happened and returns what to do about it, in order.
+    /// Handles an event and returns the resulting orders, in order.
     func handle(_ event: DoorEvent, at now: ContinuousClock.Instant) -> [DoorOrder]
 }
 
-/// What happens at the door; guests are told apart by a number that no other one gets.
+/// An event at the door; each guest has a unique number.
 public enum DoorEvent: Sendable, Hashable {
-    /// A guest has dialled; the numeric address of its machine, where it has one.
+    /// A guest has dialled; `from` is the numeric address of its machine, if it has one.
     case came(Int, from: String?)
-    /// Bytes of a guest, cut anywhere.
+    /// Bytes of a guest, split at any position.
     case said(Int, [UInt8])
-    /// A guest has hung up, or takes no bytes.
+    /// A guest has hung up, or does not accept bytes.
     case left(Int)
-    /// The link is this guest's now.
+    /// The link now belongs to this guest.
     case entered(Int)
-    /// This guest may not come in: the other end of the open link has just been heard.
+    /// This guest is declined, because the other end of the open link is alive.
     case declined(Int)
     case tick
 }
 
-/// What an admission wants done.
+/// An order of an admission.
 public enum DoorOrder: Sendable, Hashable {
     /// Send these bytes to a guest.
     case say(Int, [UInt8])
-    /// Hang up on a guest.
+    /// Disconnect a guest.
     case dismiss(Int)
-    /// Let this guest in as soon as no link is open, in place of one who waits for that.
+    /// Let this guest in as soon as no link is open; it replaces another waiting guest.
     case admit(Int)
-    /// Tell the owner, by ``LinkRunner/Event/remark(_:)``.
+    /// Notify the owner with ``LinkRunner/Event/remark(_:)``.
     case remark(String)
 }

@@ -1,9 +1,9 @@
-/// A Bluetooth device address, six bytes in the order they are printed.
+/// A Bluetooth device address: six bytes in the order in which they are printed.
 public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
     /// The first byte is the first pair of digits.
     public let bytes: [UInt8]
 
-    /// Reads six pairs of hex digits with colons between them (`00:4D:32:1A:2B:3C`) or without; nil for anything else.
+    /// Parses six pairs of hex digits, with colons between them (`00:4D:32:1A:2B:3C`) or without; `nil` for any other text.
     public init?(_ text: some StringProtocol) {
         let pairs: [Substring]
         let text = Substring(text)
@@ -13,7 +13,7 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
             guard text.utf8.count == 12 else { return nil }
             pairs = stride(from: 0, to: 12, by: 2).map { text.dropFirst($0).prefix(2) }
         }
-        // The digits are checked one by one, because `UInt8(_:radix:)` would also take a sign.
+        // Each digit is checked, because `UInt8(_:radix:)` would also accept a sign.
         let bytes = pairs.compactMap { pair -> UInt8? in
             pair.utf8.count == 2 && pair.allSatisfy { $0.isASCII && $0.isHexDigit } ? UInt8(pair, radix: 16) : nil
         }
@@ -21,7 +21,7 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// The address in the six bytes that stand, reversed, from byte 2 of a `sockaddr_rc`; nil where there are fewer.
+    /// Reads the address from a `sockaddr_rc`, which holds its six bytes, reversed, from byte 2; `nil` if there are fewer.
     init?(socketAddress: some Collection<UInt8>) {
         let reversed = socketAddress.dropFirst(2).prefix(6)
         guard reversed.count == 6 else { return nil }
@@ -31,18 +31,18 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
     /// Twelve upper-case hex digits: the device id of a record's source.
     public var digits: String { bytes.map(hex).joined() }
 
-    /// With colons, as `bluetoothctl` prints it.
+    /// The address with colons, as `bluetoothctl` prints it.
     public var description: String { bytes.map(hex).joined(separator: ":") }
 
     /// A `sockaddr_rc`: family in host order, the address bytes reversed, the channel, one byte of padding.
     ///
-    /// The header that declares it belongs to libbluetooth, which nothing here needs otherwise.
+    /// The header that declares it belongs to libbluetooth, which this module does not need otherwise.
     public func socketAddress(channel: UInt8) -> [UInt8] {
         let family = UInt16(Bluetooth.family)
         return withUnsafeBytes(of: family) { Array($0) } + bytes.reversed() + [channel, 0]
     }
 
-    /// The address to bind to for calls from anywhere.
+    /// The address to bind to for connections from any device.
     static let any = BluetoothAddress("00:00:00:00:00:00")
 
     private func hex(_ byte: UInt8) -> String {
@@ -50,7 +50,7 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Numbers of Linux's Bluetooth sockets, which glibc's headers leave out.
+/// Constants of Linux's Bluetooth sockets that glibc's headers lack.
 enum Bluetooth {
     /// `AF_BLUETOOTH`.
     static let family: Int32 = 31
@@ -58,17 +58,17 @@ enum Bluetooth {
     static let rfcomm: Int32 = 3
     /// `SOL_BLUETOOTH`.
     static let level: Int32 = 274
-    /// `BT_SECURITY`, whose value is the level and a key size, a byte each.
+    /// `BT_SECURITY`; its value consists of the level and a key size, one byte each.
     static let securityOption: Int32 = 4
 }
 
-/// What a Bluetooth link must have before bytes pass.
+/// The security that a Bluetooth link needs before bytes pass.
 public enum BluetoothSecurity: String, Sendable, Hashable, CaseIterable {
-    /// Nothing.
+    /// No requirement.
     case low
-    /// A paired device and encryption, as the captured scale has.
+    /// A paired device and encryption, like the captured scale.
     case medium
-    /// A pairing that no other device can have listened to.
+    /// A pairing that other devices cannot have intercepted.
     case high
 
     /// The value of the socket option.

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Where a datagram came from, or goes.
+/// The source or destination of a datagram.
 package struct DatagramAddress: Sendable, Hashable {
-    /// A `sockaddr_in`, or the system's other form for another family.
+    /// A `sockaddr_in`, or the equivalent structure of another address family.
     let bytes: [UInt8]
 
     /// - Parameters: both in host order.
@@ -19,19 +19,19 @@ package struct DatagramAddress: Sendable, Hashable {
     }
 }
 
-/// A UDP socket that finds a scale by searching and then talks to where it has answered from.
+/// A UDP socket that finds a scale by searching and then talks to the address that has answered.
 ///
-/// What is lost on the way is lost: the dialogue that uses it repeats what is not answered.
+/// Lost datagrams are not repeated here; the dialogue that uses the port repeats unanswered ones.
 final class DatagramPort: Sendable {
     let descriptor: Descriptor
     private let port: UInt16
-    /// Where searches go; nil: to everybody, by broadcast.
+    /// The destination of searches; `nil` for broadcast.
     private let host: DatagramAddress?
 
-    /// The local port that the vendor's software uses.
+    /// The local port of the vendor's software.
     static let usual: UInt16 = 8000
 
-    /// - Parameter bind: the local port that it has to be; nil: the usual one, or any other while that is taken.
+    /// - Parameter bind: the required local port; `nil` for the usual one, or any other if that is taken.
     init(
         _ link: ScaleLink, _ place: ScaleLink.Place, host: String?, port: UInt16, bind: UInt16?
     ) throws(ScaleLinkError) {
@@ -42,7 +42,7 @@ final class DatagramPort: Sendable {
         descriptor = Descriptor(owning: number)
         var yes: Int32 = 1
         setsockopt(number, SOL_SOCKET, SO_BROADCAST, &yes, socklen_t(MemoryLayout<Int32>.size))
-        // Without SO_REUSEADDR: a port that another program listens to would be shared, and half the answers lost.
+        // Without SO_REUSEADDR, because sharing a port with another program would lose half the answers.
         for candidate in bind.map({ [$0] }) ?? [Self.usual, 0] {
             let address = DatagramAddress(ip: INADDR_ANY, port: candidate)
             if address.use({ Glibc.bind(number, $0, $1) }) == 0 { return }
@@ -50,7 +50,7 @@ final class DatagramPort: Sendable {
         throw .opening(link, place, errno: errno)
     }
 
-    /// Sends a frame as one datagram; dropped while no scale has answered.
+    /// Sends a frame as one datagram; drops it if no scale has answered yet.
     func send(_ outgoing: Mailbox.Outgoing, to peer: DatagramAddress?) {
         let targets = outgoing.isSearch ? host.map { [$0] } ?? everybody : [peer].compactMap(\.self)
         for target in targets {
@@ -58,7 +58,7 @@ final class DatagramPort: Sendable {
         }
     }
 
-    /// 255.255.255.255 leaves a machine by one interface alone, so each network's own broadcast address is added.
+    /// 255.255.255.255 leaves a machine through one interface only, so each network's own broadcast address is added.
     private var everybody: [DatagramAddress] {
         var all: Set = [DatagramAddress(ip: INADDR_BROADCAST, port: port)]
         var list: UnsafeMutablePointer<ifaddrs>?
@@ -96,7 +96,7 @@ final class DatagramPort: Sendable {
 }
 
 extension Descriptor {
-    /// The next datagram and who sent it; nil where there is none, or an empty one.
+    /// The next datagram and its sender; `nil` if there is none, or it is empty.
     package func receive() -> (bytes: [UInt8], sender: DatagramAddress)? {
         var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
         var got = 0
@@ -111,7 +111,7 @@ extension Descriptor {
         return got > 0 ? (bytes, DatagramAddress(storage, size)) : nil
     }
 
-    /// Sends one datagram; one that the network does not take is lost, as datagrams are.
+    /// Sends one datagram; if the network does not accept it, it is lost.
     package func send(_ bytes: [UInt8], to receiver: DatagramAddress) {
         _ = receiver.use { address, size in
             bytes.withUnsafeBytes { sendto(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), address, size) }
@@ -121,7 +121,7 @@ extension Descriptor {
 
 extension DatagramAddress {
     fileprivate func use<Result>(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-        // In aligned storage: the bytes of an array need not be.
+        // Copied into aligned storage, because an array's bytes may be unaligned.
         var storage = sockaddr_storage()
         withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: bytes) }
         return withUnsafePointer(to: &storage) {

@@ -1,21 +1,21 @@
 import Glibc
 
-/// A file descriptor, closed when its last owner lets go of it.
+/// A file descriptor that is closed when its last reference is released.
 package final class Descriptor: Sendable {
     package let number: Int32
 
     package init(owning number: Int32) { self.number = number }
     deinit { Glibc.close(number) }
 
-    /// Makes calls return at once, and keeps the descriptor from programs started later.
+    /// Makes calls non-blocking, and keeps child programs from inheriting the descriptor.
     package func setNonBlocking() {
         _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     }
 
-    /// A socket whose calls return at once; −1 and `errno` where there is none.
+    /// Creates a non-blocking socket; returns −1 and sets `errno` on failure.
     ///
-    /// Closed in programs that are started from here, from the first moment on: one that held it would keep its port taken.
+    /// It is close-on-exec from the first moment: a child program that inherited it would keep its port taken.
     static func socket(_ family: Int32, _ kind: __socket_type, _ number: Int32 = 0) -> Int32 {
         Glibc.socket(family, Int32(kind.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), number)
     }
@@ -36,15 +36,15 @@ package final class Descriptor: Sendable {
             ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
-    /// What a read or write came to.
+    /// The outcome of a read or write.
     package enum Result<Value> {
         case done(Value)
-        /// Nothing now; poll tells when.
+        /// Nothing now; `poll` reports when.
         case later
         /// The end of the stream (0) or an error number.
         case ended(Int32)
 
-        /// The value, or `none` where there is nothing now; nil at the end.
+        /// The value, or `none` if there is nothing now; `nil` at the end.
         package func value(orLater none: Value) -> Value? {
             switch self {
             case .done(let value): value
@@ -54,7 +54,7 @@ package final class Descriptor: Sendable {
         }
     }
 
-    /// Bytes that are there now, 4 KiB at most.
+    /// Reads the available bytes, at most 4 KiB.
     package func read() -> Result<[UInt8]> {
         while true {
             var (got, failure) = (0, Int32(0))
@@ -70,11 +70,11 @@ package final class Descriptor: Sendable {
         }
     }
 
-    /// How many of the bytes the other side took.
+    /// Writes bytes and returns the number accepted by the other side.
     package func write(_ bytes: ArraySlice<UInt8>) -> Result<Int> {
         while true {
             let taken = bytes.withUnsafeBytes { buffer in
-                // Without the flag a socket whose peer has gone ends the process; only sockets know the flag.
+                // Without the flag, a socket without a peer would end the process by a signal; only sockets know the flag.
                 let sent = Glibc.send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
                 return sent < 0 && errno == ENOTSOCK ? Glibc.write(number, buffer.baseAddress, buffer.count) : sent
             }
@@ -86,9 +86,9 @@ package final class Descriptor: Sendable {
     }
 }
 
-/// Wakes a thread out of `poll`; may be called from any other.
+/// Wakes a thread from `poll`; may be called from any other thread.
 package struct Wakeup: Sendable {
-    /// Readable once `wake` was called, until `clear`.
+    /// Readable after `wake` until `clear`.
     package let descriptor: Descriptor
     private let writingEnd: Descriptor
 
@@ -102,7 +102,7 @@ package struct Wakeup: Sendable {
         writingEnd.setNonBlocking()
     }
 
-    /// A full pipe wakes as well as one more byte would.
+    /// A full pipe wakes the thread just like one more byte would.
     package func wake() { _ = writingEnd.write([1]) }
 
     package func clear() { _ = descriptor.read() }

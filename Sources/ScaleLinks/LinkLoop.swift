@@ -1,6 +1,6 @@
 import Glibc
 
-/// The thread of a ``LinkRunner``: waits in `poll` for the link, for orders and for time.
+/// The thread of a ``LinkRunner``: waits in `poll` for the link, for orders and for deadlines.
 struct LinkLoop {
     private let link: ScaleLink
     private let mailbox: Mailbox
@@ -8,29 +8,29 @@ struct LinkLoop {
     private let shortestPause: Duration
 
     private var listener: Listener?
-    /// Those who have dialled, where an admission decides who is let in.
+    /// Connections that an admission has not let in yet; `nil` without an admission.
     private var pending: PendingConnections?
     private var opening: Attempt?
     private var connection: Descriptor?
-    /// The same, where it carries datagrams.
+    /// The same connection, if it carries datagrams.
     private var datagrams: DatagramPort?
-    /// What the connection has not taken yet.
+    /// Bytes that the connection has not accepted yet.
     private var unsent: [UInt8] = []
     private var pause: Duration
     private var tryAt = ContinuousClock.now
-    /// Whether a link has ended since the orders were read: they do not know that its end is to be taken.
+    /// Whether a link has ended since the orders were read; they do not include its end yet.
     private var hasEnded = false
-    /// What the owner has been told of this outage.
+    /// The error that the owner has received for this outage.
     private var reported: ScaleLinkError?
 
-    /// A connection on its way.
+    /// A connection attempt in progress.
     private struct Attempt {
         var opening: Opening
         var descriptor: Descriptor
         var deadline: ContinuousClock.Instant
     }
 
-    /// How long a scale may take to answer a call.
+    /// How long a scale may take to answer a connection attempt.
     private static let openTimeout = Duration.seconds(10)
 
     init(_ link: ScaleLink, _ mailbox: Mailbox, _ wakeup: Wakeup, pause: Duration, admission: (any Admission)?) {
@@ -61,7 +61,7 @@ struct LinkLoop {
             }
             pending?.pass(at: now)
             if hasEnded { continue }
-            // A new link begins only when the owner has seen the end of the last one, so that no byte gets across.
+            // A new link starts only when the owner has seen the end of the last one, so that no byte reaches the wrong link.
             let mayBegin = connection == nil && orders.isDrained
             if mayBegin, let guest = pending?.admit(at: now) {
                 opened(guest)
@@ -81,7 +81,7 @@ struct LinkLoop {
         var files = [pollfd(fd: wakeup.descriptor.number, events: Int16(POLLIN), revents: 0)]
         if let connection {
             let events = (orders.hasRoom ? POLLIN : 0) | (unsent.isEmpty ? 0 : POLLOUT)
-            // Without any wish `poll` would still tell of a hang-up, again and again.
+            // Even without requested events, `poll` would report a hang-up again and again.
             files.append(pollfd(fd: events == 0 ? -1 : connection.number, events: Int16(events), revents: 0))
         } else {
             files.append(pollfd(fd: opening?.descriptor.number ?? -1, events: Int16(POLLOUT), revents: 0))
@@ -110,7 +110,7 @@ struct LinkLoop {
         }
     }
 
-    /// Milliseconds, rounded up; −1 where nothing is due.
+    /// Milliseconds, rounded up; −1 if there is no deadline.
     private static func timeout(until instant: ContinuousClock.Instant?) -> Int32 {
         guard let instant else { return -1 }
         let left = (instant - .now).components
@@ -163,7 +163,7 @@ struct LinkLoop {
         retryLater()
     }
 
-    /// With jitter, so that scales and hubs that lost each other at the same moment do not call in step.
+    /// Schedules the next attempt with jitter, so that scales and hubs that lost each other at the same moment do not retry in step.
     private mutating func retryLater() {
         tryAt = .now + pause * Double.random(in: 0.75...1)
         pause = max(shortestPause, min(pause * 2, link.longestPause))
@@ -173,14 +173,14 @@ struct LinkLoop {
 
     private mutating func read() {
         if let datagrams {
-            // A peer that talks is there; silence after a connection proves nothing.
+            // A peer that talks is reachable; silence after a connection proves nothing.
             pause = shortestPause
             if let (bytes, sender) = datagrams.descriptor.receive() { mailbox.post(.received(bytes), from: sender) }
             return
         }
         switch connection?.read() {
         case .done(let bytes):
-            pause = shortestPause  // A peer that talks is there; silence after a connection proves nothing.
+            pause = shortestPause  // A peer that talks is reachable; silence proves nothing.
             mailbox.post(.received(bytes))
             pending?.decline(at: .now)
         case .later, nil: break

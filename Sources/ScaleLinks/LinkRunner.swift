@@ -1,44 +1,44 @@
 import Glibc
 
-/// Keeps the link to one scale: dials or waits for it, again and again, and carries bytes both ways.
+/// Keeps the link to one scale open: dials or waits for it repeatedly, and carries bytes both ways.
 ///
-/// All system calls happen on a thread of its own, so nothing here blocks the caller. One task calls ``next()`` in a
-/// loop; the other calls may come from anywhere. It ends with ``stop()``, or when the task that waits in ``next()`` is
-/// cancelled; letting go of it without either leaves the thread behind.
+/// All system calls happen on a separate thread, so the calls here do not block. One task calls ``next()`` in a loop; the other methods may be
+/// called from anywhere. It ends with ``stop()``, or when the task that waits in ``next()`` is cancelled. Releasing it without either leaves
+/// the thread running.
 public final class LinkRunner: Sendable {
-    /// What happens on a link.
+    /// An event of a link.
     public enum Event: Sendable, Hashable {
         /// The link is open.
         case opened
-        /// Bytes of the scale, cut anywhere, 4 KiB at most; on a datagram link one datagram.
+        /// Bytes of the scale, split at any position, at most 4 KiB; on a datagram link one datagram.
         case received([UInt8])
         /// The link has ended: by the other side, a failure, or ``LinkRunner/hangUp()`` (nil).
         case closed(ScaleLinkError?)
         /// The scale cannot be reached.
         ///
-        /// Told once per outage and reason; attempts go on.
+        /// It is reported once per outage and reason; attempts continue.
         case unreachable(ScaleLinkError)
-        /// The time of ``LinkRunner/setAlarm(at:)`` has come.
+        /// The time set with ``LinkRunner/setAlarm(at:)`` has come.
         case alarm
         /// A guest whom the admission lets in waits for the open link to end.
         ///
-        /// They are sent away when the other end of that link is heard before it has ended.
+        /// The guest is declined if the other end of that link sends bytes before the link has ended.
         case contested
-        /// What the admission has to say of others who came.
+        /// A remark of the admission about other guests.
         case remark(String)
     }
 
-    /// What it connects to.
+    /// The link that it keeps open.
     public let link: ScaleLink
     private let mailbox: Mailbox
     private let wakeup: Wakeup
 
-    /// Starts the thread, which begins to dial or listen at once.
+    /// Starts the thread, which begins to dial or listen immediately.
     ///
-    /// After a failure it waits `pause` (with jitter), then twice as long each time, up to 5 s for a Bluetooth link and
-    /// 30 s for others. Throws when the machine is out of descriptors or threads.
+    /// After a failure it waits `pause` (with jitter), then twice as long each time, up to 5 s for a Bluetooth link and 30 s for others. Throws
+    /// if the machine has no descriptors or threads left.
     ///
-    /// - Parameter admission: who is let in where the link is awaited; nil: the first that dials.
+    /// - Parameter admission: decides about guests if the link listens; `nil` lets in the first one that dials.
     public init(
         _ link: ScaleLink, pause: Duration = .seconds(1), admission: (any Admission)? = nil
     ) throws(ScaleLinkError) {
@@ -53,7 +53,7 @@ public final class LinkRunner: Sendable {
         }
     }
 
-    /// The next event; nil once it has been stopped and everything is closed.
+    /// The next event; `nil` after the runner has been stopped and everything is closed.
     ///
     /// Only one task may wait at a time. Cancelling it stops the link.
     public func next() async -> Event? {
@@ -64,38 +64,38 @@ public final class LinkRunner: Sendable {
         }
     }
 
-    /// The address of the machine at the other end of the link that ``next()`` told last; nil where it has none.
+    /// The address of the machine at the other end of the link that ``next()`` last reported; `nil` if it has none.
     public var caller: String? { mailbox.caller }
 
-    /// Sends bytes in order; dropped where no link is open any more.
+    /// Sends bytes in order; drops them if no link is open.
     ///
-    /// A peer that leaves 64 KiB unread is hung up on.
+    /// A peer that leaves 64 KiB unread is disconnected.
     public func send(_ bytes: [UInt8]) { mailbox.send(bytes) }
 
-    /// Sends bytes to all that may be the scale; on a link with one other end the same as ``send(_:)``.
+    /// Sends bytes to all possible scales; on a link with a single other end it is the same as ``send(_:)``.
     public func search(_ bytes: [UInt8]) { mailbox.send(bytes, isSearch: true) }
 
-    /// The sender of what ``next()`` has handed out last is the scale: ``send(_:)`` reaches it from now on.
+    /// Makes the sender of the last event from ``next()`` the scale that ``send(_:)`` reaches.
     ///
-    /// Has a meaning on a datagram link alone, where bytes without a receiver are dropped.
+    /// It is needed only on a datagram link, which drops bytes without a receiver.
     public func settle() { mailbox.settle() }
 
-    /// Has ``next()`` hand out an ``Event/alarm`` now.
+    /// Makes ``next()`` return an ``Event/alarm`` now.
     public func wake() { mailbox.post(.alarm) }
 
-    /// Asks for ``Event/alarm`` at `instant`, in place of an earlier wish; nil asks for none.
+    /// Schedules ``Event/alarm`` at `instant` and replaces an earlier one; `nil` schedules none.
     ///
-    /// An alarm that is already on its way still comes.
+    /// An alarm that is already queued is still delivered.
     public func setAlarm(at instant: ContinuousClock.Instant?) { mailbox.setAlarm(instant) }
 
     /// Ends the open link; ``Event/closed(_:)`` follows, and then a new attempt.
     ///
-    /// What was sent before is written as far as the other side takes it at once.
+    /// Bytes sent before are written only if the other side accepts them immediately.
     public func hangUp() { mailbox.hangUp() }
 
-    /// Ends it for good.
+    /// Ends the link for good.
     ///
-    /// ``next()`` still hands out what had happened before.
+    /// ``next()`` still returns the earlier events.
     public func stop() { mailbox.stop() }
 }
 

@@ -1,31 +1,31 @@
 import Synchronization
 
-/// What the thread of a link and its owner have to say to each other.
+/// The exchange between a link's thread and its owner.
 ///
-/// Bounded: the thread reads no bytes while ``readLimit`` events wait, so a slow owner slows the other side.
+/// It is bounded: the thread reads no bytes while ``readLimit`` events wait, so a slow owner slows the other side down.
 final class Mailbox: Sendable {
-    /// What the owner wants of the thread.
+    /// The owner's orders for the thread.
     struct Orders {
         var mustStop: Bool
         var mustHangUp: Bool
         var outgoing: [Outgoing]
-        /// Where datagrams go.
+        /// The destination of datagrams.
         var peer: DatagramAddress?
         var alarm: ContinuousClock.Instant?
-        /// Whether the owner can take more bytes.
+        /// Whether the owner can accept more bytes.
         var hasRoom: Bool
-        /// Whether the owner has taken everything.
+        /// Whether the owner has taken all events.
         var isDrained: Bool
     }
 
-    /// Bytes that are written together.
+    /// Bytes to write together.
     struct Outgoing {
         var bytes: [UInt8]
-        /// Whether they are for everybody who may be the scale.
+        /// Whether the bytes go to all possible scales.
         var isSearch = false
     }
 
-    /// An event, and whom it came from: the sender of a datagram, or who opened a link.
+    /// An event and its origin: the sender of a datagram, or the caller that opened a link.
     private struct Entry {
         var event: LinkRunner.Event
         var sender: DatagramAddress?
@@ -37,10 +37,10 @@ final class Mailbox: Sendable {
         var waiter: CheckedContinuation<LinkRunner.Event?, Never>?
         var outgoing: [Outgoing] = []
         var outgoingBytes = 0
-        /// Who sent what was handed out last.
+        /// The sender of the last event that was handed out.
         var lastSender: DatagramAddress?
         var peer: DatagramAddress?
-        /// Who opened the link that was handed out last.
+        /// The caller of the last link that was handed out.
         var caller: String?
         var mustHangUp = false
         var mustStop = false
@@ -57,7 +57,7 @@ final class Mailbox: Sendable {
     private let wakeup: Wakeup
 
     private static let readLimit = 16
-    /// More unsent bytes than any dialogue with a scale has; a peer that takes none is hung up on.
+    /// More unsent bytes than any dialogue with a scale has; a peer that accepts none is disconnected.
     static let sendLimit = 65_536
 
     init(_ wakeup: Wakeup) { self.wakeup = wakeup }
@@ -77,7 +77,7 @@ final class Mailbox: Sendable {
                 return nil
             }
             guard let result else { return }
-            wakeup.wake()  // There may be room again, or the thread waits until all is taken.
+            wakeup.wake()  // There may be room again, or the thread waits until all events are taken.
             continuation.resume(returning: result)
         }
     }

@@ -1,18 +1,18 @@
 import Glibc
 
-/// A link on its way: what is being tried, and what comes next if that fails.
+/// A link being opened: the current attempt, and the remaining candidates if it fails.
 struct Opening {
-    /// What the attempt came to.
+    /// The outcome of an attempt.
     enum Outcome {
         case open(Descriptor)
-        /// `poll` for writability, then ask ``finish()``.
+        /// Call `poll` for writability, then ``finish()``.
         case pending(Descriptor)
         case failed(ScaleLinkError)
     }
 
     private let link: ScaleLink
     private let place: ScaleLink.Place
-    /// What is left to try; a host name may stand for several addresses.
+    /// The remaining addresses; a host name may stand for several.
     private var candidates: [SocketAddress] = []
     private var current: Descriptor?
 
@@ -23,7 +23,7 @@ struct Opening {
         candidates = try SocketAddress.all(link, place, isPassive: false).reversed()
     }
 
-    /// Begins the attempt, or the next one after a failure.
+    /// Starts the attempt, or the next one after a failure.
     mutating func begin() -> Outcome {
         if case .serial(let path) = place { return openSerial(path) }
         var failure = EHOSTUNREACH
@@ -52,7 +52,7 @@ struct Opening {
         return .failed(.opening(link, place, errno: failure))
     }
 
-    /// What a pending attempt has come to, once its descriptor is writable.
+    /// The outcome of a pending attempt, once its descriptor is writable.
     mutating func finish() -> Outcome {
         guard let descriptor = current else { return begin() }
         current = nil
@@ -70,7 +70,7 @@ struct Opening {
     }
 
     private func openSerial(_ path: String) -> Outcome {
-        // Without O_NONBLOCK opening waits for a carrier, out of reach of `stop`.
+        // Without O_NONBLOCK `open` waits for a carrier and cannot be interrupted by `stop`.
         let number = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
         guard number >= 0 else { return .failed(.opening(link, place, errno: errno)) }
         let descriptor = Descriptor(owning: number)
@@ -79,20 +79,20 @@ struct Opening {
         guard tcgetattr(number, &mode) == 0 else {
             return .failed(ScaleLinkError(.refused, "\(link): this is not a serial device"))
         }
-        // Raw: no echo, and no byte that means anything to the line discipline. The speed stays as it is set.
+        // Raw mode: no echo, and no byte with a meaning for the line discipline. The speed stays unchanged.
         cfmakeraw(&mode)
         mode.c_cflag |= tcflag_t(CLOCAL | CREAD)
         guard tcsetattr(number, TCSANOW, &mode) == 0 else { return .failed(.opening(link, place, errno: errno)) }
-        // What an earlier reader left there belongs to a session that has ended.
+        // Bytes from before belong to a session that has ended.
         tcflush(number, TCIFLUSH)
         return .open(descriptor)
     }
 }
 
-/// Where a scale may come by itself.
+/// A place at which the scale may dial this machine.
 struct Listener {
     let descriptor: Descriptor
-    /// The port in use, where the link is a TCP one.
+    /// The port in use, if the link is a TCP link.
     let port: UInt16?
     private let link: ScaleLink
     private let place: ScaleLink.Place
@@ -124,7 +124,7 @@ struct Listener {
         throw .opening(link, place, errno: failure)
     }
 
-    /// The device that has dialled, unless it is another Bluetooth device than the one that is awaited.
+    /// Accepts a connection, unless it comes from another Bluetooth device than the expected one.
     func accept() -> Descriptor? {
         var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
         let number = withUnsafeMutablePointer(to: &storage) {
@@ -142,7 +142,7 @@ struct Listener {
         return caller
     }
 
-    /// A socket file of a process that was killed would make `bind` fail; one that answers is another program's.
+    /// Removes the socket file of a killed process, which would make `bind` fail; one that answers belongs to another program.
     private static func removeStale(_ path: String, _ address: SocketAddress) {
         let probe = Descriptor(owning: Descriptor.socket(AF_UNIX, SOCK_STREAM))
         if address.use({ connect(probe.number, $0, $1) }) != 0, errno == ECONNREFUSED { unlink(path) }
@@ -154,12 +154,12 @@ struct Listener {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(number, $0, &size) }
         }
         guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
-        // The port has the same place, bytes 2 and 3, in the addresses of both families.
+        // The port is in bytes 2 and 3 in the addresses of both families.
         return withUnsafeBytes(of: &storage) { UInt16($0[2]) << 8 | UInt16($0[3]) }
     }
 }
 
-/// An address in the form the socket calls want.
+/// An address in the form that the socket calls need.
 struct SocketAddress {
     let family: Int32
     let protocolNumber: Int32
@@ -208,7 +208,7 @@ struct SocketAddress {
     }
 
     func use(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        // In aligned storage: the bytes of an array need not be.
+        // Copied into aligned storage, because an array's bytes may be unaligned.
         var storage = sockaddr_storage()
         withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: bytes) }
         return withUnsafePointer(to: &storage) {
@@ -217,23 +217,23 @@ struct SocketAddress {
     }
 }
 
-/// Sets an option whose value is a number; where the socket does not know it, it does not need it.
+/// Sets a numeric option; a socket that does not know the option does not need it.
 private func setOption(_ descriptor: Descriptor, _ level: Int32, _ name: Int32, _ value: Int32) {
     var value = value
     setsockopt(descriptor.number, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
 }
 
-/// Finds out within a minute that the other side of an idle TCP connection has gone.
+/// Makes TCP detect within a minute that the other side of an idle connection has gone.
 private func keepAlive(_ descriptor: Descriptor) {
     setOption(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30)
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
-    // Frames are small and wait for each other's answer.
+    // Frames are small, and each waits for the other side's answer.
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
 }
 
-/// Has the kernel refuse bytes until the Bluetooth link is as safe as this; returns an error number.
+/// Makes the kernel reject bytes until the Bluetooth link has this security level; returns an error number.
 private func demand(_ security: BluetoothSecurity, on descriptor: Descriptor) -> Int32? {
     let option: [UInt8] = [security.level, 0]
     let result = setsockopt(

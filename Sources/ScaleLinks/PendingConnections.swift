@@ -1,15 +1,15 @@
 import Glibc
 
-/// Those who have dialled and are not let in yet, with what their admission wants done.
+/// Connections that have not been let in yet, and the orders of their admission.
 struct PendingConnections {
     private let keeper: any Admission
     private var guests: [(number: Int, descriptor: Descriptor)] = []
     private var last = 0
-    /// Who is let in as soon as no link is open.
+    /// The guest to let in as soon as no link is open.
     private var next: Int?
-    /// Whether the owner has been told that a guest waits.
+    /// Whether the owner has been notified that a guest waits.
     private var isAnnounced = false
-    /// What the owner is to be told.
+    /// Remarks for the owner.
     private var remarks: [String] = []
 
     init(_ keeper: any Admission) { self.keeper = keeper }
@@ -17,12 +17,12 @@ struct PendingConnections {
     /// When to call ``pass(at:)``.
     var deadline: ContinuousClock.Instant? { keeper.deadline }
 
-    /// What to poll, in the order of ``serve(_:at:)``.
+    /// The files to poll, in the order that ``serve(_:at:)`` expects.
     var files: [pollfd] {
         guests.map { pollfd(fd: $0.descriptor.number, events: Int16(POLLIN), revents: 0) }
     }
 
-    /// Whether a guest waits for the open link to end; true once for each.
+    /// Whether a guest waits for the open link to end; returns true once for each guest.
     mutating func announces() -> Bool {
         guard next != nil, !isAnnounced else { return false }
         isAnnounced = true
@@ -34,7 +34,7 @@ struct PendingConnections {
         return remarks
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     mutating func enter(_ descriptor: Descriptor, at now: ContinuousClock.Instant) {
         last += 1
@@ -42,9 +42,9 @@ struct PendingConnections {
         handle(.came(last, from: descriptor.otherEnd), at: now)
     }
 
-    /// Reads what guests have said, as `poll` has told.
+    /// Reads the bytes of guests that `poll` reported.
     mutating func serve(_ files: ArraySlice<pollfd>, at now: ContinuousClock.Instant) {
-        // A guest that has come or gone since was not polled.
+        // A guest that connected or left since then was not polled.
         for (guest, file) in zip(guests, files) where file.revents != 0 && isHere(guest.number) {
             switch guest.descriptor.read() {
             case .done(let bytes): handle(.said(guest.number, bytes), at: now)
@@ -58,7 +58,7 @@ struct PendingConnections {
         if let deadline, deadline <= now { handle(.tick, at: now) }
     }
 
-    /// Who is to be let in now that no link is open.
+    /// The guest to let in, if no link is open.
     mutating func admit(at now: ContinuousClock.Instant) -> Descriptor? {
         guard let number = next, let place = guests.firstIndex(where: { $0.number == number }) else { return nil }
         let guest = guests.remove(at: place)
@@ -67,14 +67,14 @@ struct PendingConnections {
         return guest.descriptor
     }
 
-    /// The other end of the open link has been heard: no guest needs to take its place.
+    /// Declines the waiting guest, because the other end of the open link is alive.
     mutating func decline(at now: ContinuousClock.Instant) {
         guard let number = next, isAnnounced else { return }
         (next, isAnnounced) = (nil, false)
         handle(.declined(number), at: now)
     }
 
-    // MARK: What is done
+    // MARK: Orders
 
     private func isHere(_ number: Int) -> Bool { guests.contains { $0.number == number } }
 
@@ -93,7 +93,7 @@ struct PendingConnections {
             switch order {
             case .say(let number, let bytes):
                 guard let guest = guests.first(where: { $0.number == number }) else { continue }
-                // A greeting is a few hundred bytes: a guest that has no room for it reads nothing.
+                // A greeting is a few hundred bytes: a guest without room for it is not reading.
                 guard case .done(bytes.count) = guest.descriptor.write(bytes[...]) else {
                     leave(number, at: now)
                     continue

@@ -1,61 +1,61 @@
-/// Where a scale is reached, as one line of settings.
+/// The address of a scale, as one line of settings.
 ///
-/// | form | what happens |
+/// | form | meaning |
 /// |---|---|
-/// | `rfcomm://00:4D:32:1A:2B:3C?channel=6&security=medium&accept=1` | dials the scale; with `accept` the scale may also dial us on that channel |
-/// | `rfcomm-accept://00:4D:32:1A:2B:3C?channel=1&security=medium` | only waits until that scale dials us |
+/// | `rfcomm://00:4D:32:1A:2B:3C?channel=6&security=medium&accept=1` | dials the scale; with `accept` the scale may also dial this machine on that channel |
+/// | `rfcomm-accept://00:4D:32:1A:2B:3C?channel=1&security=medium` | only waits until that scale dials this machine |
 /// | `tcp://HOST:PORT`, `tcp-accept://HOST:PORT` | a bridge or a simulator |
 /// | `unix:///PATH`, `unix-accept:///PATH` | the same on this machine |
 /// | `serial:///dev/rfcomm0` | a serial device or a pseudo terminal, in raw mode |
-/// | `udp://192.168.1.20:10000?bind=8000`, `udp://*` | a scale on the network, at this address or searched for by broadcast; from exactly this local port (0: any), or without `bind` from 8000 where that is free |
+/// | `udp://192.168.1.20:10000?bind=8000`, `udp://*` | a scale on the network, at this address or found by broadcast; from exactly this local port (0: any), or without `bind` from 8000 if that is free |
 /// | `hsl://HOST:PORT`, `hsl-accept://HOST:PORT` | a program that speaks HSL/1, such as a bridge on a phone |
 public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
-    /// Something that can be dialled or waited at.
+    /// A place to dial or to listen at.
     enum Place: Sendable, Hashable {
         case rfcomm(BluetoothAddress, channel: UInt8, BluetoothSecurity)
         case tcp(host: String, port: UInt16)
         case unix(path: String)
         case serial(path: String)
-        /// Without a host everybody is searched for; without `bind` the local port is 8000, or any where that is taken.
+        /// Without `host` the search is a broadcast; without `bind` the local port is 8000, or any if that is taken.
         case udp(host: String?, port: UInt16, bind: UInt16?)
     }
 
-    /// What is called or opened, again and again; nil where the scale has to come by itself.
+    /// The place to dial or open repeatedly; `nil` if the scale has to dial this machine.
     let dialled: Place?
-    /// Where the scale may come by itself.
+    /// The place at which the scale may dial this machine.
     let awaited: Place?
-    /// Whether the other end speaks HSL/1 and not a scale's own frames.
+    /// Whether the other end speaks HSL/1 instead of a scale's own frames.
     public let isHSL: Bool
-    /// As it was written.
+    /// The link as it was written.
     public let description: String
 
-    /// The address of the scale, where the link is to one by Bluetooth.
+    /// The address of the scale, if the link uses Bluetooth.
     public var bluetoothAddress: BluetoothAddress? {
         for case .rfcomm(let address, _, _) in [dialled, awaited] { return address }
         return nil
     }
 
-    /// Whether it is a serial port, by Bluetooth or by wire.
+    /// Whether the link is a serial port, over Bluetooth or wire.
     public var isSerialPort: Bool {
         if case .serial = dialled { true } else { bluetoothAddress != nil }
     }
 
-    /// Whether a program that speaks HSL/1 is awaited.
+    /// Whether the link waits for a program that speaks HSL/1.
     public var awaitsHSL: Bool { isHSL && awaited != nil }
 
-    /// Whether it is awaited where other machines can come.
+    /// Whether the link listens at an address that other machines can reach.
     public var isOpenToOthers: Bool {
         guard case .tcp(let host, _) = awaited else { return false }
         return !host.hasPrefix("127.") && host != "localhost" && host != "::1"
     }
 
-    /// The most seconds between two attempts that find no scale.
+    /// The maximum number of seconds between two attempts that find no scale.
     ///
-    /// A scale is awake for a minute or so, and by Bluetooth nothing else tells that it is; a network peer is there or
-    /// is being repaired.
+    /// A scale is awake for a minute or so, and over Bluetooth only an attempt shows that it is awake. A network peer is reachable, or is being
+    /// repaired.
     var longestPause: Duration { bluetoothAddress == nil ? .seconds(30) : .seconds(5) }
 
-    /// Reads one of the forms; the error says which are allowed.
+    /// Parses one of the forms; the error lists the allowed forms.
     public init(_ text: String) throws(ScaleLinkError) {
         description = text
         guard let end = text.firstRange(of: "://") else {
@@ -94,7 +94,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, unix:///PATH, unix-accept:///…, "
         + "serial:///dev/…, udp://*, hsl://HOST:PORT or hsl-accept://…"
 
-    /// The link whose scheme is missing, if there can be only one.
+    /// The link with its missing scheme added, if only one scheme is possible.
     private static func meant(by text: String) -> String? {
         let isDevice = text.hasPrefix("/dev/")
         let whole = (isDevice ? "serial://" : text.hasPrefix("/") ? "unix://" : "tcp://") + text
@@ -122,7 +122,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         return .tcp(host: String(host), port: UInt16(port))
     }
 
-    /// A host may stand without a port, `*` for everybody.
+    /// Parses a UDP place: the port is optional, and `*` stands for a broadcast search.
     private static func udp(_ text: String, _ place: Substring, bind: UInt16?) throws(ScaleLinkError) -> Place {
         let parts = place.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 2, let host = parts.first, !host.isEmpty else { throw wrong(text, "there is no host") }
@@ -150,7 +150,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         return number
     }
 
-    /// What follows a `?`.
+    /// The options after `?`.
     private struct Options {
         let text: String
         let place: Substring

@@ -1,31 +1,31 @@
 import Glibc
 
-/// Why there is no link, or none any more, in a sentence that says what helps.
+/// The reason why there is no link, or why it ended, in a sentence with the remedy.
 public struct ScaleLinkError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of trouble it is, and so who can help.
+    /// The kind of problem, and thus the kind of remedy.
     public enum Code: Sendable, Hashable {
         /// The text of the link is wrong.
         case address
-        /// No answer: for a scale the usual state, since it sleeps between weighings.
+        /// No answer: the usual state of a scale, because it sleeps between weighings.
         case asleep
-        /// The other end refuses, or the device is not there.
+        /// The other end refuses, or the device does not exist.
         case refused
         /// Pairing is missing or stale.
         case security
         /// This machine has no usable Bluetooth, or lacks a permission.
         case machine
-        /// The link stood and was lost.
+        /// The link was open and was lost.
         case lost
     }
 
-    /// The kind of trouble.
+    /// The kind of problem.
     public let code: Code
-    /// The sentence.
+    /// The sentence for people.
     public let description: String
 
     init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
 
-    /// The error number of a call that should have opened `link`, in words.
+    /// Describes the error number of a call that should have opened `link`.
     static func opening(_ link: ScaleLink, _ place: ScaleLink.Place, errno number: Int32) -> ScaleLinkError {
         let why = String(cString: strerror(number))
         switch place {
