@@ -2,18 +2,18 @@ import ScaleProtocols
 import ScaleLinks
 import Synchronization
 
-/// The handshakes of a link at which a program that speaks HSL/1 is awaited.
+/// The handshakes of a link that waits for a program that speaks HSL/1.
 final class HSLDoor: Admission {
     private struct State {
         var handshakes: HSLHandshakes
-        /// What the guest that was let in last has said.
+        /// The greeting of the last guest that was let in.
         var greeting: HSLGreeting?
     }
 
     private let state: Mutex<State>
     private let startedAt = ContinuousClock.now
 
-    /// Nil where the link is not awaited, or a scale itself is.
+    /// Returns `nil` if the link does not listen, or waits for a scale itself.
     init?(_ link: ScaleLink, _ dialogue: any ScaleDialogue) {
         guard link.awaitsHSL, let dialogue = dialogue as? HSLDialogue else { return nil }
         state = Mutex(State(handshakes: dialogue.handshakes()))
@@ -47,12 +47,12 @@ final class HSLDoor: Admission {
         }
     }
 
-    /// What the program that was let in last has said; no other is let in before that link has ended.
+    /// The greeting of the program that was let in last; no other program is let in before that link has ended.
     fileprivate func takeGreeting() -> HSLGreeting? { state.withLock { $0.greeting.take() } }
 }
 
 extension LinkRunner {
-    /// What a dialogue is told of ``Event/opened``.
+    /// The inputs for a dialogue after ``Event/opened``.
     func greeting(at door: HSLDoor?) -> [ScaleInput] {
         [.caller(caller), door?.takeGreeting().map { .greeted($0) } ?? .linkOpened]
     }

@@ -1,14 +1,14 @@
 import PluginKit
 
-/// How what is known is kept: a value of the plugin's state for each weighing, of about 40 bytes.
+/// The stored form of known weighings: one value of the plugin's state for each weighing, of about 40 bytes.
 ///
-/// What has changed is written in the commit that puts the records into the spool, and nothing else: a weighing costs the same whether
-/// ten are known or four thousand.
+/// Only changed rows are written, in the commit that puts the records into the spool. A weighing therefore costs the same whether ten are known
+/// or four thousand.
 extension KnownWeighings {
-    /// Where the state has the weighings of a scale.
+    /// The prefix of a scale's weighings in the state.
     static func prefix(_ device: String) -> String { "weighing-\(device)-" }
 
-    /// What to write, and (nil) to remove.
+    /// The values to write, and `nil` for those to remove.
     func changes(of device: String) -> [String: StateValue?] {
         var changes: [String: StateValue?] = [:]
         for key in changed {
@@ -20,15 +20,14 @@ extension KnownWeighings {
 }
 
 extension KnownWeighings.Row {
-    /// Reads what ``bytes`` wrote; nil for anything else.
+    /// Reads a value written by ``bytes``; `nil` for anything else.
     init?(_ saved: [UInt8]) {
         var input = ByteInput(bytes: saved)
         guard let turn = input.number(8), let entry = KnownWeighings.Entry(&input) else { return nil }
         self.init(entry: entry, turn: Int64(turn))
     }
 
-    /// The entries that an earlier version kept in one value, one after the other, the most recently seen last; what is torn off is
-    /// forgotten.
+    /// Reads the entries that an earlier version stored in one value, the most recently seen last; a truncated entry is dropped.
     static func list(_ saved: [UInt8]) -> [Self] {
         var input = ByteInput(bytes: saved)
         var rows: [Self] = []
@@ -49,9 +48,9 @@ extension KnownWeighings.Entry {
         static let impedance = 32
         static let twin = 64
         static let isTwin = 128
-        /// In the number of the weight, which no scale's comes near.
+        /// A flag in the number of the weight, whose values stay far below it.
         static let composed = 0x8000
-        /// In the number of a key's bytes, which are at most 16: has a user and the weighing none, or the other way round.
+        /// A flag in the number of a key's bytes, which are at most 16: exactly one of this key and the weighing has a user.
         static let otherwise = 0x80
     }
 
@@ -81,7 +80,7 @@ extension KnownWeighings.Entry {
         }
     }
 
-    /// - Parameter hasUser: what is so of the weighing itself; its twin may be another's.
+    /// - Parameter hasUser: whether the weighing itself has a user; its twin may belong to another one.
     private static func key(_ input: inout ByteInput, hasUser: Bool) -> KnownWeighings.Key? {
         guard let count = input.number(1), let bytes = input.bytes(count & ~Flag.otherwise) else { return nil }
         guard hasUser != (count & Flag.otherwise != 0) else { return KnownWeighings.Key(bytes: bytes) }
@@ -116,13 +115,13 @@ extension KnownWeighings.Entry {
 }
 
 extension FixedWidthInteger {
-    /// The lowest bytes, the highest of them first.
+    /// The lowest bytes in big-endian order.
     fileprivate func octets(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: self >> (8 * (count - 1 - $0))) }
     }
 }
 
-/// Reads numbers and bytes one after the other.
+/// Reads consecutive numbers and bytes.
 private struct ByteInput {
     let bytes: [UInt8]
     var place = 0
@@ -133,7 +132,7 @@ private struct ByteInput {
         return Array(bytes[place..<place + count])
     }
 
-    /// Big endian; eight bytes are a signed number.
+    /// Reads a big-endian number; eight bytes are a signed number.
     mutating func number(_ count: Int) -> Int? {
         bytes(count).map { $0.reduce(0) { $0 << 8 | Int($1) } }
     }

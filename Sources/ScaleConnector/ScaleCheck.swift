@@ -2,10 +2,9 @@ public import PluginKit
 public import ScaleProtocols
 public import ScaleLinks
 
-/// Finds out whether the scale answers, and changes nothing on it: the clock is asked for and not set, nothing is
-/// acknowledged but the scale's own greeting.
+/// Checks whether the scale answers without changing it: reads the clock but does not set it, and acknowledges only the greeting.
 ///
-/// Where the scale wants a log-in it is made.
+/// If the scale requires a log-in, the check logs in.
 public struct ScaleCheck {
     private let setup: ScaleSetup
     private let clock: HubClock
@@ -17,9 +16,9 @@ public struct ScaleCheck {
 
     private var name: String { setup.model.rawValue }
 
-    /// A sentence about what was found, and what a missing key means.
+    /// A sentence with the result, and with the consequences of a missing key.
     ///
-    /// - Throws: ``PluginFailure`` `unavailable` with the reason and what helps.
+    /// - Throws: ``PluginFailure`` `unavailable` with the reason and the remedy.
     public func run() async throws -> String {
         let found = try await look()
         return setup.keyNotice.map { "\(found) \($0)" } ?? found
@@ -49,7 +48,7 @@ public struct ScaleCheck {
             case .remark: continue
             case .unreachable(let error):
                 problem = error
-                // A sleeping scale may wake up yet.
+                // A sleeping scale may still wake up.
                 if error.code == .asleep, setup.link.bluetoothAddress != nil { continue }
                 throw failure("\(error)", error.code)
             }
@@ -63,7 +62,7 @@ public struct ScaleCheck {
                 case .close: runner.hangUp()
                 case .event(let event): if let found = try found(event, dialogue.deviceID) { return found }
                 case .deliver:
-                    // Not answered, so the scale keeps it; and until someone answers it says nothing else.
+                    // Without an answer the scale keeps the weighing, and sends nothing more until it gets one.
                     return
                         "The \(name) \(setup.device ?? dialogue.deviceID ?? "") answers; it has a weighing to deliver."
                 }
@@ -92,7 +91,7 @@ public struct ScaleCheck {
                 default: "its clock is \(-skew) s slow"
                 }
             return "\(who) answers; \(time)."
-        // A HS3 says no more of itself than its clock, which comes before.
+        // A HS3 reports nothing about itself except its clock, which comes before.
         case .connected(let identity?):
             return "\(who) answers: \(identity.name), firmware \(identity.firmware)."
         case .deviceError(let error) where error == .refused(setup.model) && setup.model != .hs3:
@@ -103,7 +102,7 @@ public struct ScaleCheck {
 
     private func failure(_ reason: String, _ code: ScaleLinkError.Code) -> PluginFailure {
         var message = reason + (reason.hasSuffix("?") ? "" : ".")
-        // Where this machine has no Bluetooth, pairing is not what helps.
+        // If this machine has no Bluetooth, pairing does not help.
         if let address = setup.link.bluetoothAddress, code != .machine {
             message += " " + Self.help(address, setup.model)
         }
@@ -111,7 +110,7 @@ public struct ScaleCheck {
         return PluginFailure(.unavailable, message)
     }
 
-    /// What to do when a scale cannot be reached by Bluetooth.
+    /// The remedy if a scale cannot be reached by Bluetooth.
     public static func help(_ address: BluetoothAddress, _ model: ScaleModel) -> String {
         "Step on the scale and try again while it shows the weight. If it was never paired: bluetoothctl scan on shows a "
             + "name that begins with \"iHealth \(model.rawValue)\"; then bluetoothctl pair \(address) (PIN 0000) and "

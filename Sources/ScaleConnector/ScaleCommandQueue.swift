@@ -1,24 +1,24 @@
 public import ScaleProtocols
 import Synchronization
 
-/// Where the commands of a plugin wait for the task that talks to the scale.
+/// A queue of a plugin's commands for the task that talks to the scale.
 ///
-/// A plugin makes one and hands it to its connector; its commands call from any thread.
+/// A plugin creates one and passes it to its connector; its commands call it from any thread.
 public final class ScaleCommandQueue: Sendable {
-    /// What a scale made of a command.
+    /// The outcome of a command.
     public enum Answer: Sendable, Hashable {
         case users([UInt32?])
         case done
-        /// It was not done; why, in a sentence, where that is known.
+        /// The command was not executed; the reason, in a sentence, if it is known.
         case refused(String?)
-        /// No scale came in time, or the session ended before the answer.
+        /// No scale connected in time, or the session ended before the answer.
         case noScale
     }
 
     enum Order: Sendable {
-        /// `of` is the scale's id; nil: the only one.
+        /// `of` is the scale's id; `nil` for the only scale.
         case command(ScaleCommand, of: String?)
-        /// Give these of the scale with this id to the hub, unless they are known.
+        /// Give the unknown ones of these weighings of the scale with this id to the hub.
         case keep([CloudWeighing], of: String)
     }
 
@@ -30,11 +30,11 @@ public final class ScaleCommandQueue: Sendable {
 
     private struct State {
         var waiting: [Request] = []
-        /// Of requests that the connector has: those whose caller does not wait any more.
+        /// Requests in the connector's hands whose caller no longer waits.
         var withdrawn: Set<Int> = []
         var next = 0
         var wake: (@Sendable () -> Void)?
-        /// A command has changed what the connector looks at while it does not talk to a scale.
+        /// Whether a command has changed something that the connector checks while it does not talk to a scale.
         var isRung = false
         var sleeper: CheckedContinuation<Void, Never>?
         var isServed = false
@@ -44,16 +44,16 @@ public final class ScaleCommandQueue: Sendable {
 
     public init() {}
 
-    /// Asks the scale, as soon as one is connected.
+    /// Sends a command to the scale as soon as one is connected.
     ///
-    /// Cancelling the task takes the request back, unless the scale has it already; what it does with it is answered then.
+    /// Cancelling the task withdraws the request, unless the scale already has it; the call then returns the scale's answer.
     ///
-    /// - Parameter device: the scale's id; nil: the only one.
+    /// - Parameter device: the scale's id; `nil` for the only scale.
     public func ask(_ command: ScaleCommand, of device: String? = nil) async -> Answer {
         await put(.command(command, of: device))
     }
 
-    /// Has weighings of the cloud kept, whether or not a scale is connected.
+    /// Passes weighings of the cloud to the connector, whether or not a scale is connected.
     func keep(_ weighings: [CloudWeighing], of device: String) async -> Answer {
         await put(.keep(weighings, of: device))
     }
@@ -86,7 +86,7 @@ public final class ScaleCommandQueue: Sendable {
         }
     }
 
-    /// Has the connector look again at what decides whether it may measure.
+    /// Makes the connector check again whether it may measure.
     public func ring() {
         let sleeper = state.withLock { state in
             state.isRung = true
@@ -97,12 +97,12 @@ public final class ScaleCommandQueue: Sendable {
 
     // MARK: The connector's side
 
-    /// From now on requests are taken; `wake` is called when one comes.
+    /// Starts to accept requests; `wake` is called when one arrives.
     func open(_ wake: @escaping @Sendable () -> Void) {
         state.withLock { ($0.wake, $0.isServed) = (wake, true) }
     }
 
-    /// Those who wait are told that no scale came.
+    /// Fails the waiting requests, because no scale came.
     func close() {
         let waiting = state.withLock { state in
             defer { (state.waiting, state.wake, state.isServed) = ([], nil, false) }
@@ -111,16 +111,16 @@ public final class ScaleCommandQueue: Sendable {
         for request in waiting { request.answer.resume(returning: .noScale) }
     }
 
-    /// Whether the caller of a request that was taken does not wait any more.
+    /// Whether the caller of a taken request no longer waits.
     func isWithdrawn(_ request: Request) -> Bool { state.withLock { $0.withdrawn.contains(request.number) } }
 
-    /// The answer of a request that was taken.
+    /// Answers a taken request.
     func answer(_ request: Request, _ answer: Answer) {
         state.withLock { _ = $0.withdrawn.remove(request.number) }
         request.answer.resume(returning: answer)
     }
 
-    /// - Parameter mayAsk: whether a scale is there that can be asked now.
+    /// - Parameter mayAsk: whether a scale is connected that accepts commands now.
     func takeNext(mayAsk: Bool) -> Request? {
         state.withLock { state in
             state.waiting.firstIndex { if case .command = $0.order { mayAsk } else { true } }

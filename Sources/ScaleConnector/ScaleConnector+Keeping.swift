@@ -2,17 +2,16 @@ import PluginKit
 import ScaleProtocols
 
 extension ScaleConnector {
-    /// Whether all readings of `delivery` are durable now.
+    /// Stores the readings of `delivery`; returns whether all of them are durable now.
     mutating func keep(_ delivery: ScaleDelivery) async throws -> Bool {
-        // The memory was filled while the clock was as wrong as it was found; what is weighed now is dated by the clock of
-        // now, which has been set.
+        // The clock may have been wrong, as found, when the memory was filled; the current weighing is dated by the clock that has been set.
         let deviation = delivery.source == .memory ? scale.deviation.found : scale.deviation.now
         let isKept = try await keep(delivery.readings, delivery.source) { _ in deviation }
         if isKept, delivery.source == .weighing { scale.impedanceWeight = nil }
         return isKept
     }
 
-    /// Keeps what a command has fetched from the vendor's cloud.
+    /// Stores weighings that a command has fetched from the vendor's cloud.
     mutating func keep(_ weighings: [CloudWeighing]) async throws -> ScaleCommandQueue.Answer {
         guard scale.device != nil else {
             return .refused("\(setup.model.rawValue): it is not known yet which scale it is; set device_id, or wake it")
@@ -22,7 +21,7 @@ extension ScaleConnector {
             uniquingKeysWith: { first, _ in first })
         let clock = clock
         let isKept = try await keep(weighings.map(\.reading), .cloud) { reading in
-            // The service says in which zone the date is meant; a scale elsewhere has another wall clock than the one beside the hub.
+            // The service reports the zone of the date; a scale elsewhere has another wall clock than the machine of the hub.
             guard let wall = reading.time, let here = clock.place(wall).time.offsetMinutes,
                 let there = offsets[KnownWeighings.Key(reading)] ?? nil
             else { return nil }
@@ -31,7 +30,7 @@ extension ScaleConnector {
         return isKept ? .done : .refused("the records cannot be kept now, because the spool is full; try again later")
     }
 
-    /// - Parameter deviation: by how many seconds the clock was wrong that a reading was dated by; nil where unknown.
+    /// - Parameter deviation: the error, in seconds, of the clock that dated a reading; `nil` if unknown.
     private mutating func keep(
         _ readings: [ScaleReading], _ source: ScaleDelivery.Source, deviation: (ScaleReading) -> Int?
     ) async throws -> Bool {
@@ -46,7 +45,7 @@ extension ScaleConnector {
         for reading in readings {
             let key = next.key(of: reading)
             let old = next[key]
-            // A weight alone may have been shown and recorded before its composition came, and adds nothing when it comes again after.
+            // A weight alone may have been recorded before its composition arrived, and adds nothing if it arrives again afterwards.
             if let old, reading.isComposed ? old.isSettled && old.isComposed : old.isSettled || old.isComposed {
                 next.touch(key)
                 continue
@@ -57,11 +56,11 @@ extension ScaleConnector {
                 continue
             }
             let entry = entry(of: reading, source, key, wall, old, &next, mapping, deviation(reading))
-            // A copy of the weight alone says nothing new.
+            // A copy of the weight alone adds nothing.
             let isCopy = old == nil && !reading.isComposed && entry.twin.flatMap { next[$0] }?.isSettled == true
             if !isCopy { samples += mapping.samples(weighing(of: reading, entry, wall)) }
             next.note(entry)
-            // A bridge may tell the weight again that came before this composition: it is this weighing.
+            // A bridge may repeat the weight that came before this composition: it is the same weighing.
             if let shown = reading.shownAs, entry.twin?.bytes != shown {
                 next.note(
                     .init(
@@ -76,16 +75,16 @@ extension ScaleConnector {
         return true
     }
 
-    /// What is remembered of a reading that is given now.
+    /// The entry to remember for a reading that is given now.
     private func entry(
         of reading: ScaleReading, _ source: ScaleDelivery.Source, _ key: KnownWeighings.Key, _ wall: WallTime,
         _ old: KnownWeighings.Entry?,
         _ next: inout KnownWeighings, _ mapping: WeighingMapping, _ deviation: Int?
     ) -> KnownWeighings.Entry {
-        // The first judgement stays, unless there was none because the date could not be read.
+        // The first judgement stays, unless there was none because the date was unreadable.
         var entry = old.flatMap { $0.isUndated ? nil : $0 } ?? KnownWeighings.Entry(key: key)
         entry.isSettled = true
-        // It came alone, and the weight of its impedance after it.
+        // The weight came alone, and the weight at its impedance measurement after it.
         if source == .weighing, old?.isComposed == false, entry.impedanceWeight == nil {
             entry.impedanceWeight = scale.impedanceWeight
         }
@@ -104,14 +103,14 @@ extension ScaleConnector {
                 twin.isTwin = true
                 next.note(twin)
             } else if source == .weighing, setup.model != .hs3 || reading.isDatedByHost {
-                // A HS3 has the same bytes for a weighing of now and for the copy in its memory.
+                // A HS3 has the same bytes for a current weighing and for its copy in the memory.
                 (entry.liveWall, entry.impedanceWeight) = (wall.secondsSince2000, scale.impedanceWeight)
             }
         }
         return entry
     }
 
-    /// The weighing that has been recorded already and is the same one.
+    /// The recorded weighing that is the same as this reading.
     private func twin(
         of reading: ScaleReading, _ source: ScaleDelivery.Source, _ known: KnownWeighings
     ) -> KnownWeighings.Entry? {
@@ -123,7 +122,7 @@ extension ScaleConnector {
         return reading.isComposed ? known.twin(of: reading, amongDatedByHost: true) : nil
     }
 
-    /// A copy of a weighing has the identity, the time and the impedance of the weighing it is a copy of.
+    /// A copy of a weighing takes its identity, time and impedance from the original.
     private func weighing(
         of reading: ScaleReading, _ entry: KnownWeighings.Entry, _ own: WallTime
     ) -> Weighing {
@@ -132,7 +131,7 @@ extension ScaleConnector {
             if let host = entry.hostTime { .host(host) } else if let instant = reading.instant, entry.twin == nil {
                 .instant(LocalClock.microseconds(since2000: instant), isSuspect: entry.isClockSuspect)
             } else { .scale(wall, isSuspect: entry.isClockSuspect) }
-        // The bytes that a scale has sent; what a bridge says in words has none.
+        // The bytes that a scale has sent; a bridge's reading in JSON has none.
         let raw = reading.isComposed && reading.raw.count <= Self.longestRecord ? reading.raw : nil
         return Weighing(
             key: (entry.twin ?? entry.key).text,
@@ -142,16 +141,16 @@ extension ScaleConnector {
             impedanceWeight: entry.impedanceWeight, raw: raw)
     }
 
-    /// Bytes; more than a record of any scale has.
+    /// Maximum number of bytes, more than a record of any scale has.
     private static let longestRecord = 32
 
-    /// Characters of what could not be dated, in the state of one scale; far more than its memory.
+    /// Maximum number of characters for undated weighings in the state of one scale, far more than its memory holds.
     private static let undatedLimit = 1 << 20
 
-    /// Puts the records into the spool and what is known into the state, in one commit.
+    /// Puts the records into the spool and the known weighings into the state, in one commit.
     ///
-    /// What could not be dated is kept there whole, a line for each with its name and its bytes in hex digits: once acknowledged, a scale
-    /// may forget it.
+    /// Undated weighings are stored there completely, one line each with name and bytes in hex digits, because a scale may forget them once
+    /// they are acknowledged.
     private func save(
         _ samples: [Sample], _ next: KnownWeighings, undated: [ScaleReading], _ device: String
     ) async throws -> Bool {
@@ -183,7 +182,7 @@ extension ScaleConnector {
         } catch let error as GiveError where !error.mayRetry {
             throw error
         } catch {
-            // The scale repeats what is not acknowledged, and shows its memory again in the next session.
+            // The scale repeats unacknowledged weighings, and shows its memory again in the next session.
             hub.logger.warning("weighings are not acknowledged, because they cannot be kept: \(error)")
             return false
         }

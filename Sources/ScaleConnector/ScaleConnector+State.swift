@@ -1,19 +1,19 @@
 import PluginKit
 import ScaleProtocols
 
-/// What a connector remembers from one run to the next, beside the records themselves.
+/// The data that a connector stores between runs, apart from the records themselves.
 extension ScaleConnector {
-    /// Of each scale the user whose measurement is held open.
+    /// The key of the user whose measurement is open on a scale.
     private static func userKey(_ device: String) -> String { "openUser-\(device)" }
     /// The key of an earlier version, which served one scale.
     private static let oldUserKey = "openUser"
 
-    /// Where the state has the id of the scale that answered first.
+    /// The state key of the id of the scale that answered first.
     public static let deviceKey = "device"
 
-    /// What the scale was told last, where the settings say nothing else.
+    /// Reads the last unit and user sent to the scale, for settings that name none.
     ///
-    /// The user matters before the scale is heard: it may still be telling of a weighing that began before this program did.
+    /// The user must be known before the scale connects: the scale may still be sending a weighing that began before this program did.
     mutating func readOrders() async throws {
         do {
             let unit = try await hub.state.integer(ScaleSetup.unitKey).flatMap { UInt8(exactly: $0) }
@@ -26,7 +26,7 @@ extension ScaleConnector {
         try await readOpenUser()
     }
 
-    /// Reads the user whose measurement was held open on the current scale.
+    /// Reads the user whose measurement was open on the current scale.
     mutating func readOpenUser() async throws {
         scale.openUser = setup.measures
         guard setup.measures == nil, let device = scale.device else { return }
@@ -44,7 +44,7 @@ extension ScaleConnector {
     private struct Remembered: Sendable {
         var rule: String?
         var rows: [KnownWeighings.Row]
-        /// Whether they were in the one value that an earlier version had for all.
+        /// Whether an earlier version had stored them in one value.
         var isOld: Bool
         var users: String?
     }
@@ -80,7 +80,7 @@ extension ScaleConnector {
         }
     }
 
-    /// The first scale that answers is remembered as this plugin's.
+    /// Stores the first scale that answers as this plugin's scale.
     mutating func adopt(_ id: String) async throws {
         scale.device = id
         scale.reports.device = id
@@ -92,7 +92,7 @@ extension ScaleConnector {
         try await readKnown()
     }
 
-    /// Who has which place on the scale; remembered, because records of the cloud come also while it sleeps.
+    /// Stores the users and their positions, because records of the cloud also arrive while the scale sleeps.
     mutating func learn(_ list: [UInt32?]) async {
         guard scale.users != list else { return }
         scale.users = list
@@ -105,7 +105,7 @@ extension ScaleConnector {
         }
     }
 
-    /// Where it is not said whose measurement to hold open, it is that of the only user there is.
+    /// Opens the configured user's measurement or, without one, the only user's.
     mutating func openMeasurement() async {
         let present = scale.users.compactMap(\.self)
         let serial = setup.measures ?? (present.count == 1 ? present[0] : nil)

@@ -2,32 +2,32 @@ import FoundationEssentials
 import PluginKit
 import ScaleProtocols
 
-/// The vendor's cloud, as far as a connector needs it.
+/// The vendor's cloud, to the extent that a connector needs it.
 public protocol ScaleCloud: Sendable {
-    /// Whether the person's account is linked; never throws, for no answer is an answer too.
+    /// Checks whether the person's account is linked; it never throws, because a missing answer is also a result.
     func verify() async -> CloudAnswer
-    /// Returns when an account is logged in; when it cannot be found out, too.
+    /// Returns when an account is logged in, or when the state of the log-in cannot be determined.
     func untilLoggedIn() async
 }
 
 extension ScaleConnector {
-    /// That measuring is allowed, and for how long.
+    /// The permission to measure, and its duration.
     struct Permission {
-        /// By the clock that never jumps: the hub's may be set, and would keep or end a permission with it.
+        /// The end by the monotonic clock: the hub's clock may be set, which would extend or end a permission.
         ///
-        /// Nil: until the plugin ends.
+        /// `nil` for the whole run of the plugin.
         var end: ContinuousClock.Instant?
     }
 
     static let memoryKey = "verification"
-    /// There while the hub was last told of error 111.
+    /// Set while the hub has been notified of error 111.
     private static let refusedKey = "refused"
-    /// How often a person who may not measure is verified again; where something changes, at once.
+    /// How often a refused person is verified again; after a relevant change it happens immediately.
     private static let retry = Duration.seconds(300)
-    /// How long an answer of the cloud is believed.
+    /// How long an answer of the cloud is valid.
     private static let belief = Duration.seconds(24 * 3600)
 
-    /// Waits until the person who measures may; nil when the plugin is to stop.
+    /// Waits until the person may measure; `nil` if the plugin has to stop.
     mutating func verify(_ goal: Goal) async throws -> Permission? {
         var told: Verification.Verdict?
         while !hub.isStopping, !Task.isCancelled {
@@ -52,7 +52,7 @@ extension ScaleConnector {
         return nil
     }
 
-    /// Until something may have changed.
+    /// Waits until the verdict may have changed.
     private func sleep(_ verdict: Verification.Verdict) async {
         guard let cloud, verdict.isForLogIn else { return await queue.sleep(for: Self.retry) }
         await withTaskGroup { [queue] group in
@@ -69,7 +69,7 @@ extension ScaleConnector {
         (verdict.help ?? "this person may not use the scale").replacing("INSTANCE", with: hub.instance)
     }
 
-    /// Tells of error 111, and takes it back when the person may measure again, also after a restart: the hub shows it until then.
+    /// Reports error 111, and resolves it when the person may measure again, even after a restart, because the hub shows it until then.
     private mutating func tell(_ verdict: Verification.Verdict) async throws {
         do {
             let wasRefused = try await hub.state.integer(Self.refusedKey) != nil
@@ -88,7 +88,7 @@ extension ScaleConnector {
 
     private func verdict() async throws -> Verification.Verdict {
         var user = setup.user
-        // Without any person the hub has not been heard yet.
+        // Without any person the hub has not answered yet.
         if let person = setup.person, !hub.persons.isEmpty {
             user.isAllowed = hub.persons.contains { $0.name == person }
         }

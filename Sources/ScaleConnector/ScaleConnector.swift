@@ -2,17 +2,16 @@ public import PluginKit
 import ScaleProtocols
 import ScaleLinks
 
-/// One scale, served over its link for as long as the plugin runs: takes its weighings, has the hub keep them, and only then
-/// acknowledges them.
+/// Serves one scale over its link while the plugin runs: receives its weighings, gives them to the hub, and acknowledges them afterwards.
 ///
-/// One task does it all, event by event. While records are being written it reads no further, so the scale waits as well.
-/// The link is open only while the person who measures is verified.
+/// One task does all the work, event by event. It does not read while records are being written, so the scale waits, too. The link is open only
+/// while the person who measures is verified.
 public struct ScaleConnector {
-    /// When to come back from ``run(until:)``.
+    /// When ``run(until:)`` returns.
     public enum Goal: Sendable {
-        /// Never, but for a stop.
+        /// Only when the plugin stops.
         case stopped
-        /// One session is open and its memory is transferred.
+        /// When one session is open and its memory has been transferred.
         case memoryTransferred
     }
 
@@ -26,20 +25,20 @@ public struct ScaleConnector {
     private var door: HSLDoor?
     var cloud: (any ScaleCloud)?
 
-    /// The current scale: the one that the last event was of.
+    /// The current scale, from which the last event came.
     var scale: ServedScale
-    /// The others behind the same link, by id.
+    /// The other scales behind the same link, by id.
     private var others: [String: ServedScale] = [:]
-    /// What the scale was asked for last, until it answers.
+    /// The last command to the scale, until it answers.
     private var asked: (request: ScaleCommandQueue.Request, command: ScaleCommand, device: String?, reason: String?)?
-    /// Until when the verification holds; nil: until the plugin ends.
+    /// The end of the verification; `nil` for the whole run of the plugin.
     private var verifiedUntil: ContinuousClock.Instant?
 
     private let startedAt = ContinuousClock.now
-    /// What the dialogue has still to be told of what was done.
+    /// Pending inputs that report results to the dialogue.
     var inputs: [ScaleInput] = []
 
-    /// Reads what is known of the scale.
+    /// Reads the stored data of the scale.
     ///
     /// - Throws: ``PluginFailure``.
     public init(
@@ -66,10 +65,10 @@ public struct ScaleConnector {
         ScaleMoment(uptime: ContinuousClock.now - startedAt, wall: clock.wall(at: hub.clock.now()))
     }
 
-    /// Serves the scale until the goal is reached or the task is cancelled; then everything is closed.
+    /// Serves the scale until the goal is reached or the task is cancelled, and closes everything before it returns.
     ///
-    /// - Throws: ``GiveError`` where a record can never be given, which is this plugin's own fault; ``PluginFailure`` where a
-    ///   single pass may not measure.
+    /// - Throws: ``GiveError`` if a record can never be given, which is a bug of this plugin; ``PluginFailure`` if a single pass may not
+    ///   measure.
     public mutating func run(until goal: Goal) async throws {
         while let permission = try await verify(goal) {
             verifiedUntil = permission.end
@@ -77,7 +76,7 @@ public struct ScaleConnector {
         }
     }
 
-    /// Serves the scale while the verification holds; true when all is done.
+    /// Serves the scale while the verification is valid; returns true when the goal is reached.
     private mutating func serve(until goal: Goal) async throws -> Bool {
         let runner: LinkRunner
         let door = HSLDoor(setup.link, dialogue)
@@ -109,7 +108,7 @@ public struct ScaleConnector {
         return isDone
     }
 
-    /// Lets go of the link; the thread behind it has closed everything afterwards.
+    /// Closes the link; its thread has closed everything when the call returns.
     private mutating func end(_ runner: LinkRunner) async {
         queue.close()
         runner.stop()
@@ -150,12 +149,12 @@ public struct ScaleConnector {
         setAlarm(of: runner)
     }
 
-    /// The ids of the scales that can be asked now; of one that has no id nil.
+    /// The ids of the scales that can receive commands now; `nil` stands for one without an id.
     private var connected: [String?] {
         (scale.isConnected ? [scale.device] : []) + others.filter(\.value.isConnected).keys.sorted()
     }
 
-    /// Hands a command to the scale that is meant.
+    /// Passes a command to the addressed scale.
     private mutating func ask(
         _ command: ScaleCommand, of device: String?, _ request: ScaleCommandQueue.Request
     ) async throws {
@@ -182,9 +181,9 @@ public struct ScaleConnector {
         try await handle(.command(command, of: target))
     }
 
-    /// Goes on with another scale behind the link.
+    /// Switches to another scale behind the link.
     ///
-    /// The first one that ever answers is remembered: its records are fetched from the cloud also before it shows itself again.
+    /// The first scale that answers is remembered: its records are fetched from the cloud even before it connects again.
     private mutating func turn(to id: String) async throws {
         guard let device = scale.device else { return try await adopt(id) }
         guard device != id else { return }
@@ -197,7 +196,7 @@ public struct ScaleConnector {
         try await readOpenUser()
     }
 
-    /// How tall those are who measure, as hub.conf says.
+    /// The heights of the persons who measure, from `hub.conf`.
     private var heights: ScaleInput {
         func height(_ person: Welcome.PersonEntry?) -> Int? { person?.profile?.height.map { Int($0.rounded()) } }
         let persons = hub.persons
@@ -212,12 +211,12 @@ public struct ScaleConnector {
             of: scale.device)
     }
 
-    /// For what comes next: the dialogue's deadline, or the end of the verification.
+    /// Sets the alarm for the next event: the dialogue's deadline, or the end of the verification.
     private func setAlarm(of runner: LinkRunner) {
         runner.setAlarm(at: [dialogue.deadline.map { startedAt + $0 }, verifiedUntil].compactMap(\.self).min())
     }
 
-    /// Hands `input` to the dialogue and does what it asks, and what follows from that.
+    /// Passes `input` to the dialogue and performs the resulting actions, including those that follow from them.
     private mutating func handle(_ input: ScaleInput) async throws {
         inputs.append(input)
         while !inputs.isEmpty {
@@ -229,7 +228,7 @@ public struct ScaleConnector {
                 case .settle: runner?.settle()
                 case .close: runner?.hangUp()
                 case .deliver(let delivery):
-                    // Only after this is true may the scale forget: `.kept` is what sends the acknowledgement.
+                    // The scale may forget its readings only after this is true: `.kept` sends the acknowledgement.
                     let isKept = try await keep(delivery)
                     inputs.append(isKept ? .kept(delivery.token) : .notKept(delivery.token))
                 case .event(let event):
@@ -242,7 +241,7 @@ public struct ScaleConnector {
 
     private mutating func note(_ event: ScaleEvent) async throws {
         scale.impedanceWeight = event.impedanceWeight(after: scale.impedanceWeight)
-        // Another scale's answer is none.
+        // An answer of another scale does not count.
         let asked = asked?.device == scale.device ? asked : nil
         switch event {
         case .connected:
@@ -251,7 +250,7 @@ public struct ScaleConnector {
         case .disconnected: (scale.isConnected, scale.deviation) = (false, (nil, nil))
         case .clock(_, let skew): scale.deviation = (skew, skew)
         case .clockSet: scale.deviation.now = 0
-        // It is known already, and has been seen again.
+        // A known record has been seen again.
         case .memoryRecord(let reading, isRepeat: true), .stableWeight(let reading, isRepeat: true),
             .bodyComposition(let reading, isRepeat: true), .cloudRecord(let reading, isRepeat: true):
             scale.known.touch(.init(reading))
@@ -277,9 +276,9 @@ public struct ScaleConnector {
 }
 
 extension ScaleEvent {
-    /// The impedance weight of the weighing that goes on, once this has happened.
+    /// The impedance weight of the weighing in progress after this event.
     ///
-    /// A weighing that begins, or one that has ended in an error, has none: it would get into the record of the next weighing.
+    /// A weighing that begins, or that has ended in an error, has none; otherwise its value would get into the record of the next weighing.
     func impedanceWeight(after old: Int?) -> Int? {
         switch self {
         case .impedanceWeight(let tenths): tenths

@@ -27,12 +27,12 @@ extension ScalePlugin {
         let found = try await ScaleCheck(setup, hub.clock).run()
         guard setup.verification == .openapi else { return found }
         let api = try OpenAPI(OpenAPISettings(hub.settings))
-        // The token is with the hub, which lends it to the running plugin alone.
+        // The hub has the token, and lends it only to the running plugin.
         return "\(found) \(await api.isThere()) Whether the account is linked is asked when the plugin runs; "
             + "hub login links it."
     }
 
-    /// Which scale a command is for.
+    /// The argument that selects the scale for a command.
     public static var deviceArgument: SettingDeclaration {
         SettingDeclaration(
             "device",
@@ -43,7 +43,7 @@ extension ScalePlugin {
             help: "The scale, if several are behind an hsl link.")
     }
 
-    /// What every scale's plugin can be asked for.
+    /// The commands that every scale's plugin has.
     public static var commonCommands: [Command<Self>] {
         [
             Command(
@@ -82,7 +82,7 @@ private struct DisclaimerResult: Encodable, Sendable {
 }
 
 extension ScaleCommandQueue {
-    /// Has weighings of the cloud kept, or says in the words of a command's failure why they are not.
+    /// Stores weighings of the cloud, or throws a command's failure with the reason.
     func demand(keeping weighings: [CloudWeighing], of device: String, _ model: ScaleModel) async throws {
         switch await keep(weighings, of: device) {
         case .refused(let reason): throw CommandFailure("refused", reason ?? "the records cannot be kept now")
@@ -93,9 +93,9 @@ extension ScaleCommandQueue {
         }
     }
 
-    /// Asks, and says in the words of a command's failure why it was not done.
+    /// Sends a command to the scale, or throws a command's failure with the reason.
     ///
-    /// - Parameter call: names the scale, if several are behind the link.
+    /// - Parameter call: names the scale if several are behind the link.
     public func demand(
         _ command: ScaleCommand, _ model: ScaleModel, of call: CommandCall? = nil, refusal: String
     ) async throws -> Answer {

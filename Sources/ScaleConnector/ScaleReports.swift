@@ -2,26 +2,26 @@ import PluginKit
 import ScaleProtocols
 import ScaleLinks
 
-/// What people are told about the scale: events, progress, passing weights and log lines.
+/// Reports about the scale for people: events, progress, live weights and log lines.
 ///
-/// No text and no log line holds a weight; LIVE does, and nothing keeps it.
+/// Texts and log lines contain no weight. LIVE messages do, and they are not stored.
 struct ScaleReports {
     let hub: PluginContext
     let model: ScaleModel
-    /// Nil until the scale has said who it is.
+    /// `nil` until the scale has identified itself.
     var device: String?
 
-    /// Whether the dialogue was over, and nothing asked, when the link ended.
+    /// Whether the dialogue was in progress when the link ended.
     var wasMeasuring = false
-    /// The position on the scale of the person whose measurement is open.
+    /// The scale position of the person whose measurement is open.
     var slot: Int?
     private var isClockSet = false
-    /// Whether the hub may show an error that the next good session takes back; after a start that is not known.
+    /// Whether the hub may show an error that the next good session resolves; unknown after a start.
     private var mayShowError = true
-    /// The same of a battery that is low; only a weighing takes that back.
+    /// Whether the hub may show a low battery; only a weighing resolves that.
     private var mayShowLowBattery = true
     private var progress = 0.0
-    /// Looks at the users, and with them at the memories, since the scale connected.
+    /// The number of look-ups of users, and with them of memories, since the scale connected.
     private var looks = 0
     /// The number of records that the memory announced, until the event is sent.
     private var announced: Int?
@@ -29,9 +29,9 @@ struct ScaleReports {
     /// Whether this connection has sent the event of an empty memory.
     private var isEmptyTold = false
     private var authentication: UserAuthentication?
-    /// Whether the person was refused, and no session has gone well since.
+    /// Whether the person was refused, and no session has succeeded since.
     private var isRefused = false
-    /// Kinds of damage told on this connection: a noisy line would fill the log.
+    /// Kinds of damage reported on this connection, because a noisy line would fill the log.
     private var told: Set<String> = []
     private var users: [UInt32?]?
 
@@ -60,7 +60,7 @@ struct ScaleReports {
         case .memoryStart(false): break  // An error follows.
         case .memoryCount(let count):
             announced = count
-            // Afterwards the memories are looked at again and again, mostly to find nothing new.
+            // Afterwards the memories are checked again and again, mostly without finding anything new.
             if looks <= 1 { await tellMemory() }
         case .memoryProgress(let done): if isMemoryTold { await pass(done) }
         case .memoryFinish(let records):
@@ -81,7 +81,7 @@ struct ScaleReports {
         case .userList(let list):
             looks += 1
             await report(users: list)
-        case .userResult, .commandResult, .commandRefused, .userSerial, .cloudRecord: break  // Its caller is told.
+        case .userResult, .commandResult, .commandRefused, .userSerial, .cloudRecord: break  // For the command's caller.
         case .deviceError(let error): await report(error)
         case .protocolWarning(let warning): await report(warning)
         }
@@ -97,7 +97,7 @@ struct ScaleReports {
         hub.logger.info("the scale is connected")
         var data = "{\"model\":\"\(model.rawValue)\""
         if let identity {
-            // The texts of an identity are ASCII without control characters; quotes and backslashes are not worth keeping.
+            // The texts of an identity are ASCII without control characters; quotes and backslashes are dropped.
             func plain(_ text: String) -> String { text.filter { $0 != "\"" && $0 != "\\" } }
             data += ",\"name\":\"\(plain(identity.name))\",\"firmware\":\"\(plain(identity.firmware))\""
             data += ",\"hardware\":\"\(plain(identity.hardware))\",\"manufacturer\":\"\(plain(identity.manufacturer))\""
@@ -107,16 +107,16 @@ struct ScaleReports {
         await resolve()
     }
 
-    /// The scale does not answer; attempts go on.
+    /// Reports that the scale does not answer; attempts continue.
     mutating func unreachable(_ error: ScaleLinkError) async {
-        // A scale sleeps all day but for a minute: that is not an error.
+        // A scale sleeps for all but a minute of the day, so this is not an error.
         guard error.code != .asleep else { return hub.logger.info("\(error)") }
         hub.logger.warning("\(error)")
         mayShowError = true
         await send("error", .error, text: error.description)
     }
 
-    /// What the verification came to; the person's name stays out of it.
+    /// Reports the result of the verification, without the person's name.
     mutating func report(_ result: UserAuthentication, text: String?) async {
         let isAllowed = result.allowsMeasuring(on: model)
         await send(
@@ -124,10 +124,10 @@ struct ScaleReports {
             data: "{\"name\":\"\(result.name)\"}")
     }
 
-    /// A weighing whose date cannot be read.
+    /// Reports a weighing whose date cannot be read.
     ///
-    /// No time is made up for it: it becomes no record. What the scale or the bridge sent is kept whole in the state, for once it is
-    /// acknowledged they may forget it; another `hour_mode` may make a HS3's date readable.
+    /// No time is invented for it, so it becomes no record. The bytes from the scale or the bridge are stored completely in the state, because
+    /// they may forget the weighing once it is acknowledged. Another `hour_mode` may make the date of a HS3 readable.
     func undated(_ key: KnownWeighings.Key) async {
         hub.logger.warning("a weighing has no readable date, or one that no record can have, and is not recorded")
         await send(
@@ -139,7 +139,7 @@ struct ScaleReports {
     }
 
     mutating func report(_ error: ScaleError, text: String? = nil) async {
-        // Neither changes by being found again.
+        // Finding these again changes nothing.
         if error == .noMemory(model) {
             guard !isEmptyTold else { return }
             isEmptyTold = true
@@ -151,10 +151,10 @@ struct ScaleReports {
         let severity: DeviceEvent.Severity =
             switch error.errorClass {
             case .information: .info
-            // What a command asked for was not done: its caller is told, and nothing is wrong with the scale.
+            // A command failed: its caller is notified, and the scale has no fault.
             case .userManagement: .info
             case .device, .authorisation: .error
-            // A scale switches itself off without a word: the usual end, unless something was still going on.
+            // A scale switches itself off without notice: the usual end, unless a dialogue was in progress.
             case .link: error == .disconnected(model) && wasMeasuring ? .info : .warning
             case .measurement, .busy, .unknown: .warning
             }
@@ -195,14 +195,14 @@ struct ScaleReports {
         await send("error", isResolved: true)
     }
 
-    /// A scale whose battery is low does not weigh, and says so each time.
+    /// Resolves a low battery: a scale with a low battery does not weigh, and reports that each time.
     private mutating func resolveBattery() async {
         guard mayShowLowBattery else { return }
         mayShowLowBattery = false
         await send("battery", data: "{\"low\":false}")
     }
 
-    /// In tenths: the hub passes on 50 a second.
+    /// Sends progress in tenths, because the hub relays at most 50 messages a second.
     private mutating func pass(_ done: Double) async {
         guard done >= progress + 0.1 || done == 1 else { return }
         progress = done

@@ -4,28 +4,28 @@ public import PluginKit
 public import ScaleProtocols
 public import ScaleLinks
 
-/// The settings that the plugins of all scales have, checked.
+/// The checked settings that the plugins of all scales have.
 public struct ScaleSettings: Sendable {
     public var model: ScaleModel
     public var link: ScaleLink
-    /// The scale's address as twelve upper-case hex digits; nil where neither the settings nor the link name it.
+    /// The scale's address as twelve upper-case hex digits; `nil` if neither the settings nor the link contain it.
     public var device: String?
-    /// Nil: that of the hub's persons, or the machine's.
+    /// `nil` for the zone of the hub's persons, or the machine's.
     public var zone: TimeZone?
     public var verification: VerificationMode
     public var user: Verification.User
     public var person: String?
-    /// What the other end of an hsl link is told.
+    /// The settings for the other end of an hsl link.
     public var bridge: HSLSession.Settings
-    /// Error byte → vendor's number.
+    /// Maps error bytes to the vendor's numbers.
     public var errors: [UInt8: Int]
 
-    /// - Parameter needsDevice: whether the scale does not say who it is, so that the settings have to.
-    /// - Throws: ``PluginFailure`` that names the setting.
+    /// - Parameter needsDevice: whether the scale does not report its id, so that the settings must contain it.
+    /// - Throws: ``PluginFailure`` with the name of the setting.
     public init(_ settings: PluginSettings, _ model: ScaleModel, needsDevice: Bool = true) throws {
         self.model = model
         let linked = Result { try Self.link(try settings.text("link")) }
-        // What depends on the link is judged where that can be read.
+        // Settings that depend on the link are checked only if the link is valid.
         let known = try? linked.get()
         let mode: VerificationMode = try Self.choice("auth_mode", settings)
         let token = settings["token"]?.secret.flatMap { HSLToken($0.reveal()) }
@@ -123,7 +123,7 @@ public struct ScaleSettings: Sendable {
 // MARK: - Declarations
 
 extension ScaleSettings {
-    /// `link`, first of all.
+    /// The setting `link`, the first in the list.
     public static func linkDeclaration(
         _ schemes: [String], expected: String, example: String, help: String, default: SettingValue? = nil
     ) -> SettingDeclaration {
@@ -135,10 +135,10 @@ extension ScaleSettings {
             help: help, default: `default`, required: `default` == nil, access: .link)
     }
 
-    /// What the links and the Open API need.
+    /// The access that the links and the Open API need.
     public static let reaches: [PluginReach] = [.network, .listening, .bluetooth]
 
-    /// `device_id` and `zone`.
+    /// The settings `device_id` and `zone`.
     public static func placeDeclarations(deviceHelp: String) -> [SettingDeclaration] {
         [
             SettingDeclaration(
@@ -156,7 +156,7 @@ extension ScaleSettings {
         ]
     }
 
-    /// `errors`, with the numbers that the model has.
+    /// The setting `errors`, with the numbers that the model has.
     public static func errorsDeclaration(numbers: String, in words: String, example: String) -> SettingDeclaration {
         SettingDeclaration(
             "errors",
@@ -168,7 +168,7 @@ extension ScaleSettings {
             help: "Rows that differ from the built-in table of error bytes.")
     }
 
-    /// Who may measure.
+    /// The settings that control permission to measure.
     public static let verificationDeclarations: [SettingDeclaration] =
         [
             SettingDeclaration(
@@ -185,27 +185,27 @@ extension ScaleSettings {
             SettingDeclaration("client_secret", .string(), help: "What belongs to client_id.", secret: true),
         ] + openAPIDeclarations
 
-    /// The secret of an hsl link.
+    /// The shared secret of an hsl link.
     public static let tokenDeclaration = SettingDeclaration(
         "token", .string(),
         help: "What both ends of an hsl link know; needed where the link waits for other machines.", secret: true)
 
-    /// Whether the log-in is made.
+    /// The setting that enables the log-in.
     public static let keyKindDeclaration = SettingDeclaration(
         "auth_kind", .choice(["xxtea-v1", "none"]),
         help: "The variant of the log-in; there is no capture of one of this model.", default: .string("xxtea-v1"))
 
-    /// What the log-in of a HS4 and a HS5 asks for.
+    /// The key for the log-in of a HS4 and a HS5.
     public static let keyDeclaration = SettingDeclaration(
         "auth_key", .string(TextRule(pattern: "[0-9A-Fa-f]{32}", expected: "32 hex digits", example: Self.exampleKey)),
         help:
             "The vendor's key for this model; without it a real scale lets no program in, and only a simulated one or an "
             + "hsl link works.", secret: true)
 
-    /// An invented one.
+    /// An invented key.
     private static let exampleKey = "00112233445566778899aabbccddeeff"
 
-    /// - Throws: ``PluginFailure`` where there is one, and it is not a key.
+    /// - Throws: ``PluginFailure`` if the setting is set but is not a key.
     public static func key(_ settings: PluginSettings) throws -> ScaleKey? {
         guard let secret = settings["auth_key"]?.secret, try settings.text("auth_kind") != "none" else { return nil }
         let digits = secret.reveal()
@@ -217,7 +217,7 @@ extension ScaleSettings {
         return key
     }
 
-    /// Two sentences for a user without the vendor's key, of what works and what does not; nil with a key or on an hsl link.
+    /// Two sentences about the limits without the vendor's key; `nil` with a key or on an hsl link.
     public func keyNotice(_ key: ScaleKey?) -> String? {
         guard key == nil, !link.isHSL else { return nil }
         return

@@ -1,18 +1,18 @@
 import ScaleProtocols
 
-/// What a connector knows of one scale, and of the session with it; a program behind an hsl link may have several.
+/// A connector's data about one scale and its session; a program behind an hsl link may have several scales.
 struct ServedScale {
-    /// The id in its records; nil until it is known.
+    /// The id in its records; `nil` until it is known.
     var device: String?
     var known: KnownWeighings
     var reports: ScaleReports
-    /// By how many seconds the scale's clock was wrong when the session opened, and is now; nil before it has said its time.
+    /// The error of the scale's clock in seconds when the session opened, and now; `nil` until it has reported its time.
     var deviation: (found: Int?, now: Int?) = (nil, nil)
-    /// By position.
+    /// The users by position.
     var users: [UInt32?] = []
-    /// The user whose measurement is held open.
+    /// The user whose measurement is open.
     var openUser: UInt32?
-    /// The weight while the impedance of the weighing was measured that has not been kept yet.
+    /// The weight at the impedance measurement of a weighing that has not been stored yet.
     var impedanceWeight: Int?
     var isConnected = false
 }

@@ -2,9 +2,9 @@ import FoundationEssentials
 import PluginKit
 public import ScaleProtocols
 
-/// Who decides whether a person may measure.
+/// The authority that decides whether a person may measure.
 public enum VerificationMode: String, Sendable, Hashable, CaseIterable {
-    /// This machine: no cloud is asked.
+    /// This machine, without asking a cloud.
     case local
     /// The vendor's cloud.
     case openapi
@@ -12,33 +12,33 @@ public enum VerificationMode: String, Sendable, Hashable, CaseIterable {
     case bridge
 }
 
-/// What the vendor's cloud says of a person.
+/// The cloud's answer about a person.
 public enum CloudAnswer: Sendable, Hashable {
     /// The account is linked.
     case linked
     /// No account is logged in.
     case notLoggedIn
-    /// The person's token or name is refused.
+    /// The cloud rejects the person's token or name.
     case userRefused
-    /// The software's own id is refused.
+    /// The cloud rejects the software's own id.
     case softwareRefused
     /// No answer.
     case unreachable
 }
 
-/// Verifies the person before a scale may be measured with, by the rules of the vendor's software.
+/// Verifies the person before measuring, by the rules of the vendor's software.
 ///
-/// A value without I/O; what has to survive a restart is ``memory``.
+/// It is a value without I/O; ``memory`` must survive a restart.
 public struct Verification: Sendable {
-    /// Who wants to measure.
+    /// The person to be measured.
     public struct User: Sendable, Hashable {
-        /// The e-mail address, or the name of the hub's person; nil: the household, which is not registered.
+        /// The e-mail address, or the name of the hub's person; `nil` for the household, which is not registered.
         public var name: String?
         /// Whether `name` is an e-mail address, as a vendor's user id must be.
         public var isAccount = false
         /// Whether only one of client id and secret is known.
         public var isIncomplete = false
-        /// False: the hub knows persons, and this is none of them.
+        /// False if the hub knows persons and this is none of them.
         public var isAllowed = true
 
         public init(name: String? = nil, isAccount: Bool = false, isIncomplete: Bool = false, isAllowed: Bool = true) {
@@ -47,28 +47,28 @@ public struct Verification: Sendable {
         }
     }
 
-    /// What is remembered.
+    /// The data to remember between runs.
     public struct Memory: Sendable, Hashable, Codable {
         /// Persons who have measured.
         public var known: Set<String> = []
         /// Persons who have accepted the disclaimer.
         public var accepted: Set<String> = []
-        /// When the cloud could not be reached for the first time since it could, in microseconds since 1970.
+        /// The first failure to reach the cloud since the last success, in microseconds since 1970.
         public var firstOffline: Int64?
 
         public init() {}
     }
 
-    /// What it came to.
+    /// The result of a verification.
     public struct Verdict: Sendable, Hashable {
-        /// Nil: a new person who has not accepted the disclaimer yet.
+        /// `nil` for a new person without an accepted disclaimer.
         public var result: UserAuthentication?
         public var mayMeasure: Bool
-        /// Until when it holds, where that is known, in microseconds since 1970.
+        /// The end of validity, if known, in microseconds since 1970.
         public var until: Int64?
-        /// What to do, where measuring is not allowed.
+        /// The remedy if measuring is not allowed.
         public var help: String?
-        /// Whether a log-in is all that is missing.
+        /// Whether only a log-in is missing.
         public var isForLogIn = false
     }
 
@@ -80,14 +80,14 @@ public struct Verification: Sendable {
 
     public init(_ model: ScaleModel, memory: Memory = Memory()) { (self.model, self.memory) = (model, memory) }
 
-    /// By this machine's own rules.
+    /// Verifies by this machine's rules.
     public mutating func local(_ user: User) -> Verdict {
         if let fault = fault(of: user) { return fault }
         guard let name = user.name else { return verdict(.loggedIn) }
         return admit(name)
     }
 
-    /// By what the cloud has answered.
+    /// Verifies by the cloud's answer.
     ///
     /// - Parameter now: microseconds since 1970 by the hub's clock.
     public mutating func online(_ user: User, _ answer: CloudAnswer, at now: Int64) -> Verdict {
@@ -134,7 +134,7 @@ public struct Verification: Sendable {
         return nil
     }
 
-    /// A new person is registered once the disclaimer is accepted.
+    /// Registers a new person once the disclaimer is accepted.
     private mutating func admit(_ name: String) -> Verdict {
         if memory.known.contains(name) { return verdict(.loggedIn) }
         guard memory.accepted.contains(name) else {
@@ -154,7 +154,7 @@ public struct Verification: Sendable {
         Verdict(result: result, mayMeasure: false, help: help)
     }
 
-    /// Something, an at sign, and a host with a dot.
+    /// Matches any text, an at sign, and a host with a dot.
     static func isMailAddress(_ text: String) -> Bool {
         let sides = text.split(separator: "@", omittingEmptySubsequences: false)
         guard sides.count == 2, !sides[0].isEmpty, !text.contains(where: \.isWhitespace) else { return false }
@@ -162,7 +162,7 @@ public struct Verification: Sendable {
         return labels.count >= 2 && labels.allSatisfy { !$0.isEmpty }
     }
 
-    /// What a new person accepts.
+    /// The text that a new person accepts.
     public static let disclaimer = """
         This scale and this program are not medical devices. Weights and what is computed from them (body fat, water, \
         muscle, bone, visceral fat, daily calories) are estimates; they neither diagnose nor treat anything, and no \

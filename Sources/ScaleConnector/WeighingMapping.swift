@@ -1,33 +1,33 @@
 public import PluginKit
 import ScaleProtocols
 
-/// What the number that a HS5 calls muscle is; there is no capture to compare with the display.
+/// The meaning of the number that a HS5 calls muscle; there is no capture to compare with the display.
 public enum MuscleUnit: String, Sendable, Hashable, CaseIterable {
     /// Tenths of a percent of the weight.
     case percent = "pct"
     /// Tenths of a kilogram.
     case kilograms = "kg"
 
-    /// What a plugin declares whose scale may send kilograms: no registry knows a mass of muscles alone.
+    /// The declaration of a plugin whose scale may send kilograms, because no registry has a mass of muscles alone.
     public static let declaration = TypeDeclaration(
         id: "x.ihealth.muscleMass", kind: .quantity, unit: "kg", aggregation: .discreteArithmetic)
 
     static let massType = try? TypeID(declaration.id)
 }
 
-/// A weighing with all that its records are made of.
+/// A weighing with all data for its records.
 struct Weighing: Sendable {
-    /// When it was.
+    /// The time of a weighing.
     enum Time: Sendable {
-        /// What the scale's clock showed.
+        /// The time that the scale's clock showed.
         case scale(WallTime, isSuspect: Bool)
         /// Microseconds since 1970 by the hub's clock: the weight came without a time.
         case host(Int64)
-        /// Microseconds since 1970, as the program that told it says; no clock on a wall is known.
+        /// Microseconds since 1970 from the program that reported it; no wall clock is known.
         case instant(Int64, isSuspect: Bool)
     }
 
-    /// Names the weighing; its records add what they measure.
+    /// The key of the weighing; its records append their types.
     var key: String
     var time: Time
     var tenthsOfKilogram: Int
@@ -35,19 +35,18 @@ struct Weighing: Sendable {
     var user: UInt32?
     /// The user's position on the scale.
     var slot: Int?
-    /// The weight while the impedance was measured, in tenths of a kilogram; the wire has no ohms.
+    /// The weight during the impedance measurement, in tenths of a kilogram; the protocol does not transmit ohms.
     var impedanceWeight: Int?
-    /// The record as the scale sent it, where it holds more than time and weight.
+    /// The record as the scale sent it, if it contains more than time and weight.
     var raw: [UInt8]?
 }
 
-/// How a weighing becomes records.
+/// Converts weighings to records.
 ///
-/// The same weighing comes when it happens and again in every memory transfer, over any link and after any
-/// restart. All of them have to be one record with one content; otherwise each transfer would make 200 new versions. So the
-/// content holds what the weighing *is* (its bytes, the zone, the rule for the hour) and nothing of how it was read: no
-/// place in the memory, no deviation of the clock in seconds. The one judgement in it, `clockSuspect`,
-/// depends on the session; ``KnownWeighings`` therefore keeps the first one that was made.
+/// The same weighing arrives when it happens and again in every memory transfer, over any link and after any restart. All of them must become
+/// one record with one content; otherwise each transfer would create 200 new versions. The content therefore describes the weighing *itself*
+/// (its bytes, the zone, the rule for the hour) and not how it was read: no position in the memory, no clock error in seconds. The one
+/// judgement in it, `clockSuspect`, depends on the session; ``KnownWeighings`` therefore stores the first one.
 struct WeighingMapping: Sendable {
     let source: Source
     let clock: LocalClock
@@ -57,14 +56,13 @@ struct WeighingMapping: Sendable {
 
     /// The records of a weighing, the weight first.
     ///
-    /// A number of the composition that is 0 was not measured; one that cannot be (a part above the whole) is left out and stays
-    /// in `raw`.
+    /// A composition value of 0 was not measured. An impossible value (a part above the whole) is left out and stays in `raw`.
     func samples(_ weighing: Weighing) -> [Sample] {
         let (start, common) = place(weighing.time)
         let group = isGroup ? weighing.key : nil
         func sample(_ type: TypeID, _ suffix: String, _ value: Double, _ unit: String, _ metadata: [String]) -> Sample?
         {
-            // Nil only if a key had a form that no record may have, which hex digits and these suffixes do not.
+            // `nil` only for an invalid key, which hex digits and these suffixes cannot form.
             RecordKey(weighing.key + suffix).map { key in
                 Sample(
                     source: source, key: key, type: type, value: .quantity(value, unit: unit), start: start,
@@ -137,7 +135,7 @@ struct WeighingMapping: Sendable {
         return parts
     }
 
-    /// The reading with the time of a clock on the wall; nil where it has no readable date, or one that no record can have.
+    /// The reading with the time of a wall clock; `nil` if it has no readable date, or one that no record can have.
     func dated(_ reading: ScaleReading) -> ScaleReading? {
         if let wall = reading.time { return clock.place(wall).time.isRepresentable ? reading : nil }
         guard let instant = reading.instant.map(LocalClock.microseconds(since2000:)), Timestamp.range.contains(instant)
@@ -150,7 +148,7 @@ struct WeighingMapping: Sendable {
     /// Whether the date of a weighing is not to be trusted.
     ///
     /// - Parameters:
-    ///   - deviation: by how many seconds the clock was wrong that the weighing was dated by; nil where unknown.
+    ///   - deviation: the error, in seconds, of the clock that dated the weighing; `nil` if unknown.
     ///   - now: microseconds since 1970 by the hub's clock.
     func isClockSuspect(_ wall: WallTime, deviation: Int?, now: Int64) -> Bool {
         let isFuture = clock.place(wall).time.microseconds > now + Int64(Self.tolerance) * 1_000_000

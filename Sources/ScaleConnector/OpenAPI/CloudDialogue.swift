@@ -1,22 +1,22 @@
 package import FoundationEssentials
 
-/// What a connector and `hub-ihealth-cloud` say to each other: a line of JSON each, on that program's stdin and stdout.
+/// The dialogue between a connector and `hub-ihealth-cloud`: one line of JSON for each message, on that program's stdin and stdout.
 ///
-/// A connector of a scale has no TLS of its own: few need it, and it takes longer to build than all the rest.
+/// A scale's connector does not contain TLS: few users need it, and it takes longer to build than everything else.
 package enum CloudDialogue {
-    /// A GET.
+    /// A GET request.
     package struct Question: Codable, Sendable {
         package var id: Int
-        /// Of the service: `https://api.ihealthlabs.com:8443`.
+        /// The address of the service: `https://api.ihealthlabs.com:8443`.
         package var address: String
         package var path: String
-        /// Of name and value.
+        /// Pairs of name and value.
         package var query: [[String]]
-        /// How often it may be sent.
+        /// How often the request may be sent.
         package var attempts: Int
     }
 
-    /// What came of the question with this id: an answer with any status, or the reason why there is none.
+    /// The result of the request with this id: an answer with any status, or the reason why there is none.
     package struct Answer: Codable, Sendable {
         package var id: Int
         package var status: Int?

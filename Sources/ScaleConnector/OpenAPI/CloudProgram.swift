@@ -2,16 +2,16 @@ import Foundation
 import PluginKit
 import Synchronization
 
-/// `hub-ihealth-cloud`, which asks iHealth for a connector: started at the first question, and again where it has ended.
+/// `hub-ihealth-cloud`, which sends a connector's requests to iHealth; it starts at the first request, and again after it has ended.
 ///
-/// What is secret goes to its stdin, never into its arguments or environment. It ends with this value, and with this process.
+/// Secrets go to its stdin, never into its arguments or environment. It ends with this value, and with this process.
 final class CloudProgram: Sendable {
     static let name = "hub-ihealth-cloud"
 
     private let conversation: Conversation
 
-    /// - Parameter folder: where the program is; nil: beside the one that runs.
-    /// - Throws: ``PluginFailure`` when it is not there.
+    /// - Parameter folder: the folder of the program; `nil` for the folder of the running executable.
+    /// - Throws: ``PluginFailure`` if the program is missing.
     init(in folder: String? = nil) throws(PluginFailure) {
         let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let folder = folder.map { URL(filePath: $0) } ?? URL(filePath: own ?? "").deletingLastPathComponent()
@@ -27,7 +27,7 @@ final class CloudProgram: Sendable {
 
     deinit { conversation.end() }
 
-    /// Asks, and returns what the service answered, with any status.
+    /// Sends a request and returns the service's answer, with any status.
     ///
     /// - Throws: ``NoAnswer``; `CancellationError`.
     func ask(
@@ -47,21 +47,21 @@ final class CloudProgram: Sendable {
         return (status, Array(body))
     }
 
-    /// Why there is none; holds neither token nor query.
+    /// The reason why there is no answer; contains neither token nor query.
     struct NoAnswer: Error, CustomStringConvertible {
         let description: String
     }
 }
 
-/// Questions under way, and the process that answers them.
+/// The open requests, and the process that answers them.
 private final class Conversation: Sendable {
     typealias Waiting = CheckedContinuation<CloudDialogue.Answer, any Error>
 
     private struct State {
         var number = 0
-        /// Stdin of the process.
+        /// The stdin of the process.
         var input: FileHandle?
-        /// By the question's id, with the stdin that it went to.
+        /// The waiting requests by id, with the stdin to which each was written.
         var waiting: [Int: (input: FileHandle, waiting: Waiting)] = [:]
     }
 
@@ -99,7 +99,7 @@ private final class Conversation: Sendable {
 
     func end() { try? state.withLock { $0.input.take() }?.close() }
 
-    /// - Returns: where it was written: to a new process, where the old one has ended.
+    /// - Returns: the stdin to which it was written, of a new process if the old one has ended.
     private func write(_ line: Data, to old: FileHandle?) throws -> FileHandle {
         if let old, (try? old.write(contentsOf: line)) != nil { return old }
         let input = try start()
@@ -112,7 +112,7 @@ private final class Conversation: Sendable {
         process.executableURL = program
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HUB_") }
         (process.standardInput, process.standardOutput) = (input, output)
-        // Were another child to inherit this end, the program's stdin would not end with this process.
+        // If another child inherited this end, the program's stdin would not end with this process.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         try process.run()
         let (lines, own) = (output.fileHandleForReading, input.fileHandleForWriting)

@@ -4,12 +4,12 @@ import PluginKit
 import ScaleProtocols
 import Synchronization
 
-/// iHealth's Open API, as far as a scale needs it: log-in, and the weights of the account that is logged in.
+/// iHealth's Open API, to the extent that a scale needs it: log-in, and the weights of the logged-in account.
 ///
-/// Known from a description of 2017 alone; whether the service still answers is not known. What it says where it refuses is
-/// not described: a refusal is told by its status, and by the words of OAuth where it uses them.
+/// The only source is a description of 2017; whether the service still answers is unknown. The description does not cover the text of refusals:
+/// they are detected by their status, and by OAuth's error codes if present.
 struct OpenAPI: Sendable {
-    /// Its name with the hub.
+    /// The hub's name of the account.
     static let account = "ihealth"
     private static let logInPath = "/OpenApiV2/OAuthv2/userauthorization/"
 
@@ -17,12 +17,12 @@ struct OpenAPI: Sendable {
     private let program: CloudProgram
     private let refusals = Refusals()
 
-    /// Whether the last refused renewal was one of the application and not of the person.
+    /// Whether the last refused renewal concerned the application rather than the person.
     private final class Refusals: Sendable {
         let isOfSoftware = Mutex(false)
     }
 
-    /// - Throws: ``PluginFailure`` when the program that talks to the service is missing.
+    /// - Throws: ``PluginFailure`` if the program that talks to the service is missing.
     init(_ settings: OpenAPISettings) throws {
         self.settings = settings
         program = try CloudProgram()
@@ -41,7 +41,7 @@ struct OpenAPI: Sendable {
             prompt: "Log in to iHealth there, and let your application read weights.")
     }
 
-    /// - Parameter user: whose account it is, for people.
+    /// - Parameter user: the owner of the account, as a text for people.
     func token(code: String, user: String?, at now: Int64) async throws -> OAuthToken {
         var token = try await token(
             [("grant_type", "authorization_code"), ("redirect_uri", settings.redirect), ("code", code)], at: now)
@@ -49,7 +49,7 @@ struct OpenAPI: Sendable {
         return token
     }
 
-    /// - Throws: ``LogInRefused`` where the log-in is over.
+    /// - Throws: ``LogInRefused`` if the log-in has ended.
     func renewed(_ old: OAuthToken, at now: Int64) async throws -> OAuthToken {
         guard let refresh = old.refreshToken else { throw LogInRefused("the log-in cannot be renewed") }
         var token = try await token(
@@ -64,7 +64,7 @@ struct OpenAPI: Sendable {
 
     private static let userKey = "user_id"
 
-    /// Asked once: a code and a refresh token are good for one answer.
+    /// Sends the request only once, because a code or a refresh token is valid for one answer.
     private func token(_ grant: [(name: String, value: String)], at now: Int64) async throws -> OAuthToken {
         let own = [("client_id", settings.clientID), ("client_secret", settings.clientSecret.reveal())]
         let answer = try await program.ask(settings.address, Self.logInPath, query: own + grant)
@@ -100,8 +100,8 @@ struct OpenAPI: Sendable {
     /// One page of the account's weights.
     ///
     /// - Parameters:
-    ///   - since: seconds since 1970; nil: a year ago, as the service has it.
-    /// - Throws: ``LogInRefused`` for a token that does not hold; ``CommandFailure`` for an answer that is none; or why there is none.
+    ///   - since: seconds since 1970; `nil` for a year ago, the service's default.
+    /// - Throws: ``LogInRefused`` for an invalid token; ``CommandFailure`` for an unreadable answer; the reason why there is no answer.
     func weights(_ token: OAuthToken, page: Int, since: Int64? = nil) async throws -> OpenAPIPage {
         guard let user = token.extra[Self.userKey] else { throw LogInRefused("the log-in names no user") }
         var query = [
@@ -120,7 +120,7 @@ struct OpenAPI: Sendable {
         return page
     }
 
-    /// Whether there is any answer there.
+    /// Tests whether the service answers.
     func isThere() async -> String {
         do {
             _ = try await program.ask(settings.address, Self.logInPath)
@@ -132,7 +132,7 @@ struct OpenAPI: Sendable {
 }
 
 extension UInt8 {
-    /// A letter or digit of ASCII, `-` or `_`: what a user's id is made of.
+    /// Whether the byte is a letter or digit of ASCII, `-` or `_`, the characters of a user's id.
     fileprivate var isWordByte: Bool {
         (0x30...0x39).contains(self) || (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) || self == 0x2D
             || self == 0x5F

@@ -14,7 +14,7 @@ struct OpenAPICloud: ScaleCloud {
         keeper = TokenKeeper(hub, account: OpenAPI.account) { old in try await api.renewed(old, at: hub.clock.now()) }
     }
 
-    /// Reads a page that has nothing on it: the service answers it to a linked account alone.
+    /// Requests an empty page, because the service answers only for a linked account.
     func verify() async -> CloudAnswer {
         do {
             _ = try await weights(page: 1, since: clock().now() / 1_000_000)
@@ -34,7 +34,7 @@ struct OpenAPICloud: ScaleCloud {
 
     func untilLoggedIn() async { _ = try? await keeper.tokenOnceLoggedIn() }
 
-    /// A page of weights, with another token where the service refuses one.
+    /// Requests a page of weights, with another token if the service refuses the first.
     func weights(page: Int, since: Int64?) async throws -> OpenAPIPage {
         let token = try await keeper.token()
         do {
@@ -46,7 +46,7 @@ struct OpenAPICloud: ScaleCloud {
 }
 
 extension ScalePlugin {
-    /// The vendor's cloud, where the settings say that it is asked.
+    /// The vendor's cloud, if the settings enable it.
     func cloud(_ hub: PluginContext) throws -> OpenAPICloud? {
         try setup(hub.settings).verification == .openapi ? try OpenAPICloud(hub) : nil
     }
@@ -67,21 +67,21 @@ extension ScalePlugin {
     }
 }
 
-/// What `hub do INSTANCE cloud` has fetched.
+/// The result of `hub do INSTANCE cloud`.
 public struct CloudDownload: Encodable, Sendable {
-    /// Records of devices, new and known ones; typed in by a person; without a weight or date this scale can have.
+    /// Records of devices, new and known ones; records typed in by a person; records without a weight or date that this scale can have.
     var records = 0
     var manual = 0
     var unreadable = 0
 }
 
 extension ScalePlugin {
-    /// Fetches the weighings that devices have put into the account, and has the connector keep what is new of them.
+    /// Fetches the weighings that devices have put into the account, and passes them to the connector, which stores the new ones.
     ///
     /// - Parameters:
-    ///   - since: seconds since 1970; nil: a year ago, as the service has it.
-    ///   - user: the scale's number of the person whose account it is.
-    /// - Returns: nil where the settings name no cloud.
+    ///   - since: seconds since 1970; `nil` for a year ago, the service's default.
+    ///   - user: the scale's user number of the account's owner.
+    /// - Returns: `nil` if the settings name no cloud.
     public func download(_ call: CommandCall, device: String, since: Int64?, user: UInt32?) async throws
         -> CloudDownload?
     {

@@ -1,10 +1,10 @@
 import JSON
 import ScaleProtocols
 
-/// A weighing of the vendor's cloud, and in which zone its date is meant.
+/// A weighing of the vendor's cloud, with the zone of its date.
 struct CloudWeighing: Sendable, Hashable {
     var reading: ScaleReading
-    /// Minutes east of UTC; nil where the service does not say.
+    /// Minutes east of UTC; `nil` if the service does not report the zone.
     var offsetMinutes: Int?
 
     init(reading: ScaleReading, offsetMinutes: Int? = nil) {
@@ -12,17 +12,17 @@ struct CloudWeighing: Sendable, Hashable {
     }
 }
 
-/// A page of weights as the Open API answers it: fifty records at most, all in one unit.
+/// A page of weights in the form of the Open API: at most fifty records, all in one unit.
 struct OpenAPIPage: Sendable {
-    /// How many there are on all pages.
+    /// The total number of records on all pages.
     let total: Int
     private let items: [JSONTree]
-    /// How many kilograms the unit is.
+    /// The number of kilograms in one unit.
     private let factor: Double
 
     var count: Int { items.count }
 
-    /// Nil for anything else.
+    /// Returns `nil` for any other content.
     init?(_ bytes: [UInt8]) {
         guard let json = JSONTree(bytes), let items = json["WeightDataList"]?.list,
             let total = json["RecordCount"]?.whole,
@@ -33,18 +33,18 @@ struct OpenAPIPage: Sendable {
 
     private static let factors = [1, 0.453_592_37, 6.350_293_18]
 
-    /// What became of the records of a page.
+    /// The readable records of a page, and the numbers of the others.
     struct Weighings: Sendable {
         var found: [CloudWeighing] = []
-        /// Typed in by a person, so not of the scale.
+        /// Records typed in by a person, so not from the scale.
         var manual = 0
-        /// Without a weight or a date that this scale can have.
+        /// Records without a weight or date that this scale can have.
         var unreadable = 0
     }
 
-    /// The records that a device has measured, as a scale's.
+    /// The records that a device has measured, in the form of a scale's records.
     ///
-    /// - Parameter user: the scale's number of the person whose account it is.
+    /// - Parameter user: the scale's user number of the account's owner.
     func weighings(of model: ScaleModel, _ device: String, user: UInt32?) -> Weighings {
         var result = Weighings()
         for item in items {
@@ -63,12 +63,12 @@ struct OpenAPIPage: Sendable {
 
     private func inKilograms(_ item: JSONTree) -> JSONTree {
         guard factor != 1, let members = item.members, let weight = item["WeightValue"]?.decimal else { return item }
-        // No document says whether the bone is in that unit too.
+        // It is not documented whether the bone is in that unit, too.
         let others = members.filter { $0.name != "WeightValue" && $0.name != "BoneValue" }
         return .object(others + [.init("WeightValue", JSONTree(weight * factor))])
     }
 
-    /// `"-0800"`, `"+02:00"`, or the number 200 for two hours.
+    /// Parses `"-0800"`, `"+02:00"`, or the number 200 for two hours.
     static func offset(_ zone: JSONTree?) -> Int? {
         guard let number = zone?.whole ?? zone?.text.flatMap({ Int($0.filter { $0 != ":" && $0 != "+" }) }) else {
             return nil

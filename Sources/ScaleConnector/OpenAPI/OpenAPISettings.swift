@@ -1,6 +1,6 @@
 public import PluginKit
 
-/// What iHealth has given to those who use its Open API, as the settings say it.
+/// The credentials that iHealth issues to users of its Open API, from the settings.
 struct OpenAPISettings: Sendable {
     let address: ServiceAddress
     let clientID: String
@@ -9,12 +9,12 @@ struct OpenAPISettings: Sendable {
     let serial: Secret
     /// `sv`, the id of the application's right to read weights.
     let right: Secret
-    /// As it was registered there.
+    /// The redirect address as registered with iHealth.
     let redirect: String
 
     static let names = ["client_id", "client_secret", "openapi_sc", "openapi_sv", "openapi_redirect"]
 
-    /// - Throws: ``PluginFailure`` that names what is missing.
+    /// - Throws: ``PluginFailure`` with the names of the missing settings.
     init(_ settings: PluginSettings) throws {
         let missing = Self.names.filter { settings[$0] == nil }
         guard missing.isEmpty else {
@@ -31,7 +31,7 @@ struct OpenAPISettings: Sendable {
 }
 
 extension ScaleSettings {
-    /// What `auth_mode = "openapi"` needs beside `client_id` and `client_secret`.
+    /// The settings that `auth_mode = "openapi"` needs in addition to `client_id` and `client_secret`.
     public static let openAPIDeclarations: [SettingDeclaration] = [
         SettingDeclaration(
             "openapi_base", .url(), help: "Where iHealth's Open API is.",
