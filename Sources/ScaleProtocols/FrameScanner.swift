@@ -1,26 +1,26 @@
-/// Who sent a frame; the first byte on the wire says so (`B0` the host, `A0` the scale).
+/// The sender of a frame, given by its first byte (`B0` the host, `A0` the scale).
 public enum FrameOrigin: UInt8, Sendable, Hashable {
     case host = 0xB0
     case scale = 0xA0
 }
 
-/// A frame of the iHealth family whose length and checksum are right.
+/// A frame of the iHealth family with correct length and checksum.
 ///
-/// Wire form: head, `LEN`, body, checksum, where `LEN` counts the body and the checksum is the 8-bit sum of the body.
-/// What the body means differs by model; `HS3Frame` reads it for the HS3.
+/// It consists of head, `LEN`, body and checksum; `LEN` counts the body, and the checksum is the 8-bit sum of the body. The meaning of the body
+/// differs by model; `HS3Frame` reads it for the HS3.
 public struct Frame: Sendable, Hashable {
-    /// Who sent it.
+    /// The sender.
     public var origin: FrameOrigin
     /// The bytes between `LEN` and the checksum; at most 255.
     public var body: [UInt8]
 
-    /// A frame around `body`; nil where the body is longer than the 255 bytes that `LEN` can say.
+    /// A frame around `body`; `nil` if the body is longer than the 255 bytes that `LEN` can express.
     public init?(origin: FrameOrigin, body: [UInt8]) {
         guard body.count <= 255 else { return nil }
         (self.origin, self.body) = (origin, body)
     }
 
-    /// The bytes that go over the wire.
+    /// The bytes of the whole frame.
     public var bytes: [UInt8] {
         [origin.rawValue, UInt8(truncatingIfNeeded: body.count)] + body + [Frame.checksum(body[...])]
     }
@@ -28,14 +28,14 @@ public struct Frame: Sendable, Hashable {
     static func checksum(_ body: ArraySlice<UInt8>) -> UInt8 { body.reduce(0, &+) }
 }
 
-/// Finds frames in a byte stream that may be cut, joined or damaged anywhere.
+/// Finds frames in a byte stream that may be split, joined or damaged at any position.
 ///
-/// The same bytes give the same frames and the same counts however they are cut into chunks. At most one unfinished
-/// frame (258 bytes) is held between calls.
+/// The same bytes give the same frames and the same counts, however they are split into chunks. At most one unfinished frame (258 bytes) is
+/// held between calls.
 public struct FrameScanner: Sendable {
-    /// Bytes that belonged to no frame so far.
+    /// The total number of bytes that belonged to no frame.
     public private(set) var skippedBytes = 0
-    /// Frames so far whose checksum was wrong.
+    /// The total number of frames with a wrong checksum.
     ///
     /// Their bytes are searched again for a frame that starts inside them.
     public private(set) var badChecksums = 0
@@ -48,10 +48,10 @@ public struct FrameScanner: Sendable {
 
     /// A scanner for the frames of one direction.
     /// - Parameters:
-    ///   - lengths: what `LEN` may be; another value cannot start a frame. No layout of the family is shorter than 3.
-    ///   - product: the byte that every body has at `productPlace`, where the layout has a fixed one (`A6` first on HS3). It lets
-    ///     noise that looks like a head be recognised there instead of only after `LEN` bytes.
-    ///   - productPlace: counted from the start of the body.
+    ///   - lengths: the valid values of `LEN`; any other value cannot start a frame. No layout of the family is shorter than 3.
+    ///   - product: the byte that every body has at `productPlace`, if the layout has a fixed one (`A6` first on HS3). It rejects noise that
+    ///     resembles a head there instead of only after `LEN` bytes.
+    ///   - productPlace: the offset from the start of the body.
     public init(
         from origin: FrameOrigin, lengths: ClosedRange<UInt8> = 3...255, product: UInt8? = nil, productPlace: Int = 0
     ) {
@@ -59,22 +59,22 @@ public struct FrameScanner: Sendable {
         (self.product, self.productPlace) = (product, productPlace)
     }
 
-    /// Whether the start of a frame is waiting for the rest of it.
+    /// Whether the start of a frame waits for the rest of it.
     public var isInsideFrame: Bool { !held.isEmpty }
 
-    /// Takes the next bytes of the stream and returns the frames they complete, in order.
+    /// Adds the next bytes of the stream and returns the frames that they complete, in order.
     public mutating func append(_ bytes: some Sequence<UInt8>) -> [Frame] {
         held.append(contentsOf: bytes)
         return scan(streamPaused: false)
     }
 
-    /// Gives up waiting for the rest of an unfinished frame and returns the whole frames hidden behind its head.
+    /// Stops waiting for the rest of an unfinished frame and returns the whole frames hidden behind its head.
     ///
-    /// Call it when the stream has been silent for long: noise that looks like a head with a large `LEN` would
-    /// otherwise swallow the real frames after it. Nothing is held afterwards.
+    /// Call it after a long silence of the stream: noise that resembles a head with a large `LEN` would otherwise swallow the real frames after
+    /// it. Nothing is held afterwards.
     public mutating func flush() -> [Frame] { scan(streamPaused: true) }
 
-    /// Forgets what is held, as at the start of a new connection; the counts stay.
+    /// Discards the held bytes, for the start of a new connection; the counts stay.
     public mutating func reset() { held.removeAll() }
 
     private mutating func scan(streamPaused: Bool) -> [Frame] {
@@ -115,7 +115,7 @@ public struct FrameScanner: Sendable {
         case length(Int)
     }
 
-    /// What the bytes from `start` on can be, judged by as few of them as are there.
+    /// Classifies the bytes from `start` on, as far as they are available.
     private func candidate(at start: Int) -> Candidate {
         guard held[start] == head else { return .noFrame }
         guard start + 1 < held.count else { return .unfinished }

@@ -1,10 +1,10 @@
 public import Samples
 
-/// What a clock on the wall shows: a date and a time of day without zone.
+/// The time on a wall clock: a date and a time of day without zone.
 ///
-/// Scales know no more than this. Which instant it was depends on the zone, which this module does not know.
+/// Scales know no more than this. The instant depends on the zone, which this module does not know.
 public struct WallTime: Sendable, Hashable, Comparable {
-    /// Of the years 1–9999.
+    /// Valid for the years 1–9999.
     public let date: LocalDate
     /// 0–23.
     public let hour: Int
@@ -13,8 +13,7 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// 0–59.
     public let second: Int
 
-    /// The given date and time; nil where the calendar has no such date, the day no such time, or the year is not
-    /// 1–9999.
+    /// The given date and time; `nil` if the date, the time of day or the year (1–9999) is invalid.
     public init?(_ year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0, _ second: Int = 0) {
         guard let date = LocalDate(year, month, day), (0...23).contains(hour), (0...59).contains(minute),
             (0...59).contains(second)
@@ -28,7 +27,7 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// 1–31.
     public var day: Int { date.day }
 
-    /// The time `seconds` after 2000-01-01 00:00:00, in days of 86,400 seconds; nil outside the years 1–9999.
+    /// The time `seconds` after 2000-01-01 00:00:00, in days of 86,400 seconds; `nil` outside the years 1–9999.
     public init?(secondsSince2000 seconds: Int) {
         guard (-400_000_000_000...400_000_000_000).contains(seconds) else { return nil }
         let (days, time) = (seconds.floor(by: 86400), seconds - seconds.floor(by: 86400) * 86400)
@@ -48,7 +47,7 @@ public struct WallTime: Sendable, Hashable, Comparable {
         (date.daysSinceEpoch - WallTime.daysBefore2000) * 86400 + hour * 3600 + minute * 60 + second
     }
 
-    /// What the clock shows `seconds` later, or earlier where negative; nil outside the years 1–9999.
+    /// The time `seconds` later, or earlier if negative; `nil` outside the years 1–9999.
     public func adding(seconds: Int) -> WallTime? {
         let (sum, overflow) = secondsSince2000.addingReportingOverflow(seconds)
         return overflow ? nil : WallTime(secondsSince2000: sum)
@@ -58,7 +57,7 @@ public struct WallTime: Sendable, Hashable, Comparable {
         left.secondsSince2000 < right.secondsSince2000
     }
 
-    /// 2000-01-01 is so many days after 1970-01-01.
+    /// The number of days from 1970-01-01 to 2000-01-01.
     private static let daysBefore2000 = 10_957
 }
 
@@ -68,7 +67,7 @@ extension WallTime: CustomStringConvertible {
         "\(date.text) \(hour.padded(2)):\(minute.padded(2)):\(second.padded(2))"
     }
 
-    /// Reads `yyyy-MM-dd`, followed by `T` or a space and `HH:mm` or `HH:mm:ss`; nil for anything else.
+    /// Parses `yyyy-MM-dd`, followed by `T` or a space and `HH:mm` or `HH:mm:ss`; `nil` for any other text.
     public init?(_ text: some StringProtocol) {
         let halves = text.split(whereSeparator: { $0 == "T" || $0 == " " })
         guard (1...2).contains(halves.count), let date = LocalDate(halves[0]) else { return nil }
@@ -85,17 +84,16 @@ extension WallTime: CustomStringConvertible {
     }
 }
 
-/// The two clocks a dialogue needs, read at the moment something happens.
+/// The two clocks that a dialogue needs, read when an input occurs.
 public struct ScaleMoment: Sendable, Hashable {
-    /// A clock that never jumps, for timeouts on the link.
+    /// A monotonic clock for timeouts on the link.
     ///
-    /// Real elapsed time, also where the hub's clock runs faster than the world: the other end of a link answers in
-    /// real time.
+    /// It measures real elapsed time even if the hub's clock runs faster: the other end of a link answers in real time.
     public var uptime: Duration
-    /// What the host's wall clock shows.
+    /// The time on the host's wall clock.
     public var wall: WallTime
 
-    /// A moment on both clocks.
+    /// Creates a moment on both clocks.
     public init(uptime: Duration, wall: WallTime) { (self.uptime, self.wall) = (uptime, wall) }
 }
 
@@ -110,7 +108,7 @@ extension Int {
         return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
     }
 
-    /// The number that `text` spells in ASCII digits alone, without sign or space.
+    /// The number that `text` contains in ASCII digits, without sign or space.
     fileprivate init?(digits text: some StringProtocol) {
         guard text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
         self.init(text)

@@ -1,4 +1,4 @@
-/// Who a scale says it is (IDPS), as far as HS4 and HS5 share it.
+/// The identity of a scale (IDPS), in the form that HS4 and HS5 share.
 public struct ScaleIdentity: Sendable, Hashable {
     /// Such as `com.jiuan.BWSV01`.
     public var protocolName: String
@@ -16,7 +16,7 @@ public struct ScaleIdentity: Sendable, Hashable {
         (self.hardware, self.manufacturer, self.model) = (hardware, manufacturer, model)
     }
 
-    /// Reads the block; nil where it is shorter than 70 bytes.
+    /// Reads the block; `nil` if it is shorter than 70 bytes.
     ///
     /// Texts end at the first zero byte; a byte that is not ASCII becomes `?`.
     public init?(_ data: [UInt8]) {
@@ -31,7 +31,7 @@ public struct ScaleIdentity: Sendable, Hashable {
             manufacturer: text(38..<54), model: text(54..<70))
     }
 
-    /// The block; texts are cut at the space they have.
+    /// The block; texts are cut to the size of their fields.
     public var bytes: [UInt8] {
         func field(_ text: String, _ size: Int) -> [UInt8] {
             let bytes = Array(text.utf8.prefix(size))
@@ -44,7 +44,7 @@ public struct ScaleIdentity: Sendable, Hashable {
 }
 
 extension WallTime {
-    /// Reads year (two bytes), month, day, hour, minute, second; nil where they are not a time.
+    /// Reads year (two bytes), month, day, hour, minute, second; `nil` if they are not a time.
     package init?(family7 bytes: ArraySlice<UInt8>) {
         guard bytes.count == 7 else { return nil }
         let parts = Array(bytes)
@@ -52,20 +52,20 @@ extension WallTime {
             Int(bigEndian: parts[0..<2]), Int(parts[2]), Int(parts[3]), Int(parts[4]), Int(parts[5]), Int(parts[6]))
     }
 
-    /// Year (two bytes), month, day, 24-hour clock; nil outside the years that two bytes hold.
+    /// Year (two bytes), month, day, 24-hour clock; `nil` if two bytes cannot hold the year.
     package var family7: [UInt8]? {
         guard let year = UInt16(exactly: year) else { return nil }
         return [UInt8(year >> 8), UInt8(truncatingIfNeeded: year)] + lowerBytes
     }
 
-    /// Reads year − 2000, month, day, hour, minute, second; nil where they are not a time.
+    /// Reads year − 2000, month, day, hour, minute, second; `nil` if they are not a time.
     package init?(family6 bytes: ArraySlice<UInt8>) {
         guard bytes.count == 6 else { return nil }
         let parts = bytes.map(Int.init)
         self.init(2000 + parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
     }
 
-    /// Year − 2000, month, day, 24-hour clock; nil outside 2000–2255.
+    /// Year − 2000, month, day, 24-hour clock; `nil` outside 2000–2255.
     package var family6: [UInt8]? {
         guard (2000...2255).contains(year) else { return nil }
         return [UInt8(year - 2000)] + lowerBytes
@@ -75,7 +75,7 @@ extension WallTime {
 }
 
 extension Int {
-    /// The number that at most seven bytes spell.
+    /// The number in at most seven bytes.
     package init(bigEndian bytes: ArraySlice<UInt8>) { self = bytes.reduce(0) { $0 << 8 | Int($1) } }
 }
 

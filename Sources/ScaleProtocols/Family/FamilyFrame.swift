@@ -1,12 +1,12 @@
-/// What the second byte after the head says of a frame of layout B.
+/// The meaning of the second byte after the head in a frame of layout B.
 public enum FrameState: Sendable, Hashable {
     /// One frame that is a whole message (`00`).
     case single
-    /// A passing message that is not acknowledged (`F0`).
+    /// A transient message that is not acknowledged (`F0`).
     case stream
-    /// A piece of a message: `remaining` counts down to 0, which is the last of `count` pieces.
+    /// A fragment of a message: `remaining` counts down to 0, which is the last of `count` fragments.
     case fragment(remaining: Int, of: Int)
-    /// `A0` and more: without content, that this piece has arrived; with content, an answer to a question.
+    /// `A0` and more: without content, the acknowledgement of this fragment; with content, an answer to a request.
     case answer(UInt8)
     /// A byte without a known meaning.
     case unknown(UInt8)
@@ -34,38 +34,38 @@ public enum FrameState: Sendable, Hashable {
         }
     }
 
-    /// Which piece of its message this is, as an acknowledgement names it.
+    /// The number of the fragment in its message, as an acknowledgement contains it.
     var piece: UInt8 { byte & 0xF }
 }
 
-/// A frame of layout B, which HS4, HS4S and HS5 speak: state, counter, product, content.
+/// A frame of layout B, which HS4, HS4S and HS5 use: state, counter, product, content.
 ///
-/// The content of a whole message is its command byte and data; that of a later fragment goes on where the one before ended; an
+/// The content of a whole message is its command byte and data. The content of a later fragment continues that of the previous one. An
 /// acknowledgement has none.
 public struct FamilyFrame: Sendable, Hashable {
-    /// Which kind of device a frame is for, or from.
+    /// The kind of device that a frame is for, or from.
     public enum Product: UInt8, Sendable, Hashable, CaseIterable {
         /// HS4 and HS4S; the HS3 shares the byte, with another layout.
         case hs4 = 0xA6
         /// HS5 and later scales.
         case hs5 = 0xA9
-        /// Any: the search by broadcast.
+        /// Any product, for the search by broadcast.
         case any = 0xFF
     }
 
-    /// Who sent it.
+    /// The sender.
     public var origin: FrameOrigin
     public var state: FrameState
     /// The sender's counter.
     public var sequence: UInt8
-    /// A byte, because there are more products than ours.
+    /// A byte, because there are more products than those listed.
     public var product: UInt8
     public var content: [UInt8]
 
-    /// The most content bytes a frame can carry.
+    /// The maximum number of content bytes in a frame.
     public static let maximumContent = 252
 
-    /// A frame from its parts; nil where `content` is longer than ``maximumContent``.
+    /// Creates a frame from its parts; `nil` if `content` is longer than ``maximumContent``.
     public init?(
         from origin: FrameOrigin, _ state: FrameState, sequence: UInt8, product: UInt8, content: [UInt8] = []
     ) {
@@ -73,7 +73,7 @@ public struct FamilyFrame: Sendable, Hashable {
         self.init(checked: origin, state, sequence, product, content)
     }
 
-    /// For content whose length the caller's own code fixes.
+    /// For content whose length is fixed by the calling code.
     package init(
         checked origin: FrameOrigin, _ state: FrameState, _ sequence: UInt8, _ product: UInt8, _ content: [UInt8]
     ) {
@@ -81,14 +81,14 @@ public struct FamilyFrame: Sendable, Hashable {
         (self.product, self.content) = (product, content)
     }
 
-    /// Reads the body of a family frame; nil where it is shorter than three bytes.
+    /// Reads the body of a family frame; `nil` if it is shorter than three bytes.
     public init?(_ frame: Frame) {
         guard frame.body.count >= 3 else { return nil }
         self.init(
             checked: frame.origin, FrameState(frame.body[0]), frame.body[1], frame.body[2], Array(frame.body[3...]))
     }
 
-    /// Reads one datagram (layout B over UDP): zero bytes after the frame are padding; nil where it is not a frame.
+    /// Reads one datagram (layout B over UDP): zero bytes after the frame are padding; `nil` if it is not a frame.
     public init?(datagram: [UInt8]) {
         guard datagram.count >= 3, let origin = FrameOrigin(rawValue: datagram[0]) else { return nil }
         let end = 2 + Int(datagram[1])
@@ -99,21 +99,21 @@ public struct FamilyFrame: Sendable, Hashable {
         self.init(frame)
     }
 
-    /// The bytes that go over the wire.
+    /// The bytes of the whole frame.
     public var bytes: [UInt8] {
         let body = [state.byte, sequence, product] + content
         return [origin.rawValue, UInt8(truncatingIfNeeded: body.count)] + body + [Frame.checksum(body[...])]
     }
 
-    /// Whether it only says that a frame has arrived.
+    /// Whether it only acknowledges a frame.
     public var isAcknowledgement: Bool {
         if case .answer = state { content.isEmpty } else { false }
     }
 
-    /// Whether the host has to acknowledge it on a link that demands that: everything but passing messages and acknowledgements.
+    /// Whether a link with acknowledgements requires one for it, as for everything but transient messages and acknowledgements.
     public var wantsAcknowledgement: Bool { state != .stream && !isAcknowledgement }
 
-    /// That this frame has arrived: the piece it was, and the number expected next.
+    /// The acknowledgement of this frame: its fragment number, and the next expected counter.
     public var acknowledgement: FamilyFrame {
         FamilyFrame(
             checked: origin == .host ? .scale : .host, .answer(state.piece), sequence &+ 1, product, [])

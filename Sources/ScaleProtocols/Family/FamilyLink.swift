@@ -1,8 +1,8 @@
-/// The lower half of a dialogue in layout B over a stream of bytes: frames, pieces, acknowledgements, counters and repeats.
+/// The lower layer of a dialogue in layout B over a byte stream: frames, fragments, acknowledgements, counters and repetitions.
 ///
-/// Serves both sides. What has to be kept before it is acknowledged is held back by the dialogue that reads it.
+/// It serves both sides. If content must be stored before its acknowledgement, the dialogue delays the acknowledgement.
 package struct FamilyLink: Sendable {
-    /// How a kind of link carries frames.
+    /// The way in which a kind of link carries frames.
     package enum Style: Sendable, Hashable {
         /// Writes of at most 20 bytes, and every frame acknowledged (Bluetooth LE).
         case lowEnergy
@@ -10,19 +10,19 @@ package struct FamilyLink: Sendable {
         case serialPort
     }
 
-    /// A message that has arrived.
+    /// A received message.
     package struct Arrival: Sendable, Hashable {
         package var message: FamilyMessage
-        /// The acknowledgement to send once its content is safe; nil on a link without, and for a passing message.
+        /// The acknowledgement to send once the content is safe; `nil` on a link without acknowledgements, and for a transient message.
         package var acknowledgement: FamilyFrame?
-        /// Whether it came before on this connection.
+        /// Whether it was received before on this connection.
         package var isRepeat: Bool
     }
 
-    /// What the bytes led to, in order.
+    /// A result of received bytes, in order.
     package enum Output: Sendable, Hashable {
         case arrival(Arrival)
-        /// Send this at once: it acknowledges a piece of a message that is not whole yet.
+        /// Send this immediately: it acknowledges a fragment of an incomplete message.
         case send([UInt8])
         /// All frames of our last message have arrived.
         case acknowledged
@@ -34,10 +34,10 @@ package struct FamilyLink: Sendable {
     private let product: FamilyFrame.Product
     private var scanner: FrameScanner
     private var collector = FragmentCollector()
-    /// The number of the next frame: 1 at first, two more after each frame sent, one more than the other's after each received.
+    /// The number of the next frame: 1 at first, two more after each frame sent, one more than the other side's after each frame received.
     private var counter: UInt8 = 1
     private var recent: [FamilyMessage] = []
-    /// The numbers of our last message's frames that have not been acknowledged.
+    /// The numbers of the unacknowledged frames of our last message.
     private var unacknowledged: Set<UInt8> = []
 
     package init(_ side: FrameOrigin, product: FamilyFrame.Product, style: Style) {
@@ -45,10 +45,10 @@ package struct FamilyLink: Sendable {
         scanner = FrameScanner(from: side == .host ? .scale : .host, product: product.rawValue, productPlace: 2)
     }
 
-    /// Whether part of a frame or of a message waits for the rest.
+    /// Whether a part of a frame or of a message waits for the rest.
     var isInsideFrame: Bool { scanner.isInsideFrame }
 
-    /// As at the start of a connection.
+    /// Resets the state for the start of a connection.
     package mutating func reset() {
         scanner.reset()
         collector.reset()
@@ -57,7 +57,7 @@ package struct FamilyLink: Sendable {
 
     // MARK: Sending
 
-    /// The frames of a message; none for one the layout cannot carry.
+    /// The frames of a message; empty if the layout cannot carry it.
     package mutating func frames(_ command: UInt8, _ data: [UInt8], isAnswer: Bool = false) -> [[UInt8]] {
         let frames =
             FamilyFrame.message(
@@ -68,13 +68,13 @@ package struct FamilyLink: Sendable {
         return frames.map(\.bytes)
     }
 
-    /// The frame of a passing message.
+    /// The frame of a transient message.
     package mutating func stream(_ command: UInt8, _ data: [UInt8]) -> [UInt8] {
         defer { counter &+= 2 }
         return FamilyFrame(checked: side, .stream, counter, product.rawValue, [command] + data).bytes
     }
 
-    /// Notes that an acknowledgement goes out, and gives its bytes.
+    /// Notes that an acknowledgement is sent, and returns its bytes.
     package mutating func sent(_ acknowledgement: FamilyFrame) -> [UInt8] {
         counter = acknowledgement.sequence &+ 2
         return acknowledgement.bytes
@@ -82,10 +82,10 @@ package struct FamilyLink: Sendable {
 
     // MARK: Receiving
 
-    /// Takes bytes, cut anywhere.
+    /// Handles received bytes, split at any position.
     package mutating func receive(_ bytes: [UInt8]) -> [Output] { take { $0.append(bytes) } }
 
-    /// Gives up an unfinished frame after a silence: noise may have looked like the start of one.
+    /// Drops an unfinished frame after a silence, because noise may have resembled its start.
     mutating func flush() -> [Output] { take { $0.flush() } }
 
     private mutating func take(_ scan: (inout FrameScanner) -> [Frame]) -> [Output] {
@@ -119,7 +119,7 @@ package struct FamilyLink: Sendable {
             output.append(.warning(.foreignFrame))
             if let reply { output.append(.send(sent(reply))) }
         case .message(let message):
-            // A frame that was not acknowledged in time comes again with its number.
+            // A frame that was not acknowledged in time is repeated with its number.
             let isRepeat = frame.wantsAcknowledgement && recent.contains(message)
             output.append(.arrival(Arrival(message: message, acknowledgement: reply, isRepeat: isRepeat)))
             if recent.count == FamilyLink.recentLimit { recent.removeFirst() }
@@ -127,7 +127,7 @@ package struct FamilyLink: Sendable {
         }
     }
 
-    /// The other side's message was not taken; its repeat is new.
+    /// Forgets a message of the other side that was not accepted, so that its repetition counts as new.
     package mutating func forget(_ message: FamilyMessage) { recent.removeAll { $0 == message } }
 
     private static let recentLimit = 8

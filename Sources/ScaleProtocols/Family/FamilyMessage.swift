@@ -1,15 +1,15 @@
-/// A message of layout B, whole: what one frame or several fragments said.
+/// A whole message of layout B: the content of one frame or of several fragments.
 public struct FamilyMessage: Sendable, Hashable {
     public var origin: FrameOrigin
     public var product: UInt8
     public var command: UInt8
     public var data: [UInt8]
-    /// Whether it came in the answer form (`A0`), which the HS5 uses to accept a measurement.
+    /// Whether it arrived in the answer form (`A0`), which the HS5 uses to accept a measurement.
     public var isAnswer: Bool
     /// The counter of its last frame.
     public var sequence: UInt8
 
-    /// The message of a single frame; nil for a fragment, an acknowledgement, or a frame without a command.
+    /// The message of a single frame; `nil` for a fragment, an acknowledgement, or a frame without a command.
     init?(_ frame: FamilyFrame) {
         switch frame.state {
         case .single, .stream: isAnswer = false
@@ -29,16 +29,16 @@ public struct FamilyMessage: Sendable, Hashable {
 }
 
 extension FamilyFrame {
-    /// Content bytes of a fragment on a link whose writes are of at most 20 bytes.
+    /// The number of content bytes in a fragment on a link whose writes have at most 20 bytes.
     public static let fragmentContent = 14
 
-    /// The frames of a message, each with the counter two after the one before.
+    /// The frames of a message; the counter of each is two more than that of the previous one.
     ///
     /// - Parameters:
-    ///   - sequence: of the first.
-    ///   - isAnswer: the answer form; then it is never cut.
-    ///   - fragmented: whether a message of more than ``fragmentContent`` content bytes is cut into pieces (Bluetooth LE).
-    /// - Returns: nil for a message that this layout cannot carry: 252 bytes in one frame, ten pieces otherwise.
+    ///   - sequence: the counter of the first frame.
+    ///   - isAnswer: the answer form, which is never split.
+    ///   - fragmented: whether to split a message of more than ``fragmentContent`` content bytes into fragments (Bluetooth LE).
+    /// - Returns: `nil` if the layout cannot carry the message: 252 bytes in one frame, ten fragments otherwise.
     public static func message(
         from origin: FrameOrigin, product: Product, _ command: UInt8, _ data: [UInt8] = [], sequence: UInt8,
         isAnswer: Bool = false, fragmented: Bool = false
@@ -61,29 +61,29 @@ extension FamilyFrame {
     }
 }
 
-/// Puts fragments together, in whatever order they come.
+/// Assembles fragments, in whatever order they arrive.
 ///
-/// Holds the pieces of one message, at most ten. A piece of another message ends the collection; a repeated piece changes nothing.
+/// It holds the fragments of one message, at most ten. A fragment of another message discards them; a repeated fragment has no effect.
 public struct FragmentCollector: Sendable {
-    /// What a frame led to.
+    /// The result of a frame.
     public enum Outcome: Sendable, Hashable {
         case message(FamilyMessage)
-        /// More pieces are awaited.
+        /// More fragments are expected.
         case incomplete
-        /// It carries no message: an acknowledgement, or content that is none.
+        /// It carries no message: an acknowledgement, or invalid content.
         case nothing
     }
 
     private var pieces: [Int: FamilyFrame] = [:]
     private var count = 0
-    /// The counter of the first piece, from which those of the others follow.
+    /// The counter of the first fragment, from which those of the others follow.
     private var base: UInt8 = 0
-    /// Pieces that were given up because others came.
+    /// The number of fragments that were discarded because others arrived.
     public private(set) var abandoned = 0
 
     public init() {}
 
-    /// Forgets what is held, as at the start of a new connection.
+    /// Discards the held fragments, for the start of a new connection.
     public mutating func reset() { pieces.removeAll() }
 
     public mutating func append(_ frame: FamilyFrame) -> Outcome {
@@ -98,7 +98,7 @@ public struct FragmentCollector: Sendable {
             (count, base) = (total, first)
         }
         pieces[place] = frame
-        // A message that fills its pieces exactly is followed by an empty one.
+        // An empty fragment follows a message that fills its fragments exactly.
         guard pieces.count == count else { return .incomplete }
         let ordered = (0..<count).compactMap { pieces[$0] }
         pieces.removeAll()

@@ -1,14 +1,14 @@
-/// The log-in of HS4 and HS5 as the host leads it: nonce, challenge, answer, verdict.
+/// The host's side of the log-in of HS4 and HS5: nonce, challenge, answer, verdict.
 ///
-/// A value; its owner sends what it says and hands it what the scale says.
+/// It is a value; its owner sends its messages and passes the scale's messages to it.
 struct LogInDialogue: Sendable {
     enum Step: Sendable, Hashable {
         /// Send this command.
         case send(command: UInt8, data: [UInt8])
         case accepted
-        /// The scale does not take the answer, or sent no challenge that can be answered.
+        /// The scale rejects the answer, or sent no usable challenge.
         case refused
-        /// Nothing to do: it does not belong here.
+        /// Nothing to do: the message does not belong here.
         case ignore
     }
 
@@ -19,7 +19,7 @@ struct LogInDialogue: Sendable {
     private var state = State.over
     private var beginnings = 0
 
-    /// How often a scale may ask to begin again on one connection.
+    /// How often a scale may restart the log-in on one connection.
     private static let beginningsLimit = 3
 
     /// - Parameter nonce: 16 random bytes.

@@ -5,23 +5,23 @@ public enum ScaleModel: String, Sendable, Hashable, CaseIterable {
     case hs5 = "HS5"
 }
 
-/// What kind of trouble an error of a scale is, and so what helps.
+/// The class of a scale's error, which determines the remedy.
 public enum ScaleErrorClass: String, Sendable, Hashable, CaseIterable {
     /// The scale itself needs something: a battery, a service.
     case device
     /// This weighing failed; weigh again.
     case measurement
-    /// The connection failed; it is tried again.
+    /// The connection failed; the program tries again.
     case link
-    /// The scale does not take this user, or has no place.
+    /// The scale does not accept this user, or has no free position.
     case userManagement = "user management"
-    /// The scale does something else; it is asked again.
+    /// The scale is busy; the program asks again.
     case busy
     /// The person is not allowed to use the scale.
     case authorisation
-    /// Nothing is wrong.
+    /// Information, not a failure.
     case information
-    /// A code that is not documented.
+    /// An undocumented code.
     case unknown
 }
 
@@ -30,15 +30,15 @@ public enum ScaleErrorClass: String, Sendable, Hashable, CaseIterable {
 /// The same number means different things on different models.
 public struct ScaleError: Sendable, Hashable {
     public let model: ScaleModel
-    /// The vendor's number; nil where the scale sent a byte that maps to none.
+    /// The vendor's number; `nil` if the scale sent a byte that maps to none.
     public let code: Int?
-    /// The vendor's name for it, spelled as there; `unknown` without one.
+    /// The vendor's name in its spelling; `unknown` without one.
     public let name: String
-    /// What helps.
+    /// The class, which determines the remedy.
     public let errorClass: ScaleErrorClass
     /// A sentence for the person at the scale.
     public let sentence: String
-    /// The byte the scale sent; nil where the host found the error itself.
+    /// The byte from the scale; `nil` if the host detected the error.
     public let raw: UInt8?
 
     private init(_ model: ScaleModel, _ row: ScaleErrorRow, raw: UInt8? = nil) {
@@ -46,7 +46,7 @@ public struct ScaleError: Sendable, Hashable {
         (sentence, self.raw) = ("\(model.rawValue): \(row.sentence)", raw)
     }
 
-    /// An error whose number is in no document: the number stays, and nothing is guessed.
+    /// An error with an undocumented number: the number stays, and no meaning is guessed.
     static func undocumented(_ code: Int, raw: UInt8?, of model: ScaleModel) -> ScaleError {
         ScaleError(
             model, undocumented: code, raw: raw,
@@ -65,37 +65,37 @@ public struct ScaleError: Sendable, Hashable {
             "\(model.rawValue): the scale reported error byte \(hex.count == 1 ? "0" : "")\(hex), which is not documented"
     }
 
-    /// Every error of a model that has a number, by number.
+    /// All errors of a model that have a number, ordered by number.
     public static func all(of model: ScaleModel) -> [ScaleError] {
         ScaleErrorRow.all(of: model).map { ScaleError(model, $0) }
     }
 
-    /// The error of the vendor's number `code`; nil where there is none.
+    /// The error of the vendor's number `code`; `nil` if there is none.
     ///
-    /// 400 is what later versions of the vendor's software say for 111.
-    /// - Parameter raw: the scale's own byte, where it was told beside the number.
+    /// Later versions of the vendor's software use 400 for 111.
+    /// - Parameter raw: the scale's own byte, if it was reported along with the number.
     public static func numbered(_ code: Int, of model: ScaleModel, raw: UInt8? = nil) -> ScaleError? {
         let code = code == 400 ? 111 : code
         return ScaleErrorRow.all(of: model).first { $0.code == code }.map { ScaleError(model, $0, raw: raw) }
     }
 
-    /// What the byte of an error frame means.
+    /// The error of the byte in an error frame.
     ///
-    /// The table is data, because no capture confirms it, and a person who knows better passes another one. A byte without a row is
-    /// reported as unknown, never guessed.
-    /// - Parameter table: nil for the default one.
+    /// The table is a parameter, because no capture confirms it, and a person with better knowledge can pass another one. A byte without a row
+    /// is reported as unknown, never guessed.
+    /// - Parameter table: `nil` for the default table.
     public static func sent(_ raw: UInt8, by model: ScaleModel, table: [UInt8: Int]? = nil) -> ScaleError {
         let code = (table ?? defaultTable(of: model))[raw]
         guard let code, let row = ScaleErrorRow.all(of: model).first(where: { $0.code == code }) else {
-            // The HS5's software hands a small number on as it is.
+            // The HS5's software passes a small number on unchanged.
             return ScaleError(model, unknown: raw, code: model == .hs5 && raw <= 0x10 ? Int(raw) : nil)
         }
         return ScaleError(model, row, raw: raw)
     }
 
-    /// Error byte → vendor's number.
+    /// Maps error bytes to the vendor's numbers.
     ///
-    /// Of the HS4 from the vendor's software; of the others inferred from the display names they share with it.
+    /// The HS4's table comes from the vendor's software; the others are inferred from the display names they share with it.
     public static func defaultTable(of model: ScaleModel) -> [UInt8: Int] {
         switch model {
         case .hs3: [0xA0: 1, 0xE2: 2, 0xE4: 3, 0xE7: 4, 0x01: 1, 0x02: 2, 0x03: 3, 0x04: 4, 0x05: 5, 0x06: 6, 0x07: 7]
@@ -109,20 +109,20 @@ public struct ScaleError: Sendable, Hashable {
     }
 }
 
-// MARK: - What a host finds itself
+// MARK: - Errors that the host detects
 
 extension ScaleError {
     /// The scale has no stored weighings: information, no failure.
     public static func noMemory(_ model: ScaleModel) -> ScaleError { own(5, 9, 14, model) }
-    /// The link is gone.
+    /// The link is closed.
     public static func disconnected(_ model: ScaleModel) -> ScaleError { own(6, 10, 16, model) }
     /// The scale does not answer.
     public static func noAnswer(_ model: ScaleModel) -> ScaleError { own(7, 11, 0, model) }
-    /// A weight beyond what the model can weigh.
+    /// A weight beyond the capacity of the model.
     public static func overCapacity(_ model: ScaleModel) -> ScaleError { own(2, 3, 8, model) }
     /// The person may not use the scale.
     public static func notVerified(_ model: ScaleModel) -> ScaleError { own(111, 111, 111, model) }
-    /// The log-in was refused, or the scale is busy: what the vendor's software reports then.
+    /// The log-in was refused, or the scale is busy; the vendor's software reports this error in both cases.
     public static func refused(_ model: ScaleModel) -> ScaleError { own(7, 5, 13, model) }
 
     private static func own(_ hs3: Int, _ hs4: Int, _ hs5: Int, _ model: ScaleModel) -> ScaleError {
@@ -135,8 +135,8 @@ extension ScaleError {
 }
 
 extension ScaleError {
-    /// HS5: the position, or the person, has a user already.
+    /// HS5: the position is occupied, or the person is already a user.
     package static let userExists = own(0, 0, 5, .hs5)
-    /// HS5: all 20 positions are taken.
+    /// HS5: all 20 positions are occupied.
     package static let noPlace = own(0, 0, 15, .hs5)
 }

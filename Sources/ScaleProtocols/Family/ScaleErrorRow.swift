@@ -1,7 +1,7 @@
 /// A row of the vendor's error enumerations.
 struct ScaleErrorRow: Sendable {
     let code: Int
-    /// Spelled as the vendor does.
+    /// The vendor's name in its spelling.
     let name: String
     let errorClass: ScaleErrorClass
     /// Without the model's name.

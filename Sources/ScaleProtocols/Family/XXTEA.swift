@@ -1,6 +1,6 @@
 /// The block cipher of the family's log-in: XXTEA (Wheeler and Needham, 1998) on one block of 16 bytes.
 ///
-/// Old and short: it keeps strangers from a scale and protects nothing else, so nothing else uses it.
+/// It is old and short: it keeps strangers from a scale and protects nothing more, so no other code uses it.
 enum XXTEA {
     private static let delta: UInt32 = 0x9E37_79B9
 
@@ -31,13 +31,13 @@ enum XXTEA {
     }
 }
 
-/// The key of a kind of scale, which its vendor gives to whom it licenses: a user's setting, never part of this program.
+/// The key for a kind of scale, which its vendor gives to licensees: a user's setting, never part of this program.
 ///
-/// Prints as its length.
+/// Its description contains only its length.
 public struct ScaleKey: Sendable, Hashable, CustomStringConvertible {
     let bytes: [UInt8]
 
-    /// Nil where there are not 16 bytes.
+    /// Returns `nil` if there are not 16 bytes.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self.bytes = bytes
@@ -45,17 +45,18 @@ public struct ScaleKey: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { "<key of 16 bytes>" }
 
-    /// The answer to a scale's challenge, variant 1 of the family's log-in (BG5S): `e`, `b` and `d`, 16 bytes each, of which
-    /// `b` only proves the scale.
+    /// The answer to a scale's challenge, variant 1 of the family's log-in (BG5S).
     ///
-    /// - Returns: 16 bytes; nil for a challenge shorter than 48.
+    /// The challenge consists of `e`, `b` and `d`, 16 bytes each; `b` only authenticates the scale.
+    ///
+    /// - Returns: 16 bytes; `nil` for a challenge shorter than 48 bytes.
     public func answer(to challenge: [UInt8]) -> [UInt8]? {
         guard challenge.count >= 48 else { return nil }
         let seed = XXTEA.encrypt(Self.reversed(Array(challenge[0..<16])), key: bytes)
         return Self.reversed(XXTEA.encrypt(Self.reversed(Array(challenge[32..<48])), key: seed))
     }
 
-    /// Turns each word of four bytes around.
+    /// Reverses the bytes of each word of four bytes.
     static func reversed(_ block: [UInt8]) -> [UInt8] {
         stride(from: 0, to: block.count, by: 4).flatMap { block[$0..<min($0 + 4, block.count)].reversed() }
     }

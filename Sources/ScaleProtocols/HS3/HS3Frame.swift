@@ -14,9 +14,9 @@ public enum HS3Command: UInt8, Sendable, Hashable, CaseIterable {
     case open = 0x23
     /// Host: the time of the newest record it already has.
     ///
-    /// The scale sends everything all the same.
+    /// The scale sends all records anyway.
     case lastKnown = 0x25
-    /// Scale: how many records its memory holds.
+    /// Scale: the number of records in its memory.
     case memoryCount = 0x26
     /// Host: send the memory.
     case startMemory = 0x27
@@ -24,7 +24,7 @@ public enum HS3Command: UInt8, Sendable, Hashable, CaseIterable {
     case weight = 0x28
     /// Scale: 16 bytes, all `FF` in every capture, perhaps a stored id.
     case idBlock = 0x32
-    /// Scale: what its clock shows.
+    /// Scale: the time on its clock.
     case clock = 0x33
     /// Both: the other side's frame has arrived.
     case acknowledge = 0xFF
@@ -34,12 +34,12 @@ public enum HS3Command: UInt8, Sendable, Hashable, CaseIterable {
 public struct HS3Frame: Sendable, Hashable {
     /// The product byte of HS3 (and HS4).
     public static let product: UInt8 = 0xA6
-    /// The most data bytes a frame can carry.
+    /// The maximum number of data bytes in a frame.
     public static let maximumData = 252
 
-    /// Who sent it.
+    /// The sender.
     public var origin: FrameOrigin
-    /// What it says; a byte, because a scale may say more than is known.
+    /// The command; a byte, because a scale may send unknown commands.
     public var command: UInt8
     /// The sender's counter; in an acknowledgement, the number that is acknowledged (by the scale) or expected next
     /// (by the host).
@@ -47,24 +47,24 @@ public struct HS3Frame: Sendable, Hashable {
     /// The bytes after the sequence number.
     public var data: [UInt8]
 
-    /// A frame from its parts; nil where `data` is longer than ``maximumData``.
+    /// Creates a frame from its parts; `nil` if `data` is longer than ``maximumData``.
     public init?(from origin: FrameOrigin, _ command: UInt8, sequence: UInt8, data: [UInt8] = []) {
         guard data.count <= HS3Frame.maximumData else { return nil }
         self.init(checked: origin, command, sequence, data)
     }
 
-    /// For data whose length the caller's own code fixes.
+    /// For data whose length is fixed by the calling code.
     package init(checked origin: FrameOrigin, _ command: UInt8, _ sequence: UInt8, _ data: [UInt8]) {
         (self.origin, self.command, self.sequence, self.data) = (origin, command, sequence, data)
     }
 
-    /// Reads the body of a family frame; nil where it is shorter than three bytes or of another product.
+    /// Reads the body of a family frame; `nil` if it is shorter than three bytes or of another product.
     public init?(_ frame: Frame) {
         guard frame.body.count >= 3, frame.body[0] == HS3Frame.product else { return nil }
         self.init(checked: frame.origin, frame.body[1], frame.body[2], Array(frame.body[3...]))
     }
 
-    /// The bytes that go over the wire.
+    /// The bytes of the whole frame.
     public var bytes: [UInt8] {
         let body = [HS3Frame.product, command, sequence] + data
         return [origin.rawValue, UInt8(truncatingIfNeeded: body.count)] + body + [Frame.checksum(body[...])]
@@ -76,7 +76,7 @@ public struct HS3Frame: Sendable, Hashable {
     }
 }
 
-/// What a frame from the scale says.
+/// The content of a frame from the scale.
 public enum HS3ScaleMessage: Sendable, Hashable {
     case acknowledge
     /// Six BCD bytes: year, month, day, hour, minute, second.
@@ -85,18 +85,18 @@ public enum HS3ScaleMessage: Sendable, Hashable {
     case clock([UInt8])
     case idBlock([UInt8])
     case memoryCount(UInt8)
-    /// The records, and how many bytes after the last whole one belong to none.
+    /// The records, and the number of bytes after the last whole one.
     case memory([HS3Record], trailing: Int)
     case weight(HS3Record)
     case error(UInt8)
-    /// A command that has no known meaning, such as `30` and `31`.
+    /// A command without a known meaning, such as `30` and `31`.
     case unknown
     /// A known command whose data has the wrong length.
     case malformed
 
     /// Reads a frame.
     ///
-    /// Never fails: what cannot be understood is said to be so.
+    /// It never fails: content that cannot be understood becomes `unknown` or `malformed`.
     public init(_ frame: HS3Frame) {
         let data = frame.data
         switch HS3Command(rawValue: frame.command) {

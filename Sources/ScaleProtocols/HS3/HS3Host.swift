@@ -1,25 +1,23 @@
 /// The host's side of the dialogue with one HS3, as a value: inputs go in, actions come out.
 ///
-/// No sockets and no clock of its own.
+/// It has no sockets and no clock.
 ///
-/// Make one per scale and keep it across connections: it remembers the weighings it was told are kept, so that a
-/// repeat over a new connection is acknowledged without a second delivery. Not shared between threads; costs about
-/// 100 KiB when full.
+/// Create one per scale and keep it across connections: it remembers the stored weighings, so that a repetition over a new connection is
+/// acknowledged without a second delivery. It must not be shared between threads, and needs about 100 KiB when full.
 ///
-/// The driver's duties: call ``handle(_:at:)`` for everything that happens, carry out the returned actions in order,
-/// and call it with ``ScaleInput/tick`` when ``deadline`` comes. A `28` or `21` frame is acknowledged only after
-/// ``ScaleInput/kept(_:)``.
+/// The driver calls ``handle(_:at:)`` for each input, performs the returned actions in order, and calls it with ``ScaleInput/tick`` at
+/// ``deadline``. A `28` or `21` frame is acknowledged only after ``ScaleInput/kept(_:)``.
 public struct HS3Host: ScaleDialogue {
-    /// What it was made with.
+    /// The settings passed to the initializer.
     public let settings: Settings
 
     var phase = Phase.offline
-    /// The number the next frame is sent with, by the vendor's rule: 1 at the first command of a connection, +2 per
-    /// frame sent, and one more than the scale's after each frame received.
+    /// The number of the next frame, by the vendor's rule: 1 at the first command of a connection, +2 per frame sent, and one more than the
+    /// scale's after each frame received.
     var counter: UInt8 = 1
     var scanner = HS3Frame.scanner(from: .scale)
     var command: PendingCommand?
-    /// When the dialogue must have gone on.
+    /// When the dialogue must have made progress.
     var answerBy: Duration?
     var openAt: Duration?
     var openedAt: Duration?
@@ -29,7 +27,7 @@ public struct HS3Host: ScaleDialogue {
     var provenHourMode: HS3HourMode?
 
     var deliveries = Deliveries<[UInt8], Origin>()
-    /// The last frames of this connection, to know a repeat by its number and payload.
+    /// The last frames of this connection, which identify a repetition by its number and payload.
     var recentFrames: [SeenFrame] = []
 
     static let recentFrameLimit = 40
@@ -41,23 +39,23 @@ public struct HS3Host: ScaleDialogue {
         case waiting
         /// `23` is sent.
         case opening
-        /// `23` is acknowledged; `33` must come.
+        /// `23` is acknowledged; `33` must follow.
         case awaitingClock
-        /// `33` has come; `32` must come.
+        /// `33` has arrived; `32` must follow.
         case awaitingIDBlock
         /// `20` is sent.
         case settingClock
         /// `25` is sent.
         case sendingLastKnown
-        /// `25` is acknowledged; `26` must come.
+        /// `25` is acknowledged; `26` must follow.
         case awaitingCount
         /// `27` is sent.
         case startingMemory
-        /// `21` frames come.
+        /// `21` frames arrive.
         case transferring
-        /// Nothing is asked; weights come.
+        /// No command is open; weights arrive.
         case measuring
-        /// The link is to be closed.
+        /// The link will be closed.
         case closing
     }
 
@@ -76,13 +74,13 @@ public struct HS3Host: ScaleDialogue {
         var progress = -1.0
     }
 
-    /// The frame that a delivery was read from.
+    /// The frame of a delivery.
     struct Origin: Sendable {
         var sequence: UInt8
         var slots: [Slot]
     }
 
-    /// One record of a frame: its place in the transfer, and its reading where it has one.
+    /// One record of a frame: its position in the transfer, and its reading if it has one.
     struct Slot: Sendable {
         var index: UInt8?
         var reading: ScaleReading?
@@ -91,17 +89,17 @@ public struct HS3Host: ScaleDialogue {
 
     struct SeenFrame: Sendable {
         var frame: HS3Frame
-        /// The delivery it waits for; nil once acknowledged.
+        /// The delivery it waits for; `nil` once acknowledged.
         var waitsFor: ScaleToken?
     }
 
-    /// A host that has no link yet and knows no weighing.
+    /// Creates a host without a link or known weighings.
     public init(settings: Settings = Settings()) { self.settings = settings }
 
-    /// Whether the session is open: weights that come are those of this moment.
+    /// Whether the session is open, so that received weights are current.
     public var isMeasuring: Bool { phase == .measuring }
 
-    /// The uptime at which to call with ``ScaleInput/tick``; nil where nothing is waited for.
+    /// The uptime at which to call with ``ScaleInput/tick``; `nil` if there is no deadline.
     public var deadline: Duration? {
         var times = [answerBy, openAt].compactMap(\.self)
         if let command, command.resendsLeft >= 0, !isResendHeld { times.append(command.nextResend) }
@@ -110,9 +108,9 @@ public struct HS3Host: ScaleDialogue {
         return times.min()
     }
 
-    /// Takes what has happened and returns what to do about it, in order.
+    /// Handles an input and returns the resulting actions, in order.
     ///
-    /// Any bytes may come from the scale; what is wrong with them becomes a ``ScaleEvent/protocolWarning(_:)``.
+    /// The scale may send any bytes; faulty ones become a ``ScaleEvent/protocolWarning(_:)``.
     public mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction] {
         var actions: [ScaleAction] = []
         switch input {
@@ -122,15 +120,15 @@ public struct HS3Host: ScaleDialogue {
             openAt = now.uptime + settings.openAfter
             tick(at: now, &actions)
         case .received(let bytes): receive(bytes, at: now, &actions)
-        case .caller, .greeted, .contested: break  // Who is there is known from its own bytes.
+        case .caller, .greeted, .contested: break  // The peer's own bytes identify it.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: tick(at: now, &actions)
         case .stop: if phase != .offline, phase != .closing { close(&actions) }
         case .linkClosed: closeLink(&actions)
-        // Nothing of the kind is known on this wire.
+        // This protocol has no such commands.
         case .command(let command, _): actions.append(.event(command.refusal))
-        case .withdraw, .heights: break  // It has no command, and asks for no height.
+        case .withdraw, .heights: break  // The protocol has no commands or heights.
         }
         return actions
     }
@@ -157,7 +155,7 @@ public struct HS3Host: ScaleDialogue {
 
     // MARK: Time
 
-    /// While a weight waits to be acknowledged the scale answers no `23`, so repeating it says nothing.
+    /// While a weight waits for its acknowledgement, the scale does not answer `23`, so repeating it is useless.
     private var isResendHeld: Bool {
         phase == .opening && deliveries.current.contains { $0.source == .weighing }
     }
@@ -192,7 +190,7 @@ public struct HS3Host: ScaleDialogue {
         } else if pending.command != .open {
             return giveUp(&actions)
         }
-        // An unanswered 23 is left alone after its repeats: a weight may still come until `answerBy`.
+        // An unanswered 23 is not repeated any more: a weight may still arrive until `answerBy`.
         pending.resendsLeft -= 1
         pending.nextResend = now.uptime + settings.nextResend
         command = pending
@@ -225,7 +223,7 @@ public struct HS3Host: ScaleDialogue {
 
     private mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard phase != .offline, phase != .closing else { return }
-        // In pieces, so that what is held is bounded whatever the driver hands over.
+        // In chunks, so that the held data is bounded whatever the size of the input.
         for start in stride(from: 0, to: bytes.count, by: 4096) {
             take(at: now, &actions) { $0.append(bytes[start..<min(start + 4096, bytes.count)]) }
         }

@@ -1,5 +1,5 @@
 extension HS3Host {
-    /// One frame of the scale.
+    /// Handles one frame of the scale.
     mutating func receive(_ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         counter = frame.sequence &+ 1
         let message = HS3ScaleMessage(frame)
@@ -41,7 +41,7 @@ extension HS3Host {
     // MARK: The opening
 
     private mutating func acknowledged(_ sequence: UInt8, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        // The acknowledgement of an earlier copy of a repeated command comes late and means nothing any more.
+        // The acknowledgement of an earlier copy of a repeated command comes late and is ignored.
         guard let pending = command, pending.sequence == sequence else { return }
         command = nil
         switch (pending.command, phase) {
@@ -61,9 +61,9 @@ extension HS3Host {
         answerBy = now.uptime + settings.answerTimeout
     }
 
-    /// A frame that holds no weighing.
+    /// Handles a frame without a weighing.
     ///
-    /// Where it answers a command whose own acknowledgement was lost, it counts as that too.
+    /// If it answers a command whose own acknowledgement was lost, it counts as that acknowledgement, too.
     private mutating func answer(
         _ message: HS3ScaleMessage, _ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [ScaleAction]
     ) {
@@ -83,7 +83,7 @@ extension HS3Host {
             actions.append(.event(.deviceError(.sent(raw, by: .hs3, table: settings.errors))))
         case (.malformed, _):
             warn(.malformed(command: frame.command, sequence: frame.sequence), &actions)
-        // 30 and 31 are known to be sent and to need no more than an acknowledgement.
+        // Scales send 30 and 31, which need only an acknowledgement.
         case (.unknown, _) where frame.command == 0x30 || frame.command == 0x31: break
         default:
             warn(.unexpected(command: frame.command, sequence: frame.sequence), &actions)
@@ -168,7 +168,7 @@ extension HS3Host {
         case refused
     }
 
-    /// Decodes the records of a frame and has the new ones kept.
+    /// Decodes the records of a frame and delivers the new ones.
     private mutating func offer(
         _ records: [HS3Record], _ source: ScaleDelivery.Source, _ frame: HS3Frame, at now: ScaleMoment,
         _ actions: inout [ScaleAction]
@@ -227,7 +227,7 @@ extension HS3Host {
         }
     }
 
-    /// The caller's answer to a delivery.
+    /// Handles the caller's answer to a delivery.
     mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let item = deliveries.answer(token, isKept: isKept), item.isCurrent, phase != .closing else { return }
         let seen = recentFrames.firstIndex { $0.waitsFor == token }

@@ -1,18 +1,18 @@
-/// How the hour of a packed time (`21`, `28`) is read.
+/// The interpretation of the hour of a packed time (`21`, `28`).
 ///
-/// The bits are `YYYYYY MMMM DDDDD P HHHH mmmmmm ssssss`. Captures have morning values, on which both readings
-/// agree, and two afternoon ones that cannot prove either.
+/// The bits are `YYYYYY MMMM DDDDD P HHHH mmmmmm ssssss`. Captures have morning values, on which both interpretations agree, and two afternoon
+/// values that cannot prove either.
 public enum HS3HourMode: String, Sendable, Hashable, CaseIterable {
-    /// `P` means afternoon and `HHHH` is a 12-hour number, 12 meaning 0, as the vendor's software reads it.
+    /// `P` means afternoon and `HHHH` is a 12-hour number, 12 meaning 0, as in the vendor's software.
     case sdk12
     /// `P HHHH` is one 24-hour number.
     case raw24
-    /// What the batch proves: an `HHHH` of 13–15 without `P` is raw24; `P` with an `HHHH` above 7 is sdk12.
+    /// The mode that the batch proves: an `HHHH` of 13–15 without `P` is raw24; `P` with an `HHHH` above 7 is sdk12.
     ///
     /// Without proof, sdk12.
     case auto
 
-    /// The mode that `times` prove; nil where they prove neither or contradict each other.
+    /// The mode that `times` prove; `nil` if they prove neither, or contradict each other.
     public static func proven(by times: some Sequence<UInt32>) -> HS3HourMode? {
         var (raw, sdk) = (false, false)
         for time in times {
@@ -24,11 +24,11 @@ public enum HS3HourMode: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// How the hour of the scale's clock (`33`) is read.
+/// The interpretation of the hour of the scale's clock (`33`).
 ///
 /// Only morning values were captured.
 public enum HS3ClockMode: String, Sendable, Hashable, CaseIterable {
-    /// Whichever reading is closest to the host's clock.
+    /// The interpretation closest to the host's clock.
     case nearest
     /// 24-hour BCD.
     case bcd24
@@ -37,9 +37,9 @@ public enum HS3ClockMode: String, Sendable, Hashable, CaseIterable {
 }
 
 extension WallTime {
-    /// Reads a packed time; nil where the bits are neither a date nor a time of day, as for date 00-00.
+    /// Reads a packed time; `nil` if the bits are not a date and time of day, as for date 00-00.
     ///
-    /// `auto` reads as sdk12: to prove a mode takes a batch.
+    /// `auto` reads as sdk12, because only a batch can prove a mode.
     public init?(hs3Packed bits: UInt32, mode: HS3HourMode) {
         let afternoon = Int(bits >> 16 & 1)
         let digits = Int(bits >> 12 & 0xF)
@@ -55,7 +55,7 @@ extension WallTime {
             Int(bits & 0x3F))
     }
 
-    /// The packed form; nil outside the years 2000–2063, which is all that six bits say.
+    /// The packed form; `nil` outside the years 2000–2063, the range of six bits.
     ///
     /// `auto` writes as sdk12.
     public func hs3Packed(mode: HS3HourMode) -> UInt32? {
@@ -69,7 +69,7 @@ extension WallTime {
     /// Reads the binary form of `20` and `25`: year − 2000, month, day, 12-hour value with 0x20 for the afternoon,
     /// minute, second.
     ///
-    /// Twelve and zero both mean the first hour of a half day; nil where the bytes are not a time.
+    /// Twelve and zero both mean the first hour of a half day; `nil` if the bytes are not a time.
     public init?(hs3Binary bytes: [UInt8]) {
         guard bytes.count == 6, bytes[3] & ~0x20 <= 12 else { return nil }
         let hour = Int(bytes[3] & ~0x20) % 12 + (bytes[3] & 0x20 == 0 ? 0 : 12)
@@ -88,9 +88,9 @@ extension WallTime {
         ]
     }
 
-    /// Reads the six BCD bytes of `33`; nil where no reading of them is a time.
+    /// Reads the six BCD bytes of `33`; `nil` if no interpretation of them is a time.
     ///
-    /// `host` is what the host's clock shows.
+    /// `host` is the time on the host's clock.
     public init?(hs3BCD bytes: [UInt8], mode: HS3ClockMode, host: WallTime) {
         guard bytes.count == 6, let year = bcd(bytes[0]), let month = bcd(bytes[1]), let day = bcd(bytes[2]),
             let minute = bcd(bytes[4]), let second = bcd(bytes[5])
@@ -108,7 +108,7 @@ extension WallTime {
         self = closest
     }
 
-    /// The BCD form, by which the scale says its time; nil outside the years 2000–2099.
+    /// The BCD form, in which the scale reports its time; `nil` outside the years 2000–2099.
     ///
     /// `nearest` writes as bcd24.
     public func hs3BCD(mode: HS3ClockMode) -> [UInt8]? {
@@ -119,7 +119,7 @@ extension WallTime {
     }
 }
 
-/// The number two decimal digits spell; nil where a nibble is above 9.
+/// The number in two decimal digits; `nil` if a nibble is above 9.
 func bcd(_ byte: UInt8) -> Int? {
     byte >> 4 <= 9 && byte & 0xF <= 9 ? Int(byte >> 4) * 10 + Int(byte & 0xF) : nil
 }

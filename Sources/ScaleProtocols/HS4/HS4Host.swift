@@ -3,7 +3,7 @@
 /// ```
 /// (log-in) → F1 → 39 → 33 → 41 → 42* → 39 → 32 → 35* → 36 → 39 → 32 → …
 /// ```
-/// The scale gives its memory record by record: the next one is asked for only when the last is kept.
+/// The scale sends its memory record by record: the next one is requested only when the previous one is stored.
 public struct HS4Host: ScaleDialogue {
     public private(set) var settings: Settings
 
@@ -12,13 +12,13 @@ public struct HS4Host: ScaleDialogue {
     var logIn: LogInDialogue?
     var identity: ScaleIdentity?
     var command: PendingCommand?
-    /// When the dialogue must have gone on.
+    /// When the dialogue must have made progress.
     var answerBy: Duration?
-    /// When the next thing is begun: the session, or the next measurement.
+    /// When to start the next step: the session, or the next measurement.
     var beginAt: Duration?
     var lastReceived: Duration?
     var transfer: Transfer?
-    /// Whether weights of the present weighing have come.
+    /// Whether weights of the present weighing have arrived.
     var isWeighing = false
 
     var deliveries = Deliveries<[UInt8], Origin>()
@@ -49,13 +49,13 @@ public struct HS4Host: ScaleDialogue {
             tick(at: now, &actions)
         case .received(let bytes):
             guard phase != .offline, phase != .closing else { break }
-            // In pieces, so that what is held is bounded whatever the driver hands over.
+            // In chunks, so that the held data is bounded whatever the size of the input.
             for start in stride(from: 0, to: bytes.count, by: 4096) {
                 let piece = Array(bytes[start..<min(start + 4096, bytes.count)])
                 receive(link.receive(piece), at: now, &actions)
             }
             lastReceived = now.uptime
-        case .caller, .greeted, .contested: break  // Who is there is known from its own bytes.
+        case .caller, .greeted, .contested: break  // The peer's own bytes identify it.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: tick(at: now, &actions)
@@ -64,10 +64,10 @@ public struct HS4Host: ScaleDialogue {
         case .command(.display(let unit), _):
             settings.unit = unit
             actions.append(.event(.commandResult(true)))
-            // The unit is told with the next measurement, which is opened again unless a person is on the scale.
+            // The next measurement sets the unit; it is opened again unless a person is on the scale.
             if phase == .measuring, !isWeighing, deliveries.isEmpty { stop(then: .measurement, at: now, &actions) }
         case .command(let command, _): actions.append(.event(command.refusal))  // A HS4 has no users.
-        case .withdraw, .heights: break  // Commands are done at once, and it asks for no height.
+        case .withdraw, .heights: break  // Commands are executed immediately, and there are no heights.
         }
         return actions
     }
@@ -120,7 +120,7 @@ public struct HS4Host: ScaleDialogue {
         actions.append(.event(.deviceError(.noAnswer(.hs4))))
         switch phase {
         case .measuring:
-            // The weighing was broken off; the next one may go well.
+            // The weighing was interrupted; the next one may succeed.
             measureAgain(at: now)
         case .openingMemory, .summing:
             actions.append(.event(.memoryStart(false)))
@@ -142,7 +142,7 @@ public struct HS4Host: ScaleDialogue {
         )
     }
 
-    /// Sends what the scale gives no answer to.
+    /// Sends a message that the scale does not answer.
     mutating func tell(_ message: HS4HostMessage, _ actions: inout [ScaleAction]) {
         guard let (command, data) = message.content else { return }
         actions += link.frames(command, data).map(ScaleAction.send)

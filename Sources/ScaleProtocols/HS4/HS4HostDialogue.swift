@@ -16,7 +16,7 @@ extension HS4Host {
         _ arrival: FamilyLink.Arrival, at now: ScaleMoment, _ actions: inout [ScaleAction]
     ) {
         if arrival.isRepeat {
-            // While its content waits to be kept nothing is said; afterwards the acknowledgement was lost.
+            // No acknowledgement is sent while its content waits to be stored; afterwards the acknowledgement was lost.
             let isHeld = deliveries.current.contains { $0.context.arrival.message == arrival.message }
             if !isHeld { acknowledge(arrival, &actions) }
             return
@@ -71,7 +71,7 @@ extension HS4Host {
         send(.stop, at: now, &actions)
     }
 
-    /// A message that holds no weighing.
+    /// Handles a message without a weighing.
     private mutating func answer(
         _ message: HS4ScaleMessage, _ arrival: FamilyLink.Arrival, at now: ScaleMoment,
         _ actions: inout [ScaleAction]
@@ -93,7 +93,7 @@ extension HS4Host {
         case (.stopped(isIdle: true), .stopping(.measurement)):
             wait(.openingMeasurement, at: now)
             send(.measure(now.wall, unit: settings.unit, user: settings.user), at: now, &actions)
-        // Only an idle scale listens; it is asked until it is, or until time is over.
+        // Only an idle scale accepts commands; the command is repeated until the scale is idle or the time is over.
         case (.stopped, _): break
         case (.memoryReady(true), .openingMemory):
             wait(.summing, at: now)
@@ -129,7 +129,7 @@ extension HS4Host {
         actions.append(.event(.protocolWarning(warning(arrival.message.command, arrival.message.sequence))))
     }
 
-    /// After a weighing, or one that failed.
+    /// Schedules a measurement after a weighing, or after a failed one.
     mutating func measureAgain(at now: ScaleMoment) {
         (command, answerBy, isWeighing, phase) = (nil, nil, false, .pausing)
         beginAt = now.uptime + settings.measureAgainAfter
@@ -157,7 +157,7 @@ extension HS4Host {
         send(.memoryRecord, at: now, &actions)
     }
 
-    /// A record, or what ends the transfer: its byte for "more" is 0, and it holds a record all the same where its date is one.
+    /// Handles a record, or the end of the transfer: its byte for "more" is 0, and it contains a record if its date is valid.
     private mutating func took(
         _ record: HS4Record, _ arrival: FamilyLink.Arrival, at now: ScaleMoment, _ actions: inout [ScaleAction]
     ) {
@@ -188,7 +188,7 @@ extension HS4Host {
         if let reading {
             actions.append(.event(.memoryRecord(reading, isRepeat: isRepeat)))
             current.received += 1
-            // Whether the announced number is that of the records is not known: 1.0 is kept for the end.
+            // The announced number may not be the number of records, so 1.0 is reported only at the end.
             let done = min(Double(current.received) / Double(current.announced), 1)
             if done > current.progress, done < 1 {
                 current.progress = done
@@ -233,11 +233,11 @@ extension HS4Host {
         actions.append(.deliver(delivery))
     }
 
-    /// The caller's answer to a delivery.
+    /// Handles the caller's answer to a delivery.
     mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let item = deliveries.answer(token, isKept: isKept), item.isCurrent, phase != .closing else { return }
         guard isKept else {
-            // Where the link repeats nothing, a new connection makes the scale say it again.
+            // If the link repeats nothing, a new connection makes the scale send it again.
             if settings.link == .serialPort { return close(&actions) }
             link.forget(item.context.arrival.message)
             if phase == .transferring { answerBy = now.uptime + settings.answerTimeout }

@@ -1,11 +1,11 @@
 extension HS4Host {
-    /// What may differ between scales, and how long the host waits.
+    /// Settings that may differ between scales, and the host's time limits.
     ///
     /// The defaults are for a real scale; there is no published capture of one.
     public struct Settings: Sendable, Hashable {
-        /// How the link carries frames.
+        /// The way in which the link carries frames.
         public enum Link: String, Sendable, Hashable, CaseIterable {
-            /// HS4: pieces of 20 bytes, each acknowledged, over Bluetooth LE or whatever carries its writes.
+            /// HS4: chunks of 20 bytes, each acknowledged, over Bluetooth LE or a carrier of its writes.
             case lowEnergy = "ble"
             /// HS4S: whole frames without acknowledgements over a serial port.
             case serialPort = "spp"
@@ -17,44 +17,44 @@ extension HS4Host {
             case userFirst = "user-unit"
         }
 
-        /// What becomes of a record in the reply that says that there are no more.
+        /// The handling of a record in the reply that ends the memory.
         public enum MemoryTail: String, Sendable, Hashable, CaseIterable {
-            /// It is one where its date can be.
+            /// The record counts if its date is valid.
             case parse = "parse-last-if-plausible"
-            /// It is none, as the vendor's software takes it.
+            /// The record is ignored, as in the vendor's software.
             case drop = "drop-last"
         }
 
         public var link = Link.lowEnergy
         public var measureLayout = MeasureLayout.unitFirst
         public var memoryTail = MemoryTail.parse
-        /// What the scale's log-in asks for; nil goes without, which only a stand-in accepts.
+        /// The key for the scale's log-in; `nil` skips the log-in, which only a simulated scale accepts.
         public var key: ScaleKey?
-        /// 16 random bytes of this installation's choice.
+        /// 16 random bytes that this installation chooses.
         public var nonce: [UInt8] = Array(repeating: 0, count: 16)
-        /// What the scale displays; the wire is in kilograms.
+        /// The unit that the scale displays; the protocol uses kilograms.
         public var unit = ScaleDisplayUnit.kilograms
-        /// The host's number of the person who measures.
+        /// The host's number of the person being weighed.
         public var user: UInt32 = 1
-        /// Error byte → vendor's number.
+        /// Maps error bytes to the vendor's numbers.
         public var errors = ScaleError.defaultTable(of: .hs4)
-        /// From the connection to the first command.
+        /// The delay from the connection to the first command.
         public var openAfter = Duration.milliseconds(500)
-        /// From a command to its first repeat.
+        /// The delay from a command to its first repetition.
         public var firstResend = Duration.milliseconds(800)
-        /// From one repeat to the next, and from the last one to giving up.
+        /// The delay from one repetition to the next, and from the last one to giving up.
         public var nextResend = Duration.milliseconds(300)
-        /// How often a command is repeated.
+        /// The number of repetitions of a command.
         public var resends = 3
-        /// How long the next message of the dialogue may take once a command has arrived.
+        /// How long the next message of the dialogue may take after a command has arrived.
         public var answerTimeout = Duration.seconds(6)
         /// How long each step of the log-in may take.
         public var logInTimeout = Duration.seconds(4)
         /// How long the scale may be silent between the weights of one weighing.
         public var weighingTimeout = Duration.seconds(4)
-        /// From a weighing, or one that failed, to the next measurement.
+        /// The delay from a weighing, or a failed one, to the next measurement.
         public var measureAgainAfter = Duration.milliseconds(500)
-        /// How long a frame may stop half-way before what is there of it is given up.
+        /// How long a frame may stay incomplete before its bytes are dropped.
         public var partialFrameTimeout = Duration.seconds(1)
 
         public init() {}
@@ -68,7 +68,7 @@ extension HS4Host {
         case loggingIn
         /// `F1` is sent.
         case identifying
-        /// `39` is sent, to come to this next.
+        /// `39` is sent, before this next step.
         case stopping(Next)
         /// `33` is sent.
         case openingMemory
@@ -78,11 +78,11 @@ extension HS4Host {
         case transferring
         /// `32` is sent.
         case openingMeasurement
-        /// Weights come, when a person steps on.
+        /// Weights arrive when a person steps on.
         case measuring
-        /// A weighing is over; the next one is opened in a moment.
+        /// A weighing is over; the next one will be opened shortly.
         case pausing
-        /// The link is to be closed.
+        /// The link will be closed.
         case closing
     }
 
@@ -96,13 +96,13 @@ extension HS4Host {
     }
 
     struct Transfer: Sendable {
-        /// As the scale announced it; the number of records is not certain to be what it means.
+        /// The announced number; it may not be the number of records.
         var announced: Int
         var received = 0
         var progress = -1.0
     }
 
-    /// The message that a delivery was read from.
+    /// The message of a delivery.
     struct Origin: Sendable {
         var arrival: FamilyLink.Arrival
         /// Whether more records follow.

@@ -12,29 +12,29 @@ public enum HS4Command: UInt8, Sendable, Hashable, CaseIterable {
     case openMemory = 0x33
     /// Scale: an error.
     ///
-    /// Host: has arrived.
+    /// Host: received.
     case error = 0x34
-    /// Scale: a weight that still settles.
+    /// Scale: an unsettled weight.
     case unstableWeight = 0x35
     /// Scale: the weight.
     ///
-    /// Host: has arrived.
+    /// Host: received.
     case stableWeight = 0x36
-    /// Host: leave what you are doing.
+    /// Host: stop the current activity.
     ///
     /// Scale: idle.
     case stop = 0x39
-    /// Both: how many records there are.
+    /// Both: the number of records.
     case memorySummary = 0x41
     /// Both: the next record.
     case memoryRecord = 0x42
-    /// Scale: who it is.
+    /// Scale: its identity.
     ///
-    /// Host: has arrived.
+    /// Host: received.
     case identity = 0xF0
-    /// Host: who are you?
+    /// Host: request the identity.
     case identify = 0xF1
-    /// Host: a nonce, the log-in's first step.
+    /// Host: a nonce, the first step of the log-in.
     case logInNonce = 0xFA
     /// Scale: a challenge.
     case logInChallenge = 0xFB
@@ -48,14 +48,14 @@ public enum HS4Command: UInt8, Sendable, Hashable, CaseIterable {
     case logInAgain = 0xFF
 }
 
-/// The unit a HS4 displays; the wire is in kilograms whatever it is.
+/// The unit that a HS4 displays; the protocol always uses kilograms.
 public enum ScaleDisplayUnit: UInt8, Sendable, Hashable, CaseIterable {
     case kilograms = 1
     case pounds = 2
     case stones = 3
 }
 
-/// What a message from a HS4 says.
+/// The content of a message from a HS4.
 public enum HS4ScaleMessage: Sendable, Hashable {
     /// The measurement is open, or (false) refused.
     case measure(accepted: Bool)
@@ -65,21 +65,21 @@ public enum HS4ScaleMessage: Sendable, Hashable {
     case unstableWeight(Int)
     /// Tenths of a kilogram.
     case stableWeight(Int)
-    /// Whether it is idle now, and so listens to a new command.
+    /// Whether it is idle now, and so accepts a new command.
     case stopped(isIdle: Bool)
-    /// 0: no records; else there are some, probably so many.
+    /// 0 for no records; otherwise there are records, probably in this number.
     case memorySummary(UInt8)
     case memoryRecord(HS4Record)
     case identity(ScaleIdentity)
     case logIn(LogInMessage)
-    /// A command that has no known meaning.
+    /// A command without a known meaning.
     case unknown
     /// A known command whose data has the wrong length.
     case malformed
 
     /// Reads a message.
     ///
-    /// Never fails: what cannot be understood is said to be so.
+    /// It never fails: content that cannot be understood becomes `unknown` or `malformed`.
     public init(_ message: FamilyMessage) {
         let data = message.data
         switch HS4Command(rawValue: message.command) {
@@ -101,16 +101,16 @@ public enum HS4ScaleMessage: Sendable, Hashable {
     }
 }
 
-/// What the scale says in the log-in that HS4 and HS5 share.
+/// The scale's messages in the log-in that HS4 and HS5 share.
 public enum LogInMessage: Sendable, Hashable {
     case challenge([UInt8])
     case accepted
     case refused
-    /// Begin at the first step.
+    /// Begin again at the first step.
     case again
 }
 
-/// What a message from the host to a HS4 says.
+/// The content of a message from the host to a HS4.
 public enum HS4HostMessage: Sendable, Hashable {
     /// `user` is the host's number of the person; the order of unit and user is inferred, not captured.
     case measure(WallTime, unit: ScaleDisplayUnit, user: UInt32)
@@ -118,15 +118,15 @@ public enum HS4HostMessage: Sendable, Hashable {
     case memorySummary
     case memoryRecord
     case stop
-    /// The scale's `34` or `36` has arrived.
+    /// Confirms that the scale's `34` or `36` has arrived.
     case confirm(HS4Command)
     case identify
     case logInNonce([UInt8])
     case logInAnswer([UInt8])
-    /// A command the scale does not know, or data of a wrong form.
+    /// A command that the scale does not know, or data of the wrong form.
     case unknown
 
-    /// The command and data as on the wire; nil for a time outside the years 0–65535, and for `unknown`.
+    /// The transmitted command and data; `nil` for a time outside the years 0–65535, and for `unknown`.
     public var content: (command: UInt8, data: [UInt8])? {
         switch self {
         case .measure(let time, let unit, let user):
@@ -146,26 +146,26 @@ public enum HS4HostMessage: Sendable, Hashable {
 
 /// A record of a HS4's memory: 16 bytes.
 public struct HS4Record: Sendable, Hashable {
-    /// The bytes as the scale sent them; those of unknown meaning too.
+    /// The bytes as the scale sent them, including those without a known meaning.
     public let bytes: [UInt8]
 
-    /// Nil for any other number of bytes.
+    /// Returns `nil` for any other number of bytes.
     public init?(_ data: [UInt8]) {
         guard data.count == 16 else { return nil }
         bytes = data
     }
 
-    /// A record of a weighing; nil outside the years 0–65535 or 0–6553.5 kg.
+    /// A record of a weighing; `nil` outside the years 0–65535 or 0–6553.5 kg.
     public init?(_ time: WallTime, tenthsOfKilogram: Int, more: UInt8) {
         guard let date = time.family7, let weight = UInt16(exactly: tenthsOfKilogram) else { return nil }
         bytes = [0, 0, 1, more] + date + [UInt8(weight >> 8), UInt8(truncatingIfNeeded: weight), 0, 0, 0]
     }
 
-    /// Not 0: more records follow; perhaps so many.
+    /// If not 0, more records follow, perhaps in this number.
     public var more: UInt8 { bytes[3] }
-    /// The nine bytes of time and weight: what makes this weighing this one.
+    /// The nine bytes of time and weight, the identity of this weighing.
     public var key: [UInt8] { Array(bytes[4..<13]) }
-    /// The scale's clock; nil where its bytes are not a date.
+    /// The time on the scale's clock; `nil` if its bytes are not a date.
     public var time: WallTime? { WallTime(family7: bytes[4..<11]) }
     public var tenthsOfKilogram: Int { Int(bigEndian: bytes[11..<13]) }
 }

@@ -1,13 +1,13 @@
-/// One datagram between host and HS5: a message and who sent it.
+/// One datagram between host and HS5: a message and its sender.
 ///
-/// The search alone has no sender.
+/// Only the search has no sender.
 public struct HS5Datagram: Sendable, Hashable {
     public var message: FamilyMessage
     public var sender: HS5SenderID?
 
     public init(_ message: FamilyMessage, sender: HS5SenderID?) { (self.message, self.sender) = (message, sender) }
 
-    /// Reads a datagram; nil where it is not a frame of a HS5, or too short for its sender.
+    /// Reads a datagram; `nil` if it is not a frame of a HS5, or too short for its sender.
     public init?(_ datagram: [UInt8]) {
         guard var frame = FamilyFrame(datagram: datagram) else { return nil }
         switch FamilyFrame.Product(rawValue: frame.product) {
@@ -22,7 +22,7 @@ public struct HS5Datagram: Sendable, Hashable {
         self.message = message
     }
 
-    /// The datagram of a message; nil where the data is longer than a frame holds.
+    /// The datagram of a message; `nil` if the data is longer than a frame can hold.
     public static func bytes(
         from origin: FrameOrigin, _ command: UInt8, _ data: [UInt8], sequence: UInt8, isAnswer: Bool = false,
         sender: HS5SenderID
@@ -32,7 +32,7 @@ public struct HS5Datagram: Sendable, Hashable {
             product: FamilyFrame.Product.hs5.rawValue, content: [command] + data + sender.bytes)?.bytes
     }
 
-    /// Is there a scale? To everybody on port 10000.
+    /// Searches for scales, by broadcast on port 10000.
     public static let search = FamilyFrame(
         checked: .host, .single, 0, FamilyFrame.Product.any.rawValue, [HS5Command.search.rawValue]
     ).bytes

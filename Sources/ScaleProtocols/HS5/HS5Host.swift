@@ -3,8 +3,8 @@
 /// ```
 /// D0* → F0 → (log-in) → 31 → (33 → 41 → 42* → 39) for each user → 32 → 35* → 36 → 37* → 38 → 39 → 31 → …
 /// ```
-/// Every request is answered, and the answer is its only acknowledgement. A packet of the memory is followed by the next request
-/// only when its records are kept, and a user's memory is closed only when the last ones are.
+/// Every request has an answer, and the answer is its only acknowledgement. The request after a packet of the memory is sent only when the
+/// packet's records are stored, and a user's memory is closed only when the last records are.
 public struct HS5Host: ScaleDialogue {
     public var settings: Settings
 
@@ -13,9 +13,9 @@ public struct HS5Host: ScaleDialogue {
     /// The scale that answered.
     var scale: HS5SenderID?
     var identity: ScaleIdentity?
-    /// Whether its session has been told of.
+    /// Whether its session has been reported.
     var isOpen = false
-    /// What it said last.
+    /// The last message of the scale.
     var last: FamilyMessage?
     var logIn: LogInDialogue?
     var request: Request?
@@ -23,17 +23,17 @@ public struct HS5Host: ScaleDialogue {
     var unansweredSearches = 0
     /// When the next round through the memory begins.
     var roundAt: Duration?
-    /// When a weighing that has begun must have gone on.
+    /// When a weighing in progress must have continued.
     var weighingBy: Duration?
     var confirmations: [(at: Duration, command: HS5Command)] = []
 
     var users: [UInt32?] = []
-    /// Users whose memory is still to be read in this round.
+    /// Users whose memory has not been read in this round.
     var round: [User] = []
     var transfer: Transfer?
     /// The stable weight of a weighing whose composition may follow.
     var stable: Weight?
-    /// The one that was delivered alone, as long as no one has stepped on since: its composition may follow yet.
+    /// The weight that was delivered alone, until someone steps on again; its composition may still follow.
     var shown: Weight?
     var asked: ScaleCommand?
 
@@ -62,7 +62,7 @@ public struct HS5Host: ScaleDialogue {
         case .received(let datagram) where phase != .offline && phase != .closing:
             receive(datagram, at: now, &actions)
         case .received: break
-        case .caller, .greeted, .contested: break  // Who is there is known from its own bytes.
+        case .caller, .greeted, .contested: break  // The peer's own bytes identify it.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: if phase != .offline { tick(at: now, &actions) }
@@ -75,7 +75,7 @@ public struct HS5Host: ScaleDialogue {
         case .linkClosed: closeLink(at: now, &actions)
         case .command(let command, _): ask(command, at: now, &actions)
         case .withdraw: withdraw(&actions)
-        case .heights: break  // The scale has those of its users.
+        case .heights: break  // The scale has the heights of its users.
         }
         return actions
     }
@@ -86,10 +86,10 @@ public struct HS5Host: ScaleDialogue {
         (phase, searchAt) = (.offline, nil)
     }
 
-    /// The scale is gone; it is searched for again while the link is open.
+    /// Handles the loss of the scale; it is searched for again while the link is open.
     mutating func lose(at now: ScaleMoment, isError: Bool, _ actions: inout [ScaleAction]) {
         let wasThere = isOpen
-        // What was shown as stable is a weighing, whether or not the rest of it comes.
+        // A weight that was shown as stable is a weighing, even without the rest of it.
         endWeighing(at: now, &actions)
         if asked != nil { actions.append(.event(.userResult(false))) }
         (request, logIn, transfer, asked, roundAt, weighingBy) = (nil, nil, nil, nil, nil, nil)
@@ -124,7 +124,7 @@ public struct HS5Host: ScaleDialogue {
             }
         }
         if let due = weighingBy, now.uptime >= due {
-            // Before the error, which ends a weighing.
+            // This comes before the error, which ends a weighing.
             endWeighing(at: now, &actions)
             actions.append(.event(.deviceError(.noAnswer(.hs5))))
             weighingBy = nil
@@ -153,7 +153,7 @@ public struct HS5Host: ScaleDialogue {
 
     // MARK: Sending
 
-    /// Sends what is answered, again and again until it is.
+    /// Sends a request and repeats it until it is answered.
     mutating func send(_ message: HS5HostMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let bytes = bytes(of: message) else { return }
         request = Request(
@@ -162,14 +162,14 @@ public struct HS5Host: ScaleDialogue {
         actions.append(.send(bytes))
     }
 
-    /// Sends what is not answered.
+    /// Sends a message that has no answer.
     mutating func tell(_ message: HS5HostMessage, _ actions: inout [ScaleAction]) {
         if let bytes = bytes(of: message) { actions.append(.send(bytes)) }
     }
 
     private mutating func bytes(of message: HS5HostMessage) -> [UInt8]? {
         guard let content = message.content else { return nil }
-        // A command adds two, an answer one.
+        // A command increases the counter by two, an answer by one.
         defer { counter &+= content.isAnswer ? 1 : 2 }
         return HS5Datagram.bytes(
             from: .host, content.command, content.data, sequence: counter, isAnswer: content.isAnswer,

@@ -8,11 +8,11 @@ extension HS5Host {
         unansweredSearches = 0
         if case .identity(let identity) = message { return found(sender, identity, at: now, &actions) }
         guard scale != nil else { return }
-        // A repeat is the one before, byte for byte. The number alone does not tell: a scale that speaks unasked while it is asked
-        // may give one to two messages.
+        // A repetition equals the previous message in every byte. The number alone is not enough: a scale that sends spontaneously during a
+        // request may give the same number to two messages.
         if datagram.message == last, datagram.message.sequence != 0 { return }
         last = datagram.message
-        // Late, and to a request that has been answered or given up: what it says belongs to another user, packet or question.
+        // A late answer to an earlier request: its content belongs to another user, packet or question.
         if message.isAnswer, datagram.message.sequence != request?.reply {
             let (command, sequence) = (datagram.message.command, datagram.message.sequence)
             return actions.append(.event(.protocolWarning(.lateAnswer(command: command, sequence: sequence))))
@@ -67,7 +67,7 @@ extension HS5Host {
         send(.cloudPath(path), at: now, &actions)
     }
 
-    /// The session is open; from now on no other scale is meant.
+    /// Opens the session; from now on only this scale counts.
     private mutating func open(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         settings.scale = scale
         isOpen = true
@@ -80,7 +80,7 @@ extension HS5Host {
         send(.users(now.wall), at: now, &actions)
     }
 
-    /// The users first: a person may have been created at the scale.
+    /// Reads the users first, because a person may just have been created on the scale.
     mutating func beginRound(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         roundAt = now.uptime + settings.memoryEvery
         list(at: now, &actions)
@@ -103,7 +103,7 @@ extension HS5Host {
             phase = .summing
             send(.memorySummary, at: now, &actions)
         case (.memoryReady, .openingMemory):
-            // The user was deleted at the scale a moment ago.
+            // The user has just been deleted on the scale.
             if !round.isEmpty { round.removeFirst() }
             actions.append(.event(.memoryStart(false)))
             next(at: now, &actions)
@@ -119,7 +119,7 @@ extension HS5Host {
             weighed(message, frame, at: now, &actions)
         case (.error(let raw), _):
             confirm(.error, at: now)
-            // Before the error, which ends a weighing; its weight had stood.
+            // This comes before the error, which ends a weighing; its weight was stable.
             endWeighing(at: now, &actions)
             actions.append(.event(.deviceError(.sent(raw, by: .hs5, table: settings.errors))))
             (weighingBy, shown) = (nil, nil)
@@ -137,7 +137,7 @@ extension HS5Host {
         }
     }
 
-    /// Nothing is asked until the next round.
+    /// Sends no request until the next round.
     mutating func rest(at now: ScaleMoment) {
         (request, phase) = (nil, .idle)
         roundAt = min(roundAt ?? .seconds(Int64.max / 4), now.uptime + settings.busyPause)

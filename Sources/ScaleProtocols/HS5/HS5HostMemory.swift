@@ -1,6 +1,6 @@
-/// The memories of the users one after the other, and what is kept of them and of weighings.
+/// Reads the users' memories one after the other, and handles the results of deliveries.
 extension HS5Host {
-    /// The next user's memory; after the last one the measurement.
+    /// Reads the next user's memory; after the last one, opens the measurement.
     mutating func next(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         request = nil
         if asked != nil { return list(at: now, &actions) }
@@ -85,7 +85,7 @@ extension HS5Host {
             composition: record.composition, user: serial, raw: record.bytes)
     }
 
-    /// One weighing is one user's; a weight whose composition comes later is not known with it yet.
+    /// A key includes the user, and whether there is a composition, because a weight alone does not make its later composition known.
     private func key(of reading: ScaleReading) -> [UInt8] {
         reading.key + (reading.user ?? 0).bigEndianBytes + [reading.isComposed ? 1 : 0]
     }
@@ -100,12 +100,12 @@ extension HS5Host {
         actions.append(delivery.map { .deliver($0) } ?? .event(.protocolWarning(.tooManyUnanswered)))
     }
 
-    /// The caller's answer to a delivery.
+    /// Handles the caller's answer to a delivery.
     mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let item = deliveries.answer(token, isKept: isKept), item.isCurrent, phase != .closing, phase != .offline
         else { return }
         guard isKept else {
-            // The scale still holds what was not asked past: it is told nothing and asked again in the next round.
+            // The scale still holds records that were not acknowledged: it gets no message and is read again in the next round.
             if phase == .transferring || phase == .measuring { rest(at: now) }
             (transfer, round) = (nil, [])
             return

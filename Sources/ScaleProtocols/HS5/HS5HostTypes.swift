@@ -1,13 +1,13 @@
 extension HS5Host {
-    /// What may differ between scales, and how long the host waits.
+    /// Settings that may differ between scales, and the host's time limits.
     ///
     /// The defaults are for a real scale; there is no published capture of one.
     public struct Settings: Sendable, Hashable {
-        /// Who the host says it is.
+        /// The host's id.
         public var id = HS5SenderID(checked: [2, 0, 0, 0, 0, 1])
-        /// The scale to talk to; nil: the first one that answers.
+        /// The scale to talk to; `nil` for the first one that answers.
         public var scale: HS5SenderID?
-        /// Where the scale uploads by itself.
+        /// The destination of the scale's own uploads.
         public struct Cloud: Sendable, Hashable {
             /// At most 48 bytes.
             public var host: String
@@ -17,31 +17,31 @@ extension HS5Host {
             public init(host: String, path: String) { (self.host, self.path) = (host, path) }
         }
 
-        /// Written into the scale after the log-in; nil leaves what is there.
+        /// Written into the scale after the log-in; `nil` leaves the stored value.
         public var cloud: Cloud?
-        /// What the scale's log-in asks for; nil goes without, which only a stand-in accepts.
+        /// The key for the scale's log-in; `nil` skips the log-in, which only a simulated scale accepts.
         public var key: ScaleKey?
-        /// 16 random bytes of this installation's choice.
+        /// 16 random bytes that this installation chooses.
         public var nonce: [UInt8] = Array(repeating: 0, count: 16)
-        /// The user whose measurement is held open; nil: none, and weighings come from the memory.
+        /// The user whose measurement is open; `nil` for none, and weighings come from the memory.
         public var measures: UInt32?
-        /// Error byte → vendor's number.
+        /// Maps error bytes to the vendor's numbers.
         public var errors = ScaleError.defaultTable(of: .hs5)
-        /// From one search to the next, which also finds out whether the scale is still there.
+        /// The interval of searches, which also detect whether the scale is still reachable.
         public var searchEvery = Duration.seconds(5)
-        /// So many unanswered searches in a row mean that it is gone.
+        /// The number of consecutive unanswered searches after which the scale counts as gone.
         public var searches = 6
-        /// From a request to its repeat.
+        /// The delay from a request to its repetition.
         public var repeatAfter = Duration.milliseconds(500)
-        /// How often a request is repeated.
+        /// The number of repetitions of a request.
         public var repeats = 6
-        /// From a message of a measurement to its confirmation.
+        /// The delay from a message of a measurement to its confirmation.
         public var confirmAfter = Duration.milliseconds(200)
         /// How long the scale may be silent between the messages of one weighing.
         public var weighingTimeout = Duration.seconds(4)
-        /// From one look at the memory to the next.
+        /// The interval for reading the memory.
         public var memoryEvery = Duration.seconds(60)
-        /// How long a scale that is busy is left alone.
+        /// The pause for a busy scale.
         public var busyPause = Duration.seconds(5)
 
         public init() {}
@@ -55,7 +55,7 @@ extension HS5Host {
         case loggingIn
         /// `59`, then `5A` is sent.
         case settingCloudHost, settingCloudPath
-        /// Nothing is asked.
+        /// No request is open.
         case idle
         /// `31` is sent.
         case listing
@@ -63,13 +63,13 @@ extension HS5Host {
         case openingMemory
         /// `41` is sent.
         case summing
-        /// `42` is sent, or its records wait to be kept.
+        /// `42` is sent, or its records wait to be stored.
         case transferring
-        /// `39` is sent: this user's memory is read.
+        /// `39` is sent: this user's memory has been read.
         case endingMemory
         /// `32` is sent.
         case openingMeasurement
-        /// Weights come, when a person steps on.
+        /// Weights arrive when a person steps on.
         case measuring
         /// A change to the users is sent.
         case changingUsers
@@ -78,13 +78,13 @@ extension HS5Host {
 
     struct Request: Sendable {
         var bytes: [UInt8]
-        /// The counter of its answer, which tells it from a late one to an earlier request.
+        /// The counter of its answer, which distinguishes it from a late answer to an earlier request.
         var reply: UInt8
         var repeatAt: Duration
         var repeatsLeft: Int
     }
 
-    /// A stable weight and the message that told it.
+    /// A stable weight and its message.
     struct Weight: Sendable {
         var reading: ScaleReading
         var message: FamilyMessage
@@ -101,16 +101,16 @@ extension HS5Host {
         var progress = -1.0
     }
 
-    /// What a delivery was read from.
+    /// The messages of a delivery.
     enum Origin: Sendable {
-        /// A packet of the memory; whether more follow.
+        /// A packet of the memory, and whether more follow.
         case packet(more: Bool)
-        /// A measurement; what is to be confirmed once it is kept.
+        /// A measurement, and the command to confirm once it is stored.
         case measurement(confirms: HS5Command?)
     }
 }
 
 extension HS5SenderID {
-    /// For bytes whose number the caller's own code fixes.
+    /// For bytes whose number is fixed by the calling code.
     package init(checked bytes: [UInt8]) { self.bytes = bytes }
 }

@@ -1,4 +1,4 @@
-/// The users of the scale: who has which place, and changes to that.
+/// The users of the scale with their positions, and changes to them.
 extension HS5Host {
     mutating func listed(_ list: [UInt32?], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         request = nil
@@ -18,20 +18,20 @@ extension HS5Host {
     mutating func ask(_ command: ScaleCommand, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         if case .measure(let serial) = command {
             settings.measures = serial
-            // A list is asked for first, for who is where may have changed.
+            // The list is read first, because positions may have changed.
             if phase == .idle || phase == .measuring, weighingBy == nil { beginRound(at: now, &actions) }
             return
         }
-        // It is not known how the cloud would be asked on the wire.
+        // The cloud's request in this protocol is unknown.
         guard scale != nil, asked == nil, phase != .loggingIn, phase != .closing,
             command.refusal == .userResult(false)
         else { return actions.append(.event(command.refusal)) }
         asked = command
-        // Between two users' memories or weighings; a list is asked for first, for who is where may have changed.
+        // Only between two users' memories or weighings; the list is read first, because positions may have changed.
         if phase == .idle || phase == .measuring && weighingBy == nil { beginRound(at: now, &actions) }
     }
 
-    /// Takes back a command that waits for its turn.
+    /// Withdraws a command that waits for its turn.
     mutating func withdraw(_ actions: inout [ScaleAction]) {
         guard let asked, phase != .changingUsers else { return }
         self.asked = nil

@@ -1,5 +1,5 @@
 extension HS5Host {
-    /// A message of a measurement.
+    /// Handles a message of a measurement.
     mutating func weighed(
         _ message: HS5ScaleMessage, _ frame: FamilyMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]
     ) {
@@ -10,7 +10,7 @@ extension HS5Host {
             shown = nil
             if (1...HS5Host.capacity).contains(tenths) { actions.append(.event(.unstableWeight(tenths))) }
         case .stableWeight(let tenths):
-            // Said again, because its confirmation got lost: what was delivered meanwhile is this weighing.
+            // The scale repeats it because its confirmation was lost: the weight delivered meanwhile belongs to this weighing.
             if shown?.message != frame {
                 begins()
                 shown = nil
@@ -26,7 +26,7 @@ extension HS5Host {
                 return confirm(.composition, at: now)
             }
             var reading = reading(record, settings.measures)
-            // After a long silence its weight has been delivered already.
+            // After a long silence its weight has already been delivered.
             if let shown { reading = reading.following(shown.reading) }
             (stable, shown) = (nil, nil)
             deliver([reading], from: .weighing, .measurement(confirms: .composition), &actions)
@@ -40,12 +40,12 @@ extension HS5Host {
         }
     }
 
-    /// A person is on the scale: the measurement is open, whether or not that was heard.
+    /// Notes that a person is on the scale: the measurement is open, even if that message was lost.
     private mutating func begins() {
         if phase == .openingMeasurement { (request, phase) = (nil, .measuring) }
     }
 
-    /// A weight that came without a time has the host's.
+    /// Dates a weight that came without a time with the host's time.
     private mutating func weight(
         _ tenths: Int, at now: ScaleMoment, _ actions: inout [ScaleAction]
     ) -> ScaleReading? {
@@ -59,7 +59,7 @@ extension HS5Host {
             isDatedByHost: true)
     }
 
-    /// A weighing was broken off after its weight stood: it is one all the same.
+    /// Delivers the stable weight of an interrupted weighing, which still counts.
     mutating func endWeighing(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let weight = stable else { return }
         (stable, shown) = (nil, weight)

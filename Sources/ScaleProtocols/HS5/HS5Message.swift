@@ -16,27 +16,27 @@ public enum HS5Command: UInt8, Sendable, Hashable, CaseIterable {
     case openMemory = 0x33
     /// Scale: an error.
     ///
-    /// Host: has arrived.
+    /// Host: received.
     case error = 0x34
-    /// Scale: a weight that still settles.
+    /// Scale: an unsettled weight.
     case unstableWeight = 0x35
     /// Scale: the weight.
     ///
-    /// Host: has arrived.
+    /// Host: received.
     case stableWeight = 0x36
-    /// Scale: the weight while the impedance is measured.
+    /// Scale: the weight during the impedance measurement.
     ///
-    /// Host: has arrived.
+    /// Host: received.
     case impedanceWeight = 0x37
-    /// Scale: the body's composition.
+    /// Scale: the body composition.
     ///
-    /// Host: has arrived.
+    /// Host: received.
     case composition = 0x38
     /// Scale: the measurement is over.
     ///
-    /// Host: has arrived, or: end this connection.
+    /// Host: received, or: end this connection.
     case end = 0x39
-    /// Both: how many records there are.
+    /// Both: the number of records.
     case memorySummary = 0x41
     /// Both: the next packet of records.
     case memoryPacket = 0x42
@@ -50,11 +50,11 @@ public enum HS5Command: UInt8, Sendable, Hashable, CaseIterable {
     case cloudHost = 0x59
     /// Both: its path.
     case cloudPath = 0x5A
-    /// Host, by broadcast: is there a scale?
+    /// Host, by broadcast: search for scales.
     case search = 0xD0
     /// Scale: busy with its cloud.
     case busy = 0xEF
-    /// Scale: who it is.
+    /// Scale: its identity.
     case identity = 0xF0
     case logInNonce = 0xFA
     case logInChallenge = 0xFB
@@ -64,30 +64,30 @@ public enum HS5Command: UInt8, Sendable, Hashable, CaseIterable {
     case logInAgain = 0xFF
 }
 
-/// Six bytes before the checksum that say who sent a frame over UDP.
+/// Six bytes before the checksum that identify the sender of a frame over UDP.
 public struct HS5SenderID: Sendable, Hashable, CustomStringConvertible {
     public let bytes: [UInt8]
 
-    /// Nil where there are not six bytes.
+    /// Returns `nil` if there are not six bytes.
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 6 else { return nil }
         self.bytes = Array(bytes)
     }
 
-    /// Twelve upper-case hex digits, as scales are named.
+    /// Twelve upper-case hex digits, the form of scale ids.
     public var description: String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
     }
 }
 
-/// What a message from a HS5 says.
+/// The content of a message from a HS5.
 public enum HS5ScaleMessage: Sendable, Hashable {
-    /// The user's number by position; nil where it is free.
+    /// The user's number by position; `nil` if it is free.
     case users([UInt32?])
     /// Whether the change was made.
     case userCreated(Bool), userModified(Bool), userDeleted(Bool)
     case measure(accepted: Bool)
-    /// False: the user is not on the scale.
+    /// False if the user is not on the scale.
     case memoryReady(Bool)
     case error(UInt8)
     /// Tenths of a kilogram.
@@ -96,7 +96,7 @@ public enum HS5ScaleMessage: Sendable, Hashable {
     case ended
     /// 0: no records.
     case memorySummary(UInt8)
-    /// The records of a packet, whether more packets follow, and how many bytes belong to no record.
+    /// The records of a packet, whether more packets follow, and the number of bytes outside records.
     case memoryPacket([HS5Record], more: Bool, announced: Int, trailing: Int)
     case busy
     case identity(ScaleIdentity)
@@ -105,9 +105,9 @@ public enum HS5ScaleMessage: Sendable, Hashable {
     case unknown
     case malformed
 
-    /// Reads a message whose sender id has been taken off.
+    /// Reads a message without its sender id.
     ///
-    /// Never fails: what cannot be understood is said to be so.
+    /// It never fails: content that cannot be understood becomes `unknown` or `malformed`.
     public init(_ message: FamilyMessage) {
         let data = message.data
         let isYes = data.first == 1
@@ -140,7 +140,7 @@ public enum HS5ScaleMessage: Sendable, Hashable {
         }
     }
 
-    /// Whether a scale says it only when it is asked.
+    /// Whether a scale sends it only as an answer.
     var isAnswer: Bool {
         switch self {
         case .users, .userCreated, .userModified, .userDeleted, .measure, .memoryReady, .memorySummary, .memoryPacket,
@@ -172,7 +172,7 @@ public enum HS5ScaleMessage: Sendable, Hashable {
     }
 }
 
-/// What a message from the host to a HS5 says.
+/// The content of a message from the host to a HS5.
 public enum HS5HostMessage: Sendable, Hashable {
     case search
     case users(WallTime)
@@ -183,7 +183,7 @@ public enum HS5HostMessage: Sendable, Hashable {
     case openMemory(HS5Position, serial: UInt32, WallTime)
     case memorySummary
     case memoryPacket
-    /// The scale's message has arrived.
+    /// Confirms that the scale's message has arrived.
     case confirm(HS5Command)
     /// End this connection.
     case end
@@ -191,10 +191,10 @@ public enum HS5HostMessage: Sendable, Hashable {
     case logInAnswer([UInt8])
     case cloudHost(String)
     case cloudPath(String)
-    /// A command the scale does not know, or data of a wrong form.
+    /// A command that the scale does not know, or data of the wrong form.
     case unknown
 
-    /// What goes over the wire; nil for a time or text that does not fit, and for `unknown`.
+    /// The transmitted content; `nil` for a time or text that does not fit, and for `unknown`.
     public var content: (command: UInt8, data: [UInt8], isAnswer: Bool)? {
         func plain(_ command: HS5Command, _ data: [UInt8]?) -> (UInt8, [UInt8], Bool)? {
             data.map { (command.rawValue, $0, false) }

@@ -1,15 +1,15 @@
-/// A weighing with body composition, as a HS5 sends and stores it: 16 bytes.
+/// A weighing with body composition in the form that a HS5 sends and stores: 16 bytes.
 public struct HS5Record: Sendable, Hashable {
     /// The bytes as the scale sent them.
     public let bytes: [UInt8]
 
-    /// Nil for any other number of bytes.
+    /// Returns `nil` for any other number of bytes.
     public init?(_ data: some Collection<UInt8>) {
         guard data.count == 16 else { return nil }
         bytes = Array(data)
     }
 
-    /// What a body is made of, in the wire's whole numbers; 0 means that it was not measured.
+    /// The body composition in the protocol's whole numbers; 0 means that a value was not measured.
     public struct Composition: Sendable, Hashable {
         /// Tenths of a percent.
         public var fat, water, muscle: Int
@@ -25,11 +25,11 @@ public struct HS5Record: Sendable, Hashable {
             (self.bone, self.visceralFat, self.dailyCalories) = (bone, visceralFat, dailyCalories)
         }
 
-        /// Someone with shoes on.
+        /// A weighing without composition, for example with shoes on.
         public static let none = Composition(fat: 0, water: 0, muscle: 0, bone: 0, visceralFat: 0, dailyCalories: 0)
     }
 
-    /// A record of a weighing; nil for what its fields cannot hold: years outside 2000–2255, above 409.5 kg, and so on.
+    /// A record of a weighing; `nil` for values that its fields cannot hold: years outside 2000–2255, above 409.5 kg, and others.
     public init?(_ time: WallTime, tenthsOfKilogram: Int, _ composition: Composition = .none) {
         guard (2000...2255).contains(time.year), (0...0xFFF).contains(tenthsOfKilogram),
             let fat = UInt16(exactly: composition.fat), let water = UInt16(exactly: composition.water),
@@ -48,7 +48,7 @@ public struct HS5Record: Sendable, Hashable {
         bytes = date + weight + pair(fat) + pair(water) + pair(muscle) + [bone, visceral] + pair(calories)
     }
 
-    /// The scale's clock; nil where its bits are not a date.
+    /// The time on the scale's clock; `nil` if its bits are not a date.
     public var time: WallTime? {
         let day = Int(bytes[1] >> 5) | Int(bytes[2] >> 7) << 3 | Int(bytes[3] >> 7) << 4
         return WallTime(
@@ -65,6 +65,6 @@ public struct HS5Record: Sendable, Hashable {
             dailyCalories: Int(bigEndian: bytes[14..<16]))
     }
 
-    /// The six bytes of time and weight: what makes this weighing this one, for one user of one scale.
+    /// The six bytes of time and weight, the identity of this weighing for one user of one scale.
     public var key: [UInt8] { Array(bytes[0..<6]) }
 }

@@ -1,4 +1,4 @@
-/// What a person is to a HS5: its formulas need it.
+/// The properties of a person that the formulas of a HS5 need.
 public struct HS5Profile: Sendable, Hashable {
     /// The host's number of the person, 1–0x7FFFFFFF.
     public let serial: UInt32
@@ -8,10 +8,10 @@ public struct HS5Profile: Sendable, Hashable {
     public let height: UInt8
     public let isAthlete: Bool
     public let isMale: Bool
-    /// Where it is known: a bridge is told it instead of the age.
+    /// The birthday, if it is known: a bridge receives it instead of the age.
     public let birthday: WallTime?
 
-    /// Nil for what the scale does not take, which on the day `today` has an age for the birthday.
+    /// Returns `nil` for values that the scale does not accept; the age is the one on the day `today`.
     public init?(
         serial: UInt32, birthday: WallTime, today: WallTime, height: Int, isAthlete: Bool, isMale: Bool
     ) {
@@ -21,7 +21,7 @@ public struct HS5Profile: Sendable, Hashable {
             isAthlete: isAthlete, isMale: isMale, birthday: birthday)
     }
 
-    /// Nil for what the scale does not take.
+    /// Returns `nil` for values that the scale does not accept.
     public init?(serial: UInt32, age: Int, height: Int, isAthlete: Bool, isMale: Bool) {
         self.init(serial: serial, age: age, height: height, isAthlete: isAthlete, isMale: isMale, birthday: nil)
     }
@@ -32,7 +32,7 @@ public struct HS5Profile: Sendable, Hashable {
         (self.isAthlete, self.isMale, self.birthday) = (isAthlete, isMale, birthday)
     }
 
-    /// Whether a number can name a person.
+    /// Whether a number can identify a person.
     public static func isSerial(_ number: UInt32) -> Bool { (1...0x7FFF_FFFF).contains(number) }
 
     package init?(_ data: ArraySlice<UInt8>) {
@@ -46,18 +46,18 @@ public struct HS5Profile: Sendable, Hashable {
     var bytes: [UInt8] { serial.bigEndianBytes + [age, height, isAthlete ? 1 : 0, isMale ? 1 : 0] }
 }
 
-/// One of the 20 places for users on a HS5.
+/// One of the 20 positions for users on a HS5.
 public struct HS5Position: Sendable, Hashable, Comparable {
     /// 0–19.
     public let index: UInt8
 
-    /// Nil outside 0–19.
+    /// Returns `nil` outside 0–19.
     public init?(_ index: Int) {
         guard (0..<HS5Position.count).contains(index) else { return nil }
         self.index = UInt8(index)
     }
 
-    /// How many there are.
+    /// The number of positions.
     public static let count = 20
 
     public static func < (left: HS5Position, right: HS5Position) -> Bool { left.index < right.index }

@@ -1,21 +1,21 @@
-/// HSL/1 as a dialogue like those of the scales' own protocols, with all scales of a model behind the link, or with one.
+/// HSL/1 as a dialogue like those of the scales' own protocols, for all scales of a model behind the link, or for one.
 ///
-/// With a number only that scale is served. Others behind the link are left alone: a bridge keeps what is not acknowledged.
+/// If a device id is given, only that scale is served. Others behind the link are not acknowledged, so a bridge keeps their data.
 public struct HSLDialogue: ScaleDialogue {
     /// Serves the link; ``HSLSession/settings`` may be changed at any time.
     public var session: HSLSession
-    /// The scale whose ``ScaleAction/of(_:)`` came last.
+    /// The scale of the last ``ScaleAction/of(_:)``.
     private var told: HSLDeviceID?
 
-    /// - Parameter deviceId: twelve hex digits; anything else, and nil, is every scale of the model.
+    /// - Parameter deviceId: twelve hex digits; anything else, and `nil`, selects every scale of the model.
     public init(settings: HSLSession.Settings, deviceId: String? = nil, seed: [UInt8] = HSLSession.freshSeed()) {
         session = HSLSession(settings: settings, seed: seed)
         session.only = deviceId.flatMap { HSLDeviceID(settings.model, $0) }
     }
 
-    /// For a link that is awaited: where a program that dials greets and proves itself before it gets the session.
+    /// The handshakes of a listening link: a program that dials greets and proves itself there before it gets the session.
     ///
-    /// - Parameter seed: another one each time: with the nonces of an earlier link an overheard proof would be good again.
+    /// - Parameter seed: a new one each time: with the nonces of an earlier link, an overheard proof would be valid again.
     public func handshakes(seed: [UInt8] = HSLSession.freshSeed()) -> HSLHandshakes {
         HSLHandshakes(settings: session.settings, seed: seed)
     }
@@ -30,7 +30,7 @@ public struct HSLDialogue: ScaleDialogue {
 
     public var isMeasuring: Bool { !present.isEmpty && present.allSatisfy { session.isMeasuring($0) } }
 
-    /// The scale that is meant; nil without a name if there are several.
+    /// The addressed scale; `nil` without a name if there are several.
     private func scale(_ id: String?) -> HSLDeviceID? {
         if let id { return HSLDeviceID(session.settings.model, id) }
         return session.only ?? (present.count == 1 ? present[0] : nil)

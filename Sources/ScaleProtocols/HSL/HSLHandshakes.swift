@@ -1,24 +1,24 @@
 import Digests
 
-/// What is known of a program that has greeted and proved itself: all that a session needs to go on with it.
+/// The greeting of a program that has proved itself: all data that a session needs to continue with it.
 public struct HSLGreeting: Sendable, Hashable {
     let nonce: [UInt8]
     let hello: HSLHello
-    /// The beginning of a line, where one is not complete yet.
+    /// An incomplete line, if there is one.
     let lines: HSLLines
 }
 
-/// Where those who dial an awaited link greet and prove themselves, several at a time: a program that only holds a connection keeps no other out.
+/// Runs the greetings of several programs that dial a listening link, so that a program that only holds a connection does not block others.
 ///
-/// A value: inputs go in, actions come out. Guests are told apart by numbers of the caller's. At most ``limit`` are here, each for at most
-/// the session's time for a greeting; where one more comes, the machine that has sent most of them loses its oldest. A guest that proves itself
-/// is named by ``Action/admit(_:)``, and asked for with ``enter(_:)`` when the link is to be theirs.
+/// It is a value: inputs go in, actions come out. The caller numbers the guests. At most ``limit`` guests are accepted, each for at most the
+/// session's time for a greeting. If another one comes, the machine with the most guests loses its oldest. A guest that proves itself is
+/// reported by ``Action/admit(_:)``; the caller fetches it with ``enter(_:)`` when it gets the link.
 public struct HSLHandshakes: Sendable {
     public enum Input: Sendable, Hashable {
         case came(Int, from: String?)
         case said(Int, [UInt8])
         case left(Int)
-        /// The open link is alive, so this guest does not get its place.
+        /// The open link is alive, so this guest does not replace it.
         case declined(Int)
         case tick
     }
@@ -27,24 +27,24 @@ public struct HSLHandshakes: Sendable {
         case send([UInt8], to: Int)
         /// Close the connection to this guest.
         case dismiss(Int)
-        /// This guest has proved itself, and comes before those who did so earlier.
+        /// This guest has proved itself, and takes precedence over earlier ones.
         case admit(Int)
         /// Report this about the link.
         case warning(String)
     }
 
-    /// How many guests there may be.
+    /// The maximum number of guests.
     public static let limit = 16
-    /// Bytes of a guest that has not proved itself: its two lines, and some more.
+    /// Maximum number of bytes of a guest that has not proved itself: its two lines, and some reserve.
     static let byteLimit = 2 * HSLLines.limit
-    /// How often the same is told.
+    /// The minimum interval between equal warnings.
     static let warningEvery = Duration.seconds(60)
 
     private struct Peer {
         var session: HSLSession
         var address: String?
         var bytes = 0
-        /// Until when a guest that has proved itself waits for the open link to show whether it is alive.
+        /// How long a guest that has proved itself waits for a sign of life of the open link.
         var waitsUntil: Duration?
     }
 
@@ -57,7 +57,7 @@ public struct HSLHandshakes: Sendable {
     /// - Parameter seed: 32 random bytes, from which nonces are made.
     init(settings: HSLSession.Settings, seed: [UInt8]) { (self.settings, self.seed) = (settings, seed) }
 
-    /// The uptime at which to call with ``Input/tick``; nil where nothing is waited for.
+    /// The uptime at which to call with ``Input/tick``; `nil` if there is no deadline.
     public var deadline: Duration? {
         guests.values.compactMap { $0.waitsUntil ?? $0.session.deadline }.min()
     }
@@ -95,7 +95,7 @@ public struct HSLHandshakes: Sendable {
         return actions
     }
 
-    /// The link is this guest's now; nil where it has not proved itself.
+    /// Gives the link to this guest; `nil` if it has not proved itself.
     public mutating func enter(_ number: Int) -> HSLGreeting? {
         guard let session = guests[number]?.session, session.isProven, let hello = session.peer else { return nil }
         guests[number] = nil
@@ -109,7 +109,7 @@ public struct HSLHandshakes: Sendable {
     ) {
         guard var guest = guests[number] else { return }
         let wasProven = guest.session.isProven
-        // One count for all, or a guesser would begin at nought with each connection.
+        // All guests share one count; otherwise a guesser would start at zero with each connection.
         guest.session.refusals = refusals
         let moment = ScaleMoment(uptime: uptime, wall: .startOf2000)
         var isOver = false
@@ -131,12 +131,12 @@ public struct HSLHandshakes: Sendable {
         }
     }
 
-    /// The newest of those who have proved themselves is the one that is let in: it is the one that lives.
+    /// Admits the newest guest that has proved itself, because it is certainly alive.
     private mutating func proved(_ number: Int, at uptime: Duration, _ actions: inout [Action]) {
         for other in guests.keys.sorted() where guests[other]?.waitsUntil != nil {
             dismiss(other, saying: "a later connection has taken this one's place", at: uptime, &actions)
         }
-        // The open link has so long to answer, and its owner some time to see to it.
+        // The open link gets this much time to answer, and its owner some time to react.
         guests[number]?.waitsUntil = uptime + settings.pongTimeout * 2
         actions.append(.admit(number))
     }

@@ -1,17 +1,17 @@
-/// Cuts a stream into lines; a line may be cut or joined anywhere.
+/// Splits a stream into lines; a line may be split or joined at any position.
 ///
 /// At most one unfinished line is held.
 package struct HSLLines: Sendable, Hashable {
-    /// Bytes of one line, without its end.
+    /// The maximum number of bytes in one line, without its end.
     package static let limit = 65_536
 
-    /// Whether a line was longer: nothing after it can be trusted.
+    /// Whether a line was longer: no byte after it can be trusted.
     package private(set) var isOverlong = false
     private var held: [UInt8] = []
 
     package init() {}
 
-    /// The lines that these bytes complete, empty ones left out.
+    /// The lines that these bytes complete, without empty ones.
     package mutating func append(_ bytes: [UInt8]) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var rest = bytes[...]

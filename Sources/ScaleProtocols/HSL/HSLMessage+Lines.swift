@@ -1,7 +1,7 @@
 import JSON
 
 extension HSLMessage {
-    /// Reads a line without its end; unknown members are ignored.
+    /// Parses a line without its end; unknown members are ignored.
     public init(line: [UInt8]) throws(HSLComplaint) {
         guard let json = JSONTree(line)?.canonical, case .object = json else {
             throw HSLComplaint(.badJSON, "a line is one JSON object in UTF-8")
@@ -73,7 +73,7 @@ extension HSLMessage {
     }
 }
 
-/// Takes members out of a line, or says which one is wrong.
+/// Reads members of a line, or throws an error with the member's name.
 private struct Reader {
     let json: JSONTree
 
@@ -107,7 +107,7 @@ private struct Reader {
         return rid
     }
 
-    /// A member that need not be there, but is of its kind where it is.
+    /// Reads an optional member; it must have the right kind if it is present.
     func optional<Value>(
         _ name: String, _ read: (String) throws(HSLComplaint) -> Value
     ) throws(HSLComplaint) -> Value? {

@@ -3,9 +3,9 @@ public import JSON
 /// A line of HSL/1.
 public enum HSLMessage: Sendable, Hashable {
     case hello(HSLHello)
-    /// Hex of the HMAC over both nonces, under the token.
+    /// The HMAC over both nonces under the token, in hex.
     case auth(proof: String)
-    /// The session begins; which record of each scale was acknowledged last.
+    /// The session begins; `resumeFrom` contains the last acknowledged record of each scale.
     case welcome(session: String, resumeFrom: [HSLDeviceID: String])
     case request(HSLRequest)
     case event(HSLEvent)
@@ -41,9 +41,9 @@ public struct HSLHello: Sendable, Hashable {
 public struct HSLRequest: Sendable, Hashable {
     /// Unique in its session.
     public var id: Int
-    /// Nil for what is of no scale.
+    /// `nil` for a request that concerns no scale.
     public var device: HSLDeviceID?
-    /// As it was written; of later versions too.
+    /// The name as written, including names of later versions.
     public var name: String
     public var arguments: JSONTree
 
@@ -55,20 +55,20 @@ public struct HSLRequest: Sendable, Hashable {
         (self.id, self.device, self.name, self.arguments) = (id, device, name, arguments.canonical)
     }
 
-    /// Nil for one this version does not know.
+    /// `nil` for an operation that this version does not know.
     public var operation: HSLOperation? { HSLOperation(rawValue: name) }
 }
 
 public struct HSLEvent: Sendable, Hashable {
-    /// The request that it answers; nil for what happens by itself.
+    /// The request that it answers; `nil` for a spontaneous event.
     public var ref: Int?
     public var device: HSLDeviceID
-    /// As it was written; of later versions too.
+    /// The name as written, including names of later versions.
     public var name: String
     public var data: JSONTree
-    /// Counts up by one for each event of a device.
+    /// Increases by one with each event of a device.
     public var number: Int
-    /// What a durable event is acknowledged by.
+    /// The id in the acknowledgement of a durable event.
     public var rid: String?
 
     package init(ref: Int?, device: HSLDeviceID, name: String, data: JSONTree, number: Int, rid: String?) {
@@ -77,7 +77,7 @@ public struct HSLEvent: Sendable, Hashable {
     }
 }
 
-/// A scale as `devices.list` tells of it.
+/// A scale in the answer to `devices.list`.
 public struct HSLDeviceInfo: Sendable, Hashable {
     public var id: HSLDeviceID
     public var name: String?
@@ -99,9 +99,9 @@ public struct HSLResult: Sendable, Hashable {
 
     public var ref: Int
     public var status: Status
-    /// The vendor's number, where there is one.
+    /// The vendor's number, if there is one.
     public var errorCode: Int?
-    /// Of `devices.list`.
+    /// The answer to `devices.list`.
     public var devices: [HSLDeviceInfo]?
 
     package init(ref: Int, status: Status, errorCode: Int? = nil, devices: [HSLDeviceInfo]? = nil) {
@@ -109,9 +109,9 @@ public struct HSLResult: Sendable, Hashable {
     }
 }
 
-/// What is wrong with the dialogue itself.
+/// An error of the dialogue itself.
 public struct HSLComplaint: Error, Sendable, Hashable {
-    /// As it was written.
+    /// The code as written.
     public var code: String
     public var text: String
     public var ref: Int?
@@ -122,6 +122,6 @@ public struct HSLComplaint: Error, Sendable, Hashable {
 
     init(code: String, text: String, ref: Int?) { (self.code, self.text, self.ref) = (code, text, ref) }
 
-    /// Nil for a code of a later version.
+    /// `nil` for a code of a later version.
     public var known: HSLProtocolError? { HSLProtocolError(rawValue: code) }
 }

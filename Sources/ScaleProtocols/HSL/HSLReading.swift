@@ -1,7 +1,7 @@
 import Digests
 public import JSON
 
-/// How the data of an HSL event is read, whatever names a vendor's library has for it.
+/// Reads the data of HSL events and knows the names that the vendors' libraries use.
 package enum HSLFields {
     private static let aliases: [String: [String]] = [
         "weight": ["Weight", "value", "WeightValue"],
@@ -25,7 +25,7 @@ package enum HSLFields {
         return nil
     }
 
-    /// A decimal number in tenths, and whether it was one of tenths; nil where there is none.
+    /// A decimal number in tenths, and whether it was a whole number of tenths; `nil` if there is none.
     static func tenths(_ name: String, of data: JSONTree) -> (tenths: Int, isExact: Bool)? {
         guard let number = member(name, of: data)?.decimal, number.isFinite, abs(number) < 100_000 else { return nil }
         let tenths = (number * 10).rounded()
@@ -33,13 +33,13 @@ package enum HSLFields {
         return (Int(tenths), abs(number * 10 - tenths) < 0.01)
     }
 
-    /// What the scale's clock showed; nil where nothing says so.
+    /// The time on the scale's clock; `nil` if the data does not contain it.
     ///
-    /// A `date` in UTC without an offset does not say it: which wall clock it was on would be a guess.
+    /// A `date` in UTC without an offset does not contain it, because its wall clock would be a guess.
     static func local(_ data: JSONTree) -> WallTime? {
         if let local = data["local"]?.text { return WallTime(local) }
         if let seconds = data["MDate"]?.whole {
-            // Local time written as if it were UTC.
+            // Local time in the form of UTC.
             let (since2000, overflow) = seconds.subtractingReportingOverflow(946_684_800)
             return overflow ? nil : WallTime(secondsSince2000: since2000)
         }
@@ -47,13 +47,13 @@ package enum HSLFields {
         return zone.isEmpty || isOffset(zone) ? wall : nil
     }
 
-    /// The instant that a `date` in UTC names, in seconds since 2000; nil where there is none.
+    /// The instant of a `date` in UTC, in seconds since 2000; `nil` if there is none.
     static func instant(_ data: JSONTree) -> Int? {
         guard let (wall, zone) = date(data), zone == "Z" || zone == "z" else { return nil }
         return wall.secondsSince2000
     }
 
-    /// The date and time of a `date`, and what it says of the zone.
+    /// The date and time of a `date`, and its zone.
     private static func date(_ data: JSONTree) -> (WallTime, zone: Substring)? {
         guard let text = member("date", of: data)?.text ?? data["MDate"]?.text else { return nil }
         let (moment, rest) = (text.prefix(19), text.dropFirst(19))
@@ -67,25 +67,25 @@ package enum HSLFields {
             && [1, 2, 4, 5].allSatisfy { (48...57).contains(bytes[$0]) }
     }
 
-    /// Whether something is said of the time at all.
+    /// Whether the data contains any time.
     static func hasTime(_ data: JSONTree) -> Bool {
         data["local"] != nil || data["MDate"] != nil || member("date", of: data) != nil
     }
 
-    /// Whether it is not known when it was: the scale does not say it, and this machine knows it of a weight of this moment alone.
+    /// Whether the time is unknown: the scale does not report it, and this machine knows it only for a current weight.
     static func isUndated(_ event: HSLEventName, _ data: JSONTree) -> Bool {
         (event != .stableWeight || hasTime(data)) && local(data) == nil && instant(data) == nil
     }
 }
 
-/// A weighing as an HSL event tells it.
+/// A weighing from an HSL event.
 struct HSLReading {
     var reading: ScaleReading
-    /// What could not be taken as it was; a sentence without any value.
+    /// Problems with parts of the data; sentences without values.
     var warnings: [String] = []
 
     enum Refusal: Error, Hashable {
-        /// No number, or none a weight can be.
+        /// No number, or one that cannot be a weight.
         case noWeight
         case overCapacity
     }
@@ -93,10 +93,10 @@ struct HSLReading {
     /// Reads the data of a durable event.
     ///
     /// - Parameters:
-    ///   - now: for a stable weight that comes without a time.
-    ///   - user: whose request it answers; the data may say it itself.
-    ///   - rid: a name that is this weighing's alone; nil where it has none.
-    ///   - occurrence: how many without name and date, alike to the last byte, came before it in its transfer.
+    ///   - now: the time for a stable weight that comes without one.
+    ///   - user: the user of the request that it answers; the data may contain the user, too.
+    ///   - rid: an id that only this weighing has; `nil` if there is none.
+    ///   - occurrence: the number of identical events without id and date before it in its transfer.
     init(
         _ event: HSLEventName, _ data: JSONTree, of device: HSLDeviceID, now: WallTime, user: UInt32?,
         rid: String? = nil, occurrence: Int = 0
@@ -118,12 +118,12 @@ struct HSLReading {
         let isDatedByHost = !hasTime && event == .stableWeight
         let key: [UInt8]
         if let rid, isDatedByHost || time == nil && instant == nil {
-            // Told again it would have another time of this machine's, or none: what it is called is all that stays the same.
+            // A repetition would have another time of this machine, or none: only the id stays the same.
             key = device.key(named: rid)
         } else if let bytes {
             key = bytes.key
         } else {
-            // What no record of the scale can hold has a name of its own.
+            // Data that no record of the scale can hold gets a hash as its key.
             let again = occurrence == 0 ? "" : "|\(occurrence)"
             let when = time?.description ?? instant.map { "\($0)Z" } ?? data.json + again
             let name = "\(device)|\(when)|\(weight.tenths)"
@@ -136,7 +136,7 @@ struct HSLReading {
         self.warnings = warnings
     }
 
-    /// Absent, or 0, is not measured.
+    /// An absent value, or 0, was not measured.
     private static func composition(_ data: JSONTree, _ warnings: inout [String]) -> HS5Record.Composition {
         func tenths(_ name: String, _ limit: Int) -> Int {
             guard HSLFields.member(name, of: data) != nil else { return 0 }
@@ -162,13 +162,13 @@ struct HSLReading {
     }
 }
 
-/// A record of the vendor's cloud, whatever names its service or a bridge has for the members.
+/// A record of the vendor's cloud; the reader knows the member names that its service and bridges use.
 public struct CloudReading: Sendable, Hashable {
     public let reading: ScaleReading
-    /// What could not be taken as it was; sentences without any value.
+    /// Problems with parts of the data; sentences without values.
     public let warnings: [String]
 
-    /// Nil for what is not a weighing of this scale: without a weight, beyond its range, or without a readable date.
+    /// Returns `nil` if it is not a weighing of this scale: without a weight, beyond its range, or without a readable date.
     ///
     /// - Parameters:
     ///   - deviceId: twelve hex digits.
@@ -183,12 +183,12 @@ public struct CloudReading: Sendable, Hashable {
 }
 
 extension HSLDeviceID {
-    /// The key of a weighing that its name alone tells from others: longer than any record's.
+    /// The key of a weighing that is identified only by its id; longer than any record's key.
     func key(named rid: String) -> [UInt8] { Array(Digests.sha256(Array("\(self)|\(rid)".utf8)).prefix(16)) }
 
-    /// What a durable event is acknowledged by where it says nothing else.
+    /// The id for acknowledging a durable event that contains none.
     ///
-    /// Without a time it is that of every weighing of this weight, and names none of them.
+    /// Without a time it is the same for every weighing with this weight, and identifies none of them.
     package func rid(_ event: HSLEventName, _ time: WallTime?, tenths: Int) -> String {
         let name = "\(model.rawValue)|\(deviceId)|\(time?.description ?? "")|\(tenths)|\(event.rawValue)"
         return Array(Digests.sha256(Array(name.utf8)).prefix(16)).hex
@@ -196,7 +196,7 @@ extension HSLDeviceID {
 }
 
 extension ScaleModel {
-    /// The most it weighs, in tenths of a kilogram.
+    /// The maximum weight, in tenths of a kilogram.
     public var capacity: Int {
         switch self {
         case .hs3: 1500
@@ -205,9 +205,9 @@ extension ScaleModel {
         }
     }
 
-    /// A weighing as the scale itself would hold it, so that it is the same one over a bridge and over the scale's own link.
+    /// A weighing in the form of the scale's own record, so that it is the same over a bridge and over the scale's own link.
     ///
-    /// Nil for what its bytes cannot say.
+    /// `nil` if its bytes cannot express the data.
     package func record(
         _ time: WallTime, _ tenths: Int, _ composition: HS5Record.Composition?
     ) -> (key: [UInt8], bytes: [UInt8])? {
@@ -218,6 +218,6 @@ extension ScaleModel {
         }
     }
 
-    /// How many bytes name a weighing.
+    /// The number of bytes that identify a weighing.
     var keySize: Int { self == .hs4 ? 9 : 6 }
 }

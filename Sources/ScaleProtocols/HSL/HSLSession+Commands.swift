@@ -1,12 +1,12 @@
 import JSON
 
 extension HSLSession {
-    /// A command asks a scale for something beside weighings.
+    /// Starts a command for a scale.
     mutating func ask(
         _ command: ScaleCommand, of device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
     ) {
         if case .measure(let serial) = command, device.model == .hs5 {
-            // Also of a scale that has not shown itself yet.
+            // It also applies to a scale that has not connected yet.
             scales[device, default: Scale(info: HSLDeviceInfo(device))].measures = serial
             scales[device]?.memoryAt = now.uptime
             return timePasses(device, at: now, &actions)
@@ -19,14 +19,14 @@ extension HSLSession {
         advance(device, at: now, &actions)
     }
 
-    /// Takes back a command that waits for its turn.
+    /// Withdraws a command that waits for its turn.
     mutating func withdraw(_ device: HSLDeviceID, _ actions: inout [Action]) {
         guard let scale = scales[device], let asked = scale.asked, scale.request?.isOfCommand != true else { return }
         scales[device]?.asked = nil
         actions.append(.event(asked.refusal, of: device))
     }
 
-    /// The next measurement has the unit; an open one is opened again, unless a person is on the scale.
+    /// Uses the unit for the next measurement; an open one is opened again, unless a person is on the scale.
     mutating func display(_ unit: ScaleDisplayUnit, at now: ScaleMoment, _ actions: inout [Action]) {
         settings.unit = unit
         guard settings.model == .hs4 else { return actions.append(.event(.commandResult(false), of: nil)) }
@@ -34,7 +34,7 @@ extension HSLSession {
         for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) { reopenForUnit(device, at: now, &actions) }
     }
 
-    /// Ends an open measurement that was asked for with another unit; the next one begins at once.
+    /// Ends an open measurement with another unit; the next one begins immediately.
     mutating func reopenForUnit(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
         guard let scale = scales[device], scale.isHere, let request = scale.request, request.isWaiting,
             let unit = request.unit, unit != settings.unit
@@ -45,7 +45,7 @@ extension HSLSession {
     private func isPossible(_ command: ScaleCommand, _ scale: Scale, _ actions: inout [Action]) -> Bool {
         switch command {
         case .listUsers, .createUser, .modifyUser, .deleteUser, .cloud: return scale.info.id.model == .hs5
-        case .measure, .display: return false  // Neither is asked of a scale.
+        case .measure, .display: return false  // Neither is sent to a scale.
         case .autoConnect:
             guard scale.info.id.model == .hs3 else { return false }
             guard let firmware = scale.info.firmware, Self.version(firmware, isAtLeast: [1, 0, 2]) else {
@@ -76,7 +76,7 @@ extension HSLSession {
             start(on ? .hs3AutoConnectOn : .hs3AutoConnectOff, [:], device, at: now, &actions)
         case .cloud: start(.hs5Cloud, [:], device, at: now, &actions)
         case .listUsers, .createUser, .modifyUser, .deleteUser, .measure, .display:
-            // A person may have been created at the scale a moment ago.
+            // A person may just have been created on the scale.
             guard scales[device]?.hasFreshList == true else {
                 return start(.hs5OpenUsers, ["user": settings.user.json], device, at: now, &actions)
             }
@@ -116,7 +116,7 @@ extension HSLSession {
 }
 
 extension HS5Profile {
-    /// As HSL tells it: the birthday where it is known, or the age.
+    /// The form in HSL: the birthday if it is known, otherwise the age.
     var json: JSONTree {
         JSONTree.members([
             "serialNub": JSONTree(Int(serial)), "height": JSONTree(Int(height)),

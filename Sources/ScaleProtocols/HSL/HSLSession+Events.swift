@@ -62,10 +62,10 @@ extension HSLSession {
         tell(error, device, &actions)
     }
 
-    /// Once for each request.
+    /// Reports an error once for each request.
     mutating func tell(_ error: ScaleError, _ device: HSLDeviceID, _ actions: inout [Action]) {
         if let code = error.code, scales[device]?.request?.told.insert(code).inserted == false { return }
-        // No person was admitted yet in this session: the measurement that does so comes next, so this is not told.
+        // No person was admitted yet in this session: the measurement that does so follows, so this error is not reported.
         if error.code == 111, let scale = scales[device], scale.request?.operation == .hs4Memory, !scale.wasVerified {
             return
         }
@@ -130,7 +130,7 @@ extension HSLSession {
             scales[device]?.request?.isWaiting = true
             // The memory may have waited for this.
             timePasses(device, at: now, &actions)
-            // The unit may have changed since this measurement was asked for.
+            // The unit may have changed since this measurement was requested.
             reopenForUnit(device, at: now, &actions)
         case .hs3Init: wait(settings.recordTimeout, device, at: now)
         default: wait(settings.resultTimeout, device, at: now)
@@ -154,7 +154,7 @@ extension HSLSession {
         actions.append(.event(.userList(users), of: event.device))
     }
 
-    /// A weight that settles, or of the impedance.
+    /// Handles an unsettled weight, or the weight at the impedance measurement.
     private mutating func weighs(
         _ name: HSLEventName, _ data: JSONTree, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
     ) {
@@ -192,7 +192,7 @@ extension HSLSession {
             transfer.announced = min(count, 200)
             note(.memoryCount(min(count, 200)), device, &actions)
         case .memoryProgress:
-            // 1.0 is told when the last record is in.
+            // 1.0 is reported when the last record has arrived.
             guard let done = data["progress"]?.decimal, done > transfer.progress, (0..<1).contains(done) else { break }
             transfer.progress = done
             note(.memoryProgress(done), device, &actions)
@@ -215,7 +215,7 @@ extension HSLSession {
         if name == .memoryFinish { advance(device, at: now, &actions) }
     }
 
-    /// Told only when the records before it are kept.
+    /// Reports an event only after the records before it are stored.
     private mutating func note(_ event: ScaleEvent, _ device: HSLDeviceID, _ actions: inout [Action]) {
         guard deliveries.current.contains(where: { $0.context.device == device }) else {
             return actions.append(.event(event, of: device))

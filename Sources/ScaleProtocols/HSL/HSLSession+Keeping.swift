@@ -1,11 +1,11 @@
 import JSON
 
 extension HSLSession {
-    /// A durable event.
+    /// Handles a durable event.
     ///
     /// - Parameters:
-    ///   - given: its rid, as it was written.
-    ///   - isRepeat: whether the same line came before, and nothing since.
+    ///   - given: its rid as written.
+    ///   - isRepeat: whether the same line came before, with nothing in between.
     mutating func offer(
         _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ event: HSLEvent, isRepeat: Bool,
         at now: ScaleMoment, _ actions: inout [Action]
@@ -47,7 +47,7 @@ extension HSLSession {
             }
             scales[device]?.shown = nil
         }
-        // Of weighings that share what they are acknowledged by, the one told first is acknowledged first.
+        // Of weighings that share an acknowledgement id, the earlier one is acknowledged first.
         if isKept(name, device), !isAwaited(name.rid, device) {
             for name in names { acknowledge(name.rid, device, &actions) }
             return actions.append(.event(told(kind, reading, isRepeat: true), of: device))
@@ -55,14 +55,14 @@ extension HSLSession {
         deliver(reading, names, kind, device, &actions)
     }
 
-    /// A weighing, and what it is called.
+    /// Reads a weighing and its name.
     private mutating func read(
         _ event: HSLEvent, _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ user: UInt32?, _ isRepeat: Bool,
         at now: ScaleMoment
     ) throws(HSLReading.Refusal) -> (HSLReading, Name) {
         let device = event.device
         let tenths = HSLFields.tenths("weight", of: data)?.tenths ?? 0
-        // One without a time is that of every weighing of this weight, and no name.
+        // An id without a time is shared by every weighing with this weight, so it is not a name.
         let own = given == device.rid(kind, nil, tenths: tenths) ? nil : given
         let isUndated = HSLFields.isUndated(kind, data)
         let occurrence =
@@ -75,13 +75,13 @@ extension HSLSession {
             let user = found.reading.user.map { " \($0)" } ?? ""
             return (found, Name(rid: rid, own: "\(kind.rawValue) \(found.reading.key.hex)\(user)"))
         }
-        // Neither name nor time: only the number of its line tells it from another of the same weight.
+        // Without id and time, only the number of its line distinguishes it from another weighing with the same weight.
         eventsWithoutNumber += scales[device]?.isCounting == false ? 1 : 0
         found.warnings.append("a weight has neither a time nor a rid of its own; told again it would be another one")
         return (found, Name(rid: rid, own: "line \(connections) \(event.number) \(eventsWithoutNumber)"))
     }
 
-    /// What the request of a durable event does next.
+    /// Updates the request of a durable event.
     private mutating func goesOn(_ name: HSLEventName, _ device: HSLDeviceID, at now: ScaleMoment) {
         guard let request = scales[device]?.request else { return }
         let isOver = request.operation == .hs3Init && request.isWaiting
@@ -102,7 +102,7 @@ extension HSLSession {
         }
     }
 
-    /// It will never be usable: acknowledged, or it would come for ever, and told.
+    /// Acknowledges a record that will never be usable, so that it does not come again forever, and reports it.
     private mutating func unusable(
         _ refusal: HSLReading.Refusal, _ device: HSLDeviceID, _ rid: String?, at now: ScaleMoment,
         _ actions: inout [Action]
@@ -116,7 +116,7 @@ extension HSLSession {
 
     private func isKept(_ name: Name, _ device: HSLDeviceID) -> Bool { deliveries.isKept("\(device)|\(name.own)") }
 
-    /// Whether a weighing that is acknowledged so waits to be kept.
+    /// Whether a weighing with this acknowledgement id waits to be stored.
     private func isAwaited(_ rid: String, _ device: HSLDeviceID) -> Bool {
         deliveries.current.map(\.context).contains { origin in
             origin.device == device && origin.names.contains { $0.rid == rid }
@@ -138,7 +138,7 @@ extension HSLSession {
         }
     }
 
-    /// A weight whose composition does not come, or not in time.
+    /// Delivers a weight whose composition does not come, or not in time.
     mutating func releaseHeld(_ device: HSLDeviceID, _ actions: inout [Action]) {
         guard let held = scales[device]?.held else { return }
         scales[device]?.held = nil
@@ -151,7 +151,7 @@ extension HSLSession {
         _ reading: ScaleReading, _ names: [Name], _ kind: HSLEventName, _ device: HSLDeviceID, isTold: Bool = false,
         _ actions: inout [Action]
     ) {
-        // On its way already.
+        // Already on its way.
         let isWaiting = deliveries.current.map(\.context).contains {
             $0.device == device && $0.names.last == names.last
         }
@@ -162,7 +162,7 @@ extension HSLSession {
             [reading], from: source, keys: names.map { "\(device)|\($0.own)" },
             Origin(device: device, names: names, event: kind, isTold: isTold), isCurrent: phase == .open)
         guard let delivery else {
-            // Not acknowledged: the device repeats it in the next session.
+            // Without an acknowledgement the device repeats it in the next session.
             let complaint = HSLComplaint(.tooManyUnacknowledged, "too many records wait to be kept")
             guard phase == .open else { return }
             actions.append(.send(HSLMessage.error(complaint).bytes))
@@ -176,7 +176,7 @@ extension HSLSession {
         actions.append(.close)
     }
 
-    /// The caller's answer to a delivery.
+    /// Handles the caller's answer to a delivery.
     mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [Action]) {
         guard let item = deliveries.answer(token, isKept: isKept) else { return }
         let (origin, device) = (item.context, item.context.device)
@@ -187,7 +187,7 @@ extension HSLSession {
                 actions.append(.event(told(origin.event, item.readings[0], isRepeat: false), of: device))
             }
         } else if isCurrent {
-            // Another one that is acknowledged so would take this one with it.
+            // The acknowledgement of another weighing with the same id would acknowledge this one, too.
             for name in origin.names where name.rid != name.own { withheld.insert("\(device)|\(name.rid)") }
             let isFull = withheld.count >= Self.withheldLimit
             reconnectAt = isFull ? now.uptime : reconnectAt ?? now.uptime + settings.reconnectAfter

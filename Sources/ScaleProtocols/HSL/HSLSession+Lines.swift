@@ -45,7 +45,7 @@ extension HSLSession {
         case (.error(let complaint), _): complained(complaint, at: now, &actions)
         case (.hello(let hello), .greeting) where peer == nil: try greet(hello, at: now, &actions)
         case (.auth(let proof), .greeting) where !isProven: try prove(proof, at: now, &actions)
-        // A device that has a token where this side has none may prove it all the same.
+        // A device that has a token may prove it even if this side has none.
         case (.auth, .open) where settings.token == nil: break
         case (.event(let event), .open): take(event, at: now, &actions)
         case (.result(let result), .open): take(result, at: now, &actions)
@@ -80,7 +80,7 @@ extension HSLSession {
         (isProven, helloBy) = (true, nil)
     }
 
-    /// What a guest has said so far is said to this session, which goes on with it.
+    /// Continues in this session with the greeting of a guest.
     mutating func takeOver(_ greeting: HSLGreeting, at now: ScaleMoment, _ actions: inout [Action]) {
         connections += 1
         (nonce, peer, lines) = (greeting.nonce, greeting.hello, greeting.lines)

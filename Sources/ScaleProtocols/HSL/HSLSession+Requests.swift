@@ -1,7 +1,7 @@
 import JSON
 
 extension HSLSession {
-    // MARK: Who is there
+    // MARK: Connected scales
 
     mutating func attach(_ info: HSLDeviceInfo, at now: ScaleMoment, _ actions: inout [Action]) {
         let device = info.id
@@ -38,16 +38,16 @@ extension HSLSession {
         (scale.isCounting, scale.undated) = (true, Undated())
         (scale.pauseUntil, scale.memoryAt, scale.round, scale.hasFreshList) = (nil, nil, [], false)
         scales[device] = scale
-        // What was shown as stable is a weighing, whether or not the rest of it comes.
+        // A weight that was shown as stable is a weighing, even without the rest of it.
         releaseHeld(device, &actions)
         if let asked { actions.append(.event(asked.refusal, of: device)) }
         if isError, !isTold { actions.append(.event(.deviceError(.disconnected(device.model)), of: device)) }
         actions.append(.event(.disconnected, of: device))
     }
 
-    // MARK: What is asked next
+    // MARK: Choosing the next request
 
-    /// When an idle scale is to be asked for its memory.
+    /// When to read the memory of an idle scale.
     func dueAt(_ scale: Scale) -> Duration? {
         guard scale.isHere, scale.pauseUntil == nil, let request = scale.request else {
             return scale.isHere && scale.request == nil && scale.pauseUntil == nil ? scale.memoryAt : nil
@@ -64,11 +64,11 @@ extension HSLSession {
         advance(device, at: now, &actions)
     }
 
-    /// Opens the next request of a scale that has none.
+    /// Starts the next request of a scale that has none.
     mutating func advance(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
         guard phase == .open, let scale = scales[device], scale.isHere else { return }
         if let request = scale.request {
-            // A request that would go on until a person comes makes room for a command.
+            // A request that waits for a person is cancelled in favour of a command.
             if scale.asked != nil, request.isWaiting { cancel(device, at: now, &actions) }
             return
         }
@@ -137,14 +137,14 @@ extension HSLSession {
         if request.transfer == nil, request.operation == .hs4Memory || request.operation == .hs5Memory {
             actions.append(.event(.memoryStart(false), of: device))
         }
-        // Before the error, which ends a weighing.
+        // This comes before the error, which ends a weighing.
         releaseHeld(device, &actions)
         tell(.noAnswer(device.model), device, &actions)
         scales[device]?.pauseUntil = now.uptime + settings.retryAfter
         cancel(device, at: now, &actions)
     }
 
-    // MARK: How requests end
+    // MARK: The end of requests
 
     mutating func take(_ result: HSLResult, at now: ScaleMoment, _ actions: inout [Action]) {
         if let open = listing, open.id == result.ref {
@@ -161,7 +161,7 @@ extension HSLSession {
 
     mutating func complained(_ complaint: HSLComplaint, at now: ScaleMoment, _ actions: inout [Action]) {
         if let open = listing, complaint.ref == open.id, complaint.known == .unsupported {
-            // Its scales announce themselves.
+            // Its scales report themselves.
             return listing = nil
         }
         warn(nil, "the other side reports \(complaint.code.prefix(40))", &actions)
@@ -197,7 +197,7 @@ extension HSLSession {
             let isNew = scales[device]?.wasVerified == false
             scales[device]?.needsVerification = isRefused && isNew
             scales[device]?.memoryAt = isDone ? nil : now.uptime + settings.memoryEvery
-            // The measurement that admits the person comes first, at once.
+            // The measurement that admits the person follows immediately.
             if isRefused, isNew {
                 scales[device]?.pauseUntil = nil
                 scales[device]?.memoryAt = now.uptime
@@ -213,7 +213,7 @@ extension HSLSession {
                 actions.append(.event(asked.refusal, of: device))
             }
         case .hs5Memory: if scales[device]?.round.isEmpty == false { scales[device]?.round.removeFirst() }
-        // Who has weighed without being known is in a memory.
+        // A weighing of an unknown person is in a memory.
         case .hs5Measure: if isDone { scales[device]?.memoryAt = now.uptime }
         case .hs5CreateUser, .hs5ModifyUser, .hs5DeleteUser:
             finish(device, .userResult(isDone && request.result == true), &actions)

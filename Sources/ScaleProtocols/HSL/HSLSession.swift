@@ -1,37 +1,37 @@
 import Digests
 import JSON
 
-/// The connector's side of HSL/1 with everything behind one link, as a value: inputs go in, actions come out.
+/// The connector's side of HSL/1 for everything behind one link, as a value: inputs go in, actions come out.
 ///
-/// No sockets, no clock and no randomness of its own. Keep it across connections: it remembers what it was told is kept. A durable event
-/// is acknowledged only after ``Input/kept(_:)``. ``HSLDialogue`` is the same in the form of the scales' own protocols.
+/// It has no sockets, clock or randomness. Keep it across connections: it remembers the stored records. A durable event is acknowledged only
+/// after ``Input/kept(_:)``. ``HSLDialogue`` wraps it in the form of the scales' own protocols.
 public struct HSLSession: Sendable {
     public var settings: Settings
 
     var phase = Phase.offline
-    /// Whose numbers the other side has.
+    /// The family whose error numbers the other side uses.
     var family = HSLFamily.ios
     var scales: [HSLDeviceID: Scale] = [:]
     var lines = HSLLines()
     var nextRequest = 1
     var listing: (id: Int, by: Duration)?
 
-    /// By device and name; more of them wait than any memory has records.
+    /// By device and name; it allows more unanswered deliveries than any memory has records.
     var deliveries = Deliveries<String, Origin>(limit: 256)
-    /// Device and rid of what is not to be acknowledged in this session.
+    /// Device and rid of events that must not be acknowledged in this session.
     var withheld: Set<String> = []
-    /// Weights without a name, a time and a number.
+    /// The number of weights without id, time and number.
     var eventsWithoutNumber = 0
-    /// When the link is made again, because something could not be kept.
+    /// When to reconnect, because a record could not be stored.
     var reconnectAt: Duration?
 
-    /// Whether this is only a greeting, in an ``HSLHandshakes``: who has proved itself waits there to be welcomed.
+    /// Whether this is only a greeting in an ``HSLHandshakes``: a guest that has proved itself waits there for its welcome.
     var isGuest = false
     var isProven = false
 
-    /// The only scale that is served; nil: all of the model.
+    /// The only scale to serve; `nil` for all of the model.
     ///
-    /// Others behind the link are named once.
+    /// Others behind the link are reported once.
     var only: HSLDeviceID?
     var others: Set<HSLDeviceID> = []
 
@@ -43,25 +43,25 @@ public struct HSLSession: Sendable {
     var pingAt: Duration?
     var pongBy: Duration?
     var pings = 0
-    /// The machine at the other end, where it has an address.
+    /// The machine at the other end, if it has an address.
     var caller: String?
     var refusals = WrongProofs()
     var complaints = 0
-    /// The link is closed from this side, because the other one does not keep to the protocol.
+    /// Whether this side closes the link, because the other side violates the protocol.
     var hasFailed = false
 
     enum Phase: Sendable, Hashable { case offline, greeting, open, closing }
 
-    /// What happens to a session.
+    /// An input to a session.
     public enum Input: Sendable, Hashable {
         case linkOpened
-        /// Whose link opens next.
+        /// The address of the machine that opens the next link.
         case caller(String?)
         /// The link is open, and the program at its other end has proved itself.
         case greeted(HSLGreeting)
-        /// Another program has proved itself, and would take this link's place.
+        /// Another program has proved itself, and would replace this link.
         case contested
-        /// Bytes of the stream, cut anywhere.
+        /// Bytes of the stream, split at any position.
         case received([UInt8])
         case kept(ScaleToken)
         /// The device sends them again in the next session.
@@ -70,37 +70,37 @@ public struct HSLSession: Sendable {
         case stop
         case linkClosed
         case command(ScaleCommand, HSLDeviceID)
-        /// The command that was asked last of this scale is not wanted any more.
+        /// Withdraws the last command for this scale.
         case withdraw(HSLDeviceID)
-        /// HS4: what all scales behind the link display.
+        /// HS4: the unit that all scales behind the link display.
         case display(ScaleDisplayUnit)
     }
 
-    /// What its driver has to do, in order.
+    /// An action for the driver; perform actions in order.
     public enum Action: Sendable, Hashable {
         /// Write these bytes: one line.
         case send([UInt8])
         case deliver(ScaleDelivery, of: HSLDeviceID)
-        /// Of no scale where it is about the link.
+        /// The device is `nil` if the event concerns the link.
         case event(ScaleEvent, of: HSLDeviceID?)
-        /// Close the link, then say ``Input/linkClosed``.
+        /// Close the link, then send ``Input/linkClosed``.
         case close
     }
 
-    /// Events that could not be kept, after which the link is made again at once.
+    /// The maximum number of events that could not be stored; then the session reconnects immediately.
     static let withheldLimit = 256
     static let scaleLimit = 16
-    /// After so many lines in a row that are none the link is closed.
+    /// The number of consecutive invalid lines after which the link is closed.
     static let complaintLimit = 32
 
-    /// - Parameter seed: 32 random bytes, from which nonces are made; every process has its own.
+    /// - Parameter seed: 32 random bytes, from which nonces are made; each process needs its own.
     public init(settings: Settings, seed: [UInt8] = HSLSession.freshSeed()) {
         (self.settings, self.seed) = (settings, seed)
     }
 
     public static func freshSeed() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: 0...255) } }
 
-    /// The uptime at which to call with ``Input/tick``; nil where nothing is waited for.
+    /// The uptime at which to call with ``Input/tick``; `nil` if there is no deadline.
     public var deadline: Duration? {
         guard phase != .offline, phase != .closing else { return nil }
         let waits = scales.values.flatMap { scale in
@@ -109,7 +109,7 @@ public struct HSLSession: Sendable {
         return ([helloBy, pingAt, pongBy, listing?.by, reconnectAt] + waits).compactMap(\.self).min()
     }
 
-    /// Whether nothing of the past is left to be told by this scale, and weights that come are those of this moment.
+    /// Whether this scale has no old data left to report, so that received weights are current.
     public func isMeasuring(_ device: HSLDeviceID) -> Bool {
         guard phase == .open, let scale = scales[device], scale.isHere, scale.backlog.isEmpty,
             !deliveries.current.contains(where: { $0.context.device == device && $0.source == .memory })
@@ -134,7 +134,7 @@ public struct HSLSession: Sendable {
             takeOver(greeting, at: now, &actions)
         case .contested: if phase == .open, pongBy == nil { ping(at: now, &actions) }
         case .received(let bytes):
-            // In pieces, so that what is held is bounded whatever the driver hands over.
+            // In chunks, so that the held data is bounded whatever the size of the input.
             for start in stride(from: 0, to: bytes.count, by: 4096) where phase == .greeting || phase == .open {
                 receive(Array(bytes[start..<min(start + 4096, bytes.count)]), at: now, &actions)
             }
@@ -175,7 +175,7 @@ public struct HSLSession: Sendable {
         withheld = []
     }
 
-    /// Says why, and closes.
+    /// Sends the reason and closes the link.
     mutating func close(_ complaint: HSLComplaint?, at now: ScaleMoment, _ actions: inout [Action]) {
         guard phase != .offline, phase != .closing else { return }
         if let complaint {

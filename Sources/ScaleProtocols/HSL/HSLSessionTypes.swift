@@ -1,39 +1,39 @@
 import JSON
 
 extension HSLSession {
-    /// What is known of one scale.
+    /// The state of one scale.
     struct Scale: Sendable {
         var info: HSLDeviceInfo
         var isHere = false
         var last: HSLEvent?
-        /// Whether the events are numbered, as they must be: of one number there are never two.
+        /// Whether the events are numbered, as they must be: each number occurs only once.
         var isCounting = true
         var lastAcknowledged: String?
         var request: Request?
-        /// Nothing is asked before.
+        /// No request is sent before this time.
         var pauseUntil: Duration?
-        /// When its memory, or on a HS5 the users and theirs, is to be read next; nil: not while it stays.
+        /// When to read its memory, or on a HS5 the users and theirs; `nil` for not again while it stays connected.
         var memoryAt: Duration?
-        /// A HS4 tells its memory only to a person who has been admitted to a measurement.
+        /// Whether a HS4 still needs a person: it sends its memory only to a person admitted to a measurement.
         var needsVerification = false
-        /// A person was admitted in this session.
+        /// Whether a person was admitted in this session.
         var wasVerified = false
         var users: [UInt32?] = []
-        /// HS5: the user whose measurement is held open; nil: none, and weighings come from the memory.
+        /// HS5: the user whose measurement is open; `nil` for none, and weighings come from the memory.
         var measures: UInt32?
-        /// HS5: how tall users are, in centimetres.
+        /// HS5: the heights of users, in centimetres.
         var heights: [UInt32: Int] = [:]
-        /// Users whose memory is still to be read in this round.
+        /// Users whose memory has not been read in this round.
         var round: [UInt32] = []
-        /// A change to the users follows the list that was asked for first.
+        /// Whether the list of users is fresh; a change to the users requires that.
         var hasFreshList = false
         var asked: ScaleCommand?
         /// HS5: a weight whose composition may follow.
         var held: Held?
-        /// HS5: the weight that was delivered alone, while no one has stepped on since; its composition may follow yet.
+        /// HS5: the weight that was delivered alone, until someone steps on again; its composition may still follow.
         var shown: ScaleReading?
         var undated = Undated()
-        /// What is told once the records before it are kept.
+        /// Events to report once the records before them are stored.
         var backlog: [ScaleEvent] = []
     }
 
@@ -42,15 +42,15 @@ extension HSLSession {
         var name: Name
     }
 
-    /// What a durable event is called.
+    /// The name of a durable event.
     struct Name: Sendable, Hashable {
-        /// What it is acknowledged by.
+        /// The id for its acknowledgement.
         var rid: String
-        /// What a repeat of it is known by: no other weighing has it.
+        /// The key that identifies a repetition: no other weighing has it.
         var own: String
     }
 
-    /// How often weighings without name and date came, alike to the last byte; those of one transfer are counted together.
+    /// Counts identical weighings without id and date within one transfer.
     struct Undated: Sendable {
         private var counts: [JSONTree: Int] = [:]
         private var request: Int?
@@ -60,7 +60,7 @@ extension HSLSession {
         /// More than any memory has.
         private static let limit = 1024
 
-        /// How many like `data` there were before; a line that came twice is counted once.
+        /// The number of earlier events like `data`; a repeated line is counted once.
         mutating func next(_ data: JSONTree, in line: HSLEvent, isRepeat: Bool) -> Int {
             if line.ref != request { (counts, request, event) = ([:], line.ref, nil) }
             if event != line { (event, before) = (line, counts) } else if isRepeat { counts = before }
@@ -70,27 +70,27 @@ extension HSLSession {
         }
     }
 
-    /// A request that is open.
+    /// An open request.
     struct Request: Sendable {
         var id: Int
         var operation: HSLOperation
-        /// Whose memory or measurement it is.
+        /// The user whose memory or measurement it concerns.
         var serial: UInt32?
-        /// When it must have gone on.
+        /// When the request must have made progress.
         var by: Duration?
-        /// Nothing is going on: it may be ended for something else.
+        /// Whether it is idle, so that it may be ended for another request.
         var isWaiting = false
         var isCancelled = false
         /// HS4: the unit in which the scale displays this measurement.
         var unit: ScaleDisplayUnit?
-        /// HS4: the person may be weighed.
+        /// HS4: whether the person may be weighed.
         var isAdmitted = false
-        /// Nothing more may come of it.
+        /// Whether no more data may come of it.
         var isRefused = false
-        /// A weight came of it.
+        /// Whether it produced a weight.
         var hasWeighed = false
         var result: Bool?
-        /// A command waits for the end of this request, which is its own, and does so in vain if it is withdrawn.
+        /// Whether the request belongs to a command; a command that is withdrawn still waits for its end.
         var isOfCommand: Bool {
             switch operation {
             case .hs3AutoConnectOn, .hs3AutoConnectOff, .hs5CreateUser, .hs5ModifyUser, .hs5DeleteUser, .hs5Cloud: true
@@ -99,7 +99,7 @@ extension HSLSession {
             }
         }
         var transfer: Transfer?
-        /// The vendor's numbers of errors that were told.
+        /// The vendor's numbers of errors already reported.
         var told: Set<Int> = []
     }
 
@@ -109,13 +109,13 @@ extension HSLSession {
         var progress = -1.0
     }
 
-    /// The events that a delivery was read from.
+    /// The events of a delivery.
     struct Origin: Sendable {
         var device: HSLDeviceID
-        /// What the events are called that it acknowledges.
+        /// The names of the events that it acknowledges.
         var names: [Name]
         var event: HSLEventName
-        /// Its event was told when it came.
+        /// Whether its event was reported when it came.
         var isTold: Bool
     }
 }

@@ -1,11 +1,11 @@
 import Digests
 import JSON
 
-/// What both ends of an HSL link know and no stranger does; prints as its length.
+/// The shared secret of both ends of an HSL link; its description contains only its length.
 public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
     private let bytes: [UInt8]
 
-    /// Nil for an empty text.
+    /// Returns `nil` for an empty text.
     public init?(_ text: String) {
         guard !text.isEmpty else { return nil }
         bytes = Array(text.utf8)
@@ -18,7 +18,7 @@ public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
         Digests.authenticate(connector + device, key: bytes).hex
     }
 
-    /// Takes the same time however much of `proof` is right.
+    /// Compares in constant time, whatever part of `proof` is correct.
     func accepts(_ proof: String, connector: [UInt8], device: [UInt8]) -> Bool {
         let (right, given) = (Array(self.proof(connector: connector, device: device).utf8), Array(proof.utf8))
         guard right.count == given.count else { return false }
@@ -26,14 +26,14 @@ public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// How often each machine has sent a wrong proof of the token lately: at most five times a minute it may.
+/// Counts the recent wrong proofs of each machine, and allows at most five a minute.
 ///
-/// So that a guesser neither gets far nor locks out the program that knows the token.
+/// A guesser thus makes little progress, and does not lock out the program that knows the token.
 struct WrongProofs: Sendable {
     private var byAddress: [String: [Duration]] = [:]
 
     static let limit = 5
-    /// Beyond so many machines all others are counted as one.
+    /// Maximum number of separately counted machines; all others are counted as one.
     private static let addresses = 256
 
     private func name(_ address: String?) -> String {
@@ -41,7 +41,7 @@ struct WrongProofs: Sendable {
         return byAddress[name] == nil && byAddress.count >= Self.addresses ? "others" : name
     }
 
-    /// Whether this machine's next proof is looked at.
+    /// Whether to check this machine's next proof.
     mutating func mayTry(_ address: String?, at now: Duration) -> Bool {
         byAddress = byAddress.mapValues { $0.filter { now < $0 + .seconds(60) } }.filter { !$0.value.isEmpty }
         return byAddress[name(address), default: []].count < Self.limit
@@ -50,7 +50,7 @@ struct WrongProofs: Sendable {
     mutating func note(_ address: String?, at now: Duration) { byAddress[name(address), default: []].append(now) }
 }
 
-/// For whom a bridge opens the scale; a bridge with the vendor's library hands it to that.
+/// The user that a bridge opens the scale for; a bridge with the vendor's library passes the user on to it.
 public struct HSLUser: Sendable, Hashable, CustomStringConvertible {
     /// An e-mail address.
     public var userID: String
@@ -63,7 +63,7 @@ public struct HSLUser: Sendable, Hashable, CustomStringConvertible {
         (self.userID, self.height, self.clientID, self.clientSecret) = (userID, height, clientID, clientSecret)
     }
 
-    /// Without who it is.
+    /// A text without the identity.
     public var description: String { "<user of a scale>" }
 
     var json: JSONTree {
@@ -75,38 +75,38 @@ public struct HSLUser: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension HSLSession {
-    /// What a connector wants, and how long it waits.
+    /// The requests of a connector, and its time limits.
     public struct Settings: Sendable, Hashable {
-        /// The scales it serves; those of other models behind the same link are left to others.
+        /// The model of the scales to serve; other models behind the same link are left to other connectors.
         public var model: ScaleModel
-        /// The connector's name and version, as the other side is told.
+        /// The connector's name and version, as reported to the other side.
         public var implementation = "health-hub"
         public var version = "1"
-        /// Nil on a link that only this machine reaches.
+        /// `nil` on a link that only this machine can reach.
         public var token: HSLToken?
         public var user = HSLUser(userID: "hub@localhost")
-        /// What a HS4 displays.
+        /// The unit that a HS4 displays.
         public var unit = ScaleDisplayUnit.kilograms
-        /// HS5: the user whose measurement is held open until a command names another; nil: none, and weighings come from the memory.
+        /// HS5: the user whose measurement is open until a command names another; `nil` for none, and weighings come from the memory.
         public var measures: UInt32?
-        /// From the connection to the other side's first line and its proof.
+        /// The time from the connection to the other side's first line and its proof.
         public var helloTimeout = Duration.seconds(10)
-        /// After so long without a line the other side is asked whether it is there, and how long it may take to say so.
+        /// The silence after which the other side is pinged, and how long it may take to answer.
         public var pingAfter = Duration.seconds(20)
         public var pongTimeout = Duration.seconds(10)
         public var authenticationTimeout = Duration.seconds(10)
         public var resultTimeout = Duration.seconds(3)
-        /// Between the events of one weighing.
+        /// The maximum time between the events of one weighing.
         public var weighingTimeout = Duration.seconds(4)
-        /// Between the records of a memory.
+        /// The maximum time between the records of a memory.
         public var recordTimeout = Duration.seconds(6)
-        /// After a request that failed.
+        /// The pause after a failed request.
         public var retryAfter = Duration.seconds(5)
-        /// After a person was not admitted.
+        /// The pause after a person was not admitted.
         public var verifyAgainAfter = Duration.seconds(60)
-        /// From one look at the memory to the next: of a HS5, and of a HS4 whose memory could not be read.
+        /// The interval for reading the memory: of a HS5, and of a HS4 whose memory could not be read.
         public var memoryEvery = Duration.seconds(60)
-        /// After records that could not be kept: the device repeats them in a new session.
+        /// The pause after records could not be stored: the device repeats them in a new session.
         public var reconnectAfter = Duration.seconds(30)
 
         public init(model: ScaleModel) { self.model = model }

@@ -1,4 +1,4 @@
-/// What a connector can ask a device for.
+/// A request of a connector to a device.
 public enum HSLOperation: String, Sendable, Hashable, CaseIterable {
     case listDevices = "devices.list"
     case hs3Init = "hs3.init"
@@ -15,7 +15,7 @@ public enum HSLOperation: String, Sendable, Hashable, CaseIterable {
     case hs5Cloud = "hs5.cloud"
     case stopSession = "session.stop"
 
-    /// Nil for those that are of no model.
+    /// `nil` for operations that belong to no model.
     public var model: ScaleModel? {
         switch self {
         case .listDevices, .stopSession: nil
@@ -26,7 +26,7 @@ public enum HSLOperation: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What a device tells.
+/// An event of a device.
 public enum HSLEventName: String, Sendable, Hashable, CaseIterable {
     case deviceConnected, deviceDisconnected, deviceError, battery
     case authentication, serialNub, userList, result, error
@@ -43,22 +43,22 @@ public enum HSLEventName: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Whose numbers and habits a device has.
+/// The family of a device, which decides its error numbers and behaviour.
 public enum HSLFamily: String, Sendable, Hashable, CaseIterable {
-    /// An app with the vendor's library for iOS; also what is assumed where nothing is said.
+    /// An app with the vendor's library for iOS; also the default if the device does not report a family.
     case ios
-    /// One with the library for Android, which has a few error numbers of its own.
+    /// An app with the library for Android, which has some different error numbers.
     case android
     /// A driver of the scale's own protocol.
     case wire
-    /// A stand-in.
+    /// A simulated device.
     case sim
 
-    /// The error of a number in this family; nil for one that is not an error of a scale: 400 and 500 on Android.
+    /// The error of a number in this family; `nil` for numbers that are not errors of a scale: 400 and 500 on Android.
     public func error(_ code: Int, raw: UInt8? = nil, of model: ScaleModel) -> ScaleError? {
         if self == .android {
             switch code {
-            // Their "failed to create measurement connection" and "instruction timeout".
+            // The vendor's "failed to create measurement connection" and "instruction timeout".
             case 13, 600, 14, 700: return .noAnswer(model)
             case 400, 500: return nil
             default: break
@@ -91,7 +91,7 @@ public struct HSLDeviceID: Sendable, Hashable, CustomStringConvertible {
     /// Twelve upper-case hex digits, its Bluetooth or WiFi address.
     public let deviceId: String
 
-    /// Nil where the address is not twelve hex digits; lower-case ones are turned.
+    /// `nil` if the address is not twelve hex digits; lower-case digits are converted.
     public init?(_ model: ScaleModel, _ deviceId: String) {
         let digits = deviceId.uppercased()
         guard digits.utf8.count == 12, digits.utf8.allSatisfy({ (48...57).contains($0) || (65...70).contains($0) })

@@ -2,7 +2,7 @@ extension [UInt8] {
     /// Two lower-case hex digits for each byte.
     package var hex: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 
-    /// The bytes that an even number of hex digits spells; nil for anything else.
+    /// Decodes an even number of hex digits; `nil` for any other text.
     package init?(hex text: String) {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }

@@ -1,18 +1,19 @@
 package import JSON
 
-/// What the lines of HSL/1 need of a JSON value.
+/// Conversions of JSON values that the lines of HSL/1 need.
 extension JSONTree {
-    /// The fewest digits that are this number; null for one that is not finite.
+    /// The number in its fewest digits; null for a number that is not finite.
     package init(_ number: Double) { self = number.isFinite ? .number("\(number)") : .null }
 
-    /// A whole number, also one written as `72.0`.
+    /// A whole number, including one written as `72.0`.
     package var whole: Int? { integer ?? double.flatMap { Int(exactly: $0) } }
 
     /// A number, if a `Double` can hold it.
     package var decimal: Double? { double.flatMap { $0.isFinite ? $0 : nil } }
 
-    /// The same however a program wrote it: members sorted by name, of two with one name the last, null as if it were not there, and a
-    /// number in its fewest digits.
+    /// A form that does not depend on the writer.
+    ///
+    /// Members are sorted by name, the last of two equal names wins, null members are removed, and numbers have their fewest digits.
     package var canonical: JSONTree {
         switch self {
         case .list(let items): return .list(items.map(\.canonical))

@@ -1,6 +1,6 @@
 /// Body Composition Measurement, `2A9C`.
 ///
-/// A measurement of several packets begins with one that says so (``isFirstOfSeveral``); time and user are in that one alone.
+/// The first packet of a measurement with several packets is marked (``isFirstOfSeveral``); only that packet has time and user.
 public struct SIGBody: Sendable, Hashable {
     /// Tenths of a percent.
     public var fat: Int
@@ -14,7 +14,7 @@ public struct SIGBody: Sendable, Hashable {
     /// Tenths of an ohm.
     public var impedance: Int?
     public var mass: SIGMass?
-    /// Millimetres, or tenths of an inch where masses are imperial.
+    /// Millimetres, or tenths of an inch if masses are imperial.
     public var height: Int?
     public var isImperial: Bool
     public var isFirstOfSeveral: Bool
@@ -40,7 +40,7 @@ public struct SIGBody: Sendable, Hashable {
         (self.fat, self.isImperial, isFirstOfSeveral) = (fat, isImperial, false)
     }
 
-    /// Bytes beyond the announced fields are of later versions and ignored.
+    /// Bytes beyond the announced fields belong to later versions and are ignored.
     public init(_ value: [UInt8]) throws(SIGError) {
         var reader = SIGReader(value)
         let flags = Flags(rawValue: try reader.pair())
@@ -64,7 +64,7 @@ public struct SIGBody: Sendable, Hashable {
         if flags.contains(.height) { height = try reader.pair() }
     }
 
-    /// The value on the air; nil for what its fields cannot hold.
+    /// The value to transmit; `nil` if its fields cannot hold the numbers.
     public var bytes: [UInt8]? {
         var flags: Flags = isImperial ? .imperial : []
         if isFirstOfSeveral { flags.insert(.several) }

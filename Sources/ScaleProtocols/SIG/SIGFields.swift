@@ -1,4 +1,4 @@
-/// Takes little-endian fields off the front of a characteristic's value; every field checks that it is there.
+/// Reads little-endian fields from the front of a characteristic's value; each field checks that enough bytes are left.
 struct SIGReader {
     private var rest: ArraySlice<UInt8>
 
@@ -13,38 +13,38 @@ struct SIGReader {
 
     mutating func pair() throws(SIGError) -> Int { Int(try byte()) | Int(try byte()) << 8 }
 
-    /// Year (two bytes), month, day, hour, minute, second; nil where they are not a date.
+    /// Year (two bytes), month, day, hour, minute, second; `nil` if they are not a date.
     mutating func time() throws(SIGError) -> WallTime? {
         let year = try pair()
         let parts = [Int(try byte()), Int(try byte()), Int(try byte()), Int(try byte()), Int(try byte())]
         return WallTime(year, parts[0], parts[1], parts[2], parts[3], parts[4])
     }
 
-    /// Nil for `FF`, an unknown person.
+    /// `nil` for `FF`, an unknown person.
     mutating func user() throws(SIGError) -> UInt8? {
         let index = try byte()
         return index == 0xFF ? nil : index
     }
 }
 
-/// Why a value cannot be read.
+/// The reason why a value cannot be read.
 public enum SIGError: Error, Sendable, Hashable {
-    /// It ends inside a field that its flags announce.
+    /// The value ends inside a field that its flags announce.
     case tooShort
-    /// The scale says that the measurement has failed (`FFFF`).
+    /// The scale reports that the measurement has failed (`FFFF`).
     case unsuccessful
-    /// An operation or result that is not defined.
+    /// An undefined operation or result.
     case unknown(UInt8)
 }
 
-/// A mass as it goes over the air: SI in 0.005 kg, imperial in 0.01 lb.
+/// A mass in its transmitted form: SI in 0.005 kg, imperial in 0.01 lb.
 public struct SIGMass: Sendable, Hashable {
     public let raw: Int
     public let isImperial: Bool
 
     init(raw: Int, isImperial: Bool) { (self.raw, self.isImperial) = (raw, isImperial) }
 
-    /// The nearest the air can say; nil outside what two bytes hold, of which `FFFF` is taken.
+    /// The nearest transmittable value; `nil` outside the range of two bytes, of which `FFFF` is reserved.
     public init?(kilograms: Double) {
         let raw = (kilograms / 0.005).rounded()
         guard (0..<65535).contains(raw) else { return nil }
@@ -52,12 +52,12 @@ public struct SIGMass: Sendable, Hashable {
     }
 
     public var kilograms: Double { isImperial ? Double(raw) / 100 * 0.45359237 : Double(raw) / 200 }
-    /// Only where the scale itself speaks of pounds.
+    /// The mass in pounds, only if the scale itself uses pounds.
     public var pounds: Double? { isImperial ? Double(raw) / 100 : nil }
 }
 
 extension WallTime {
-    /// As every characteristic has it; nil outside the years two bytes hold.
+    /// The bytes used in every characteristic; `nil` if two bytes cannot hold the year.
     var sig: [UInt8]? {
         guard let year = UInt16(exactly: year) else { return nil }
         return year.littleEndianBytes + [month, day, hour, minute, second].map { UInt8(truncatingIfNeeded: $0) }

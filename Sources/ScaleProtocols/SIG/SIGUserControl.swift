@@ -1,9 +1,9 @@
-/// User Control Point, `2A9F`: what the host writes.
+/// User Control Point, `2A9F`: requests that the host writes.
 public enum SIGUserRequest: Sendable, Hashable {
-    /// A new user with this consent code, 0–9999.
+    /// Registers a new user with this consent code, 0–9999.
     case register(consent: Int)
     case consent(index: UInt8, consent: Int)
-    /// Of the user who has consented.
+    /// Deletes the data of the consenting user.
     case deleteData
     case listUsers
     case deleteUser(index: UInt8)
@@ -22,7 +22,7 @@ public enum SIGUserRequest: Sendable, Hashable {
         }
     }
 
-    /// The value on the air; nil for a consent code outside 0–9999.
+    /// The value to transmit; `nil` for a consent code outside 0–9999.
     public var bytes: [UInt8]? {
         func code(_ consent: Int) -> [UInt8]? {
             (0...9999).contains(consent) ? UInt16(consent).littleEndianBytes : nil
@@ -37,7 +37,7 @@ public enum SIGUserRequest: Sendable, Hashable {
     }
 }
 
-/// User Control Point, `2A9F`: what the scale answers.
+/// User Control Point, `2A9F`: the scale's answers.
 public struct SIGUserResponse: Sendable, Hashable {
     public enum Result: UInt8, Sendable, Hashable, CaseIterable {
         case success = 1
@@ -47,10 +47,10 @@ public struct SIGUserResponse: Sendable, Hashable {
         case notAuthorised = 5
     }
 
-    /// The first byte of what it answers.
+    /// The first byte of the request.
     public var operation: UInt8
     public var result: Result
-    /// Of a registration the new user's index; of a list the number of users and their indexes.
+    /// For a registration the new user's index; for a list the number of users and their indexes.
     public var parameter: [UInt8]
 
     public init(to operation: UInt8, _ result: Result, parameter: [UInt8] = []) {
@@ -73,7 +73,7 @@ public struct SIGUserResponse: Sendable, Hashable {
 /// Current Time, `2A2B`.
 public struct SIGCurrentTime: Sendable, Hashable {
     public var time: WallTime
-    /// 1 Monday to 7 Sunday; nil where the other side does not say.
+    /// 1 Monday to 7 Sunday; `nil` if the other side does not report it.
     public var weekday: Int?
     /// Parts of 256 of a second.
     public var fraction: UInt8
@@ -84,7 +84,7 @@ public struct SIGCurrentTime: Sendable, Hashable {
         (self.time, weekday, fraction, self.reasons) = (time, time.weekday, 0, reasons)
     }
 
-    /// Nil where its bytes are not a date.
+    /// Returns `nil` if the bytes are not a date.
     public init?(_ value: [UInt8]) throws(SIGError) {
         var reader = SIGReader(value)
         let date = try reader.time()
@@ -94,6 +94,6 @@ public struct SIGCurrentTime: Sendable, Hashable {
         (time, weekday) = (date, (1...7).contains(day) ? day : nil)
     }
 
-    /// The value on the air; nil outside the years that two bytes hold.
+    /// The value to transmit; `nil` if two bytes cannot hold the year.
     public var bytes: [UInt8]? { time.sig.map { $0 + [UInt8(weekday ?? 0), fraction, reasons] } }
 }

@@ -1,15 +1,15 @@
-/// Weight Measurement, `2A9D`, of any scale that speaks standard Bluetooth.
+/// Weight Measurement, `2A9D`, of any scale that implements standard Bluetooth.
 ///
-/// Scales on Bluetooth LE come next and will be served with this folder; until then its tests and the fuzzer alone use it.
+/// Scales with Bluetooth LE will be served by the code in this folder; until then only its tests and the fuzzer use it.
 public struct SIGWeight: Sendable, Hashable {
     public var mass: SIGMass
-    /// What the scale's clock showed; nil where it says none, or no date.
+    /// The time on the scale's clock; `nil` if the value has none, or no valid date.
     public var time: WallTime?
-    /// Its number of the person; nil where it says none, or does not know.
+    /// The scale's number of the person; `nil` if the value has none, or the person is unknown.
     public var user: UInt8?
     /// Tenths of kg/m².
     public var bodyMassIndex: Int?
-    /// Millimetres, or tenths of an inch where the mass is imperial.
+    /// Millimetres, or tenths of an inch if the mass is imperial.
     public var height: Int?
 
     private struct Flags: OptionSet {
@@ -22,7 +22,7 @@ public struct SIGWeight: Sendable, Hashable {
 
     public init(_ mass: SIGMass) { self.mass = mass }
 
-    /// Bytes beyond the announced fields are of later versions and ignored.
+    /// Bytes beyond the announced fields belong to later versions and are ignored.
     public init(_ value: [UInt8]) throws(SIGError) {
         var reader = SIGReader(value)
         let flags = Flags(rawValue: try reader.byte())
@@ -34,7 +34,7 @@ public struct SIGWeight: Sendable, Hashable {
         if flags.contains(.index) { (bodyMassIndex, height) = (try reader.pair(), try reader.pair()) }
     }
 
-    /// The value on the air; nil for what its fields cannot hold.
+    /// The value to transmit; `nil` if its fields cannot hold the numbers.
     public var bytes: [UInt8]? {
         guard let raw = UInt16(exactly: mass.raw) else { return nil }
         var flags: Flags = mass.isImperial ? .imperial : []

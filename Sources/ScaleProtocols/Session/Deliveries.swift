@@ -1,35 +1,35 @@
-/// What a dialogue has handed out to be kept, and the weighings that it was told are kept.
+/// The deliveries that a dialogue has handed out, and the weighings that were stored.
 ///
-/// Kept across connections: a weighing that comes again is acknowledged without a second delivery, and what was handed out on a connection
-/// that has ended may still be answered.
+/// It is kept across connections: a repeated weighing is acknowledged without a second delivery, and a delivery of an ended connection may
+/// still be answered.
 struct Deliveries<Key: Hashable & Sendable, Context: Sendable>: Sendable {
-    /// A delivery that is not answered yet.
+    /// A delivery without an answer.
     struct Item: Sendable {
         let readings: [ScaleReading]
         let source: ScaleDelivery.Source
-        /// What its weighings are known by from now on, where they are kept.
+        /// The keys under which its weighings are known once they are stored.
         let keys: [Key]
-        /// What the dialogue has to know of it then.
+        /// Data that the dialogue needs after the answer.
         let context: Context
-        /// Whether it came over the connection that is open now, so that it can be acknowledged.
+        /// Whether it came over the open connection, so that it can be acknowledged.
         fileprivate(set) var isCurrent = true
     }
 
     private var items: [ScaleToken: Item] = [:]
     private var kept = RecentKeys<Key>()
     private var nextToken = 0
-    /// How many may wait for an answer, those of ended connections included.
+    /// The maximum number of unanswered deliveries, including those of ended connections.
     private let limit: Int
 
     init(limit: Int = 32) { self.limit = limit }
 
-    /// Those of the connection that is open now.
+    /// The deliveries of the open connection.
     var current: some Sequence<Item> { items.values.lazy.filter(\.isCurrent) }
     var isEmpty: Bool { items.isEmpty }
 
     func isKept(_ key: Key) -> Bool { kept.contains(key) }
 
-    /// Nil where too many wait already: these are not acknowledged, and the scale tells them again.
+    /// Returns `nil` if too many deliveries wait: these readings are not acknowledged, and the scale repeats them.
     mutating func add(
         _ readings: [ScaleReading], from source: ScaleDelivery.Source, keys: [Key], _ context: Context,
         isCurrent: Bool = true
@@ -41,24 +41,24 @@ struct Deliveries<Key: Hashable & Sendable, Context: Sendable>: Sendable {
         return ScaleDelivery(token: token, source: source, readings: readings)
     }
 
-    /// The answer to a delivery; nil where it has been answered before.
+    /// Handles the answer to a delivery; returns `nil` if it has already been answered.
     mutating func answer(_ token: ScaleToken, isKept: Bool) -> Item? {
         guard let item = items.removeValue(forKey: token) else { return nil }
         if isKept { for key in item.keys { kept.insert(key) } }
         return item
     }
 
-    /// The connection has ended: an answer still counts, but there is nothing left to acknowledge.
+    /// Ends the connection: answers still count, but can no longer be acknowledged.
     mutating func endConnection() { for token in items.keys { items[token]?.isCurrent = false } }
 }
 
-/// The keys kept most recently, to know a repeat by.
+/// The most recently stored keys, which identify repetitions.
 private struct RecentKeys<Key: Hashable & Sendable>: Sendable {
     private var order: [Key] = []
     private var next = 0
     private var keys: Set<Key> = []
 
-    /// More than any memory (200) and any series of weighings one scale reports between two transfers.
+    /// More than any memory (200) and any series of weighings between two transfers.
     private let limit = 1024
 
     func contains(_ key: Key) -> Bool { keys.contains(key) }

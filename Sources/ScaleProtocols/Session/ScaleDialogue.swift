@@ -1,16 +1,16 @@
-/// The host's side of the dialogue with one scale, as a value: inputs go in, actions come out; no sockets and no clock of its own.
+/// The host's side of the dialogue with one scale, as a value: inputs go in, actions come out, without sockets or clock.
 ///
-/// Keep it across connections: it remembers the weighings it was told are kept, so that a repeat is acknowledged without a second
-/// delivery. Its driver calls ``handle(_:at:)`` for everything that happens, carries out the actions in order, and calls it with
-/// ``ScaleInput/tick`` when ``deadline`` comes. What the scale holds is acknowledged only after ``ScaleInput/kept(_:)``.
+/// Keep it across connections: it remembers the stored weighings, so that a repeated one is acknowledged without a second delivery. The driver
+/// calls ``handle(_:at:)`` for each input, performs the actions in order, and calls it with ``ScaleInput/tick`` at ``deadline``. Data of the
+/// scale is acknowledged only after ``ScaleInput/kept(_:)``.
 public protocol ScaleDialogue: Sendable {
-    /// The uptime at which to call with ``ScaleInput/tick``; nil where nothing is waited for.
+    /// The uptime at which to call with ``ScaleInput/tick``; `nil` if there is no deadline.
     var deadline: Duration? { get }
-    /// Whether the session is open and weights that come are those of this moment.
+    /// Whether the session is open and received weights are current.
     var isMeasuring: Bool { get }
-    /// Which scale the session is with, as it says itself; nil where it does not, or no session is open.
+    /// The id that the scale of the session reports; `nil` if it reports none, or no session is open.
     var deviceID: String? { get }
-    /// Takes what has happened and returns what to do about it, in order; any bytes may come from the scale.
+    /// Handles an input and returns the resulting actions, in order; the scale may send any bytes.
     mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction]
 }
 
@@ -18,80 +18,81 @@ extension ScaleDialogue {
     public var deviceID: String? { nil }
 }
 
-/// Names a delivery until it is answered.
+/// Identifies a delivery until it is answered.
 public struct ScaleToken: Sendable, Hashable {
     let number: Int
 }
 
-/// What happens to a dialogue.
+/// An input to a dialogue.
 public enum ScaleInput: Sendable, Hashable {
     /// The link to the scale is open.
     ///
-    /// Ends an earlier one, if it was still open.
+    /// It ends an earlier link that is still open.
     case linkOpened
-    /// Whose link opens next: the address of the machine at its other end, where there is one.
+    /// The address of the machine at the other end of the next link, if it has one.
     case caller(String?)
     /// The link is open, with a program that has greeted and proved itself in an ``HSLHandshakes``.
     ///
-    /// In place of ``linkOpened``, and for HSL/1 alone.
+    /// It replaces ``linkOpened`` and is used only for HSL/1.
     case greeted(HSLGreeting)
-    /// Another program has proved itself and waits: find out whether the other end of the link is still there.
+    /// Another program has proved itself and waits: check whether the other end of the link is still alive.
     case contested
-    /// Bytes came from the scale: cut anywhere on a stream, one datagram otherwise.
+    /// Bytes from the scale: split at any position on a stream, otherwise one datagram.
     case received([UInt8])
     /// The readings of this delivery are durable: acknowledge them.
     case kept(ScaleToken)
-    /// They could not be kept: do not acknowledge.
+    /// The readings could not be stored: do not acknowledge them.
     ///
     /// The scale sends them again, and they are delivered again.
     case notKept(ScaleToken)
-    /// The deadline has come.
+    /// The deadline has passed.
     ///
-    /// Too early or too often does no harm.
+    /// Sending it too early or too often is harmless.
     case tick
     /// End the session from this side.
     case stop
-    /// The link is gone.
+    /// The link is closed.
     case linkClosed
-    /// A command asks a scale for something beside weighings; ``ScaleEvent/userList(_:)`` or ``ScaleEvent/userResult(_:)`` follows.
+    /// A command for the scale; ``ScaleEvent/userList(_:)`` or ``ScaleEvent/userResult(_:)`` follows.
     ///
-    /// One that comes while another is not done is refused with `userResult(false)`. `of` is the scale's id; nil: the only one.
+    /// If another command is in progress, it is refused with `userResult(false)`. `of` is the scale's id; `nil` for the only scale.
     case command(ScaleCommand, of: String? = nil)
-    /// The command that was asked last is not wanted any more.
+    /// Withdraws the last command.
     ///
-    /// It is refused if the scale does not have it yet; otherwise its answer comes.
+    /// It is refused if the scale does not have it yet; otherwise its answer follows.
     case withdraw(of: String? = nil)
-    /// How tall people are, in centimetres, for a program that hands it to the vendor's software: `anyone` who measures on a scale without
-    /// users, and each user of the scale with this id by serial number.
+    /// The heights of people in centimetres, for a program that passes them to the vendor's software.
+    ///
+    /// `anyone` applies to a scale without users, the others to the users of the scale with this id, by serial number.
     case heights(anyone: Int?, bySerial: [UInt32: Int], of: String? = nil)
 }
 
-/// What a scale can be asked for beside weighings; what its model does not know is refused.
+/// A command for a scale; a model refuses commands that it does not support.
 public enum ScaleCommand: Sendable, Hashable {
     case listUsers
-    /// At this position, or the first one that is free.
+    /// Creates a user at this position, or at the first free one.
     case createUser(HS5Profile, at: HS5Position?)
     case modifyUser(HS5Profile)
     case deleteUser(serial: UInt32)
-    /// Open the measurement for this user from now on; nil: for no one, weighings are then read from the memory.
+    /// Opens the measurement for this user from now on; `nil` for no user, and weighings are then read from the memory.
     ///
-    /// Not answered: it is tried whenever a measurement is opened.
+    /// It has no answer: it is attempted whenever a measurement is opened.
     case measure(serial: UInt32?)
-    /// Whether the scale calls the host by itself; ``ScaleEvent/commandResult(_:)`` follows.
+    /// Sets whether the scale dials the host; ``ScaleEvent/commandResult(_:)`` follows.
     ///
-    /// HS3 from firmware 1.0.2, and only over a bridge: on the wire it is not known.
+    /// Only for HS3 from firmware 1.0.2, and only over a bridge, because its form in the scale's own protocol is unknown.
     case autoConnect(Bool)
-    /// Fetch what the scale has put into the vendor's cloud; ``ScaleEvent/commandResult(_:)`` follows the records.
+    /// Fetches the scale's records from the vendor's cloud; ``ScaleEvent/commandResult(_:)`` follows the records.
     ///
-    /// HS5, and only over a bridge.
+    /// Only for HS5, and only over a bridge.
     case cloud
 
-    /// Display this unit from now on; ``ScaleEvent/commandResult(_:)`` follows.
+    /// Sets the displayed unit; ``ScaleEvent/commandResult(_:)`` follows.
     ///
-    /// HS4.
+    /// Only for HS4.
     case display(ScaleDisplayUnit)
 
-    /// What is said of it where it cannot be done.
+    /// The event that reports a refusal.
     var refusal: ScaleEvent {
         switch self {
         case .listUsers, .createUser, .modifyUser, .deleteUser, .measure: .userResult(false)
@@ -100,63 +101,64 @@ public enum ScaleCommand: Sendable, Hashable {
     }
 }
 
-/// What the driver of a dialogue has to do, in order.
+/// An action for the driver of a dialogue; perform actions in order.
 public enum ScaleAction: Sendable, Hashable {
     /// Write these bytes: one whole frame.
     case send([UInt8])
-    /// Write these bytes to all that may be the scale; on a link with one other end, the same as ``send(_:)``.
+    /// Write these bytes to all possible scales; on a link with a single other end it is the same as ``send(_:)``.
     case search([UInt8])
-    /// The sender of the bytes that were handed in last is the scale: ``send(_:)`` reaches it from now on.
+    /// Make the sender of the last bytes the scale that ``send(_:)`` reaches.
     ///
-    /// Has a meaning only where several can send, and comes before the first bytes for the scale.
+    /// It matters only if several senders are possible, and comes before the first bytes for the scale.
     case settle
-    /// Make these readings durable, then say so.
+    /// Store these readings durably, then report the result.
     case deliver(ScaleDelivery)
-    /// What follows is of the scale with this id, until the next such action; on a link with several scales behind it.
+    /// The following actions concern the scale with this id, until the next such action; on a link with several scales behind it.
     case of(String)
     /// Report this.
     case event(ScaleEvent)
-    /// Close the link, then say ``ScaleInput/linkClosed``.
+    /// Close the link, then send ``ScaleInput/linkClosed``.
     case close
 }
 
-/// Weighings the scale may forget once they are acknowledged, so keep them durably first: by key, for one may come twice.
+/// Weighings that the scale may forget after the acknowledgement; store them durably first, by key, because one may arrive twice.
 public struct ScaleDelivery: Sendable, Hashable {
-    /// Where weighings come from.
+    /// The origin of weighings.
     public enum Source: Sendable, Hashable {
         /// The scale's memory.
         case memory
-        /// Someone has just stood on the scale.
+        /// A weighing that has just taken place.
         case weighing
-        /// The vendor's cloud, by way of a bridge.
+        /// The vendor's cloud, through a bridge.
         case cloud
     }
 
     public let token: ScaleToken
     public let source: Source
-    /// At least one; none that this dialogue has kept before.
+    /// At least one reading, and none that this dialogue has already had stored.
     public let readings: [ScaleReading]
 }
 
 /// A weighing, decoded.
 public struct ScaleReading: Sendable, Hashable {
-    /// What makes this weighing this one: undecoded bytes, time first.
+    /// The identity of this weighing: undecoded bytes, time first.
     public let key: [UInt8]
-    /// What the scale's clock showed; the host's for a weight that came without a time; nil where its bits are no
-    /// date, or one in UTC.
+    /// The time on the scale's clock, or the host's time for a weight that came without one.
+    ///
+    /// It is `nil` if the bits are not a date, or only a date in UTC is known.
     public let time: WallTime?
     public let tenthsOfKilogram: Int
-    /// What the body is made of, in the wire's numbers; nil where the scale does not measure it.
+    /// The body composition in the protocol's numbers; `nil` if the scale does not measure it.
     public let composition: HS5Record.Composition?
-    /// The scale's number of the person; nil on a scale without users.
+    /// The scale's number of the person; `nil` on a scale without users.
     public let user: UInt32?
-    /// The bytes it was read from.
+    /// The bytes of the reading.
     public let raw: [UInt8]
-    /// Whether ``time`` is the host's, because the weight came without one.
+    /// Whether ``time`` is the host's time, because the weight came without one.
     public let isDatedByHost: Bool
-    /// When it was, in seconds since 2000-01-01T00:00:00Z, where that is what is known and no wall clock's time is.
+    /// The instant in seconds since 2000-01-01T00:00:00Z, if it is known instead of a wall time.
     public let instant: Int?
-    /// The key of the weight alone, where that came before its composition and has another: both are one weighing.
+    /// The key of the weight alone, if the weight came before its composition and has another key: both are one weighing.
     public let shownAs: [UInt8]?
 
     public init(
@@ -169,14 +171,14 @@ public struct ScaleReading: Sendable, Hashable {
         (self.instant, self.shownAs) = (instant, shownAs)
     }
 
-    /// The same weighing with what a clock on the wall showed at its ``instant``.
+    /// The same weighing with the wall time of its ``instant``.
     public func placed(at wall: WallTime) -> ScaleReading {
         ScaleReading(
             key: key, time: wall, tenthsOfKilogram: tenthsOfKilogram, composition: composition, user: user, raw: raw,
             isDatedByHost: isDatedByHost, instant: instant, shownAs: shownAs)
     }
 
-    /// The same as the rest of a weighing whose `weight` came alone; unchanged where they cannot be one.
+    /// Combines the reading with the `weight` of the same weighing that came alone; unchanged if they cannot be the same weighing.
     func following(_ weight: ScaleReading) -> ScaleReading {
         let isSameUser = user == weight.user || user == nil || weight.user == nil
         guard tenthsOfKilogram == weight.tenthsOfKilogram, isSameUser else { return self }
@@ -193,52 +195,52 @@ public struct ScaleReading: Sendable, Hashable {
     public var kilograms: Double { Double(tenthsOfKilogram) / 10 }
 }
 
-/// What a session has to tell, as the vendor's callbacks do.
+/// An event of a session, like the vendor's callbacks.
 public enum ScaleEvent: Sendable, Hashable {
-    /// The session is open; who the scale says it is, where it does.
+    /// The session is open; includes the identity that the scale reports, if any.
     case connected(ScaleIdentity?)
-    /// The link is gone.
+    /// The link is closed.
     case disconnected
-    /// What the scale's clock shows, and by how many seconds it is ahead of the host's; on a scale that says so.
+    /// The time on the scale's clock, and the number of seconds it is ahead of the host's; only for a scale that reports it.
     case clock(WallTime, skewSeconds: Int)
     /// The scale's clock has been set to the host's.
     case clockSet
-    /// The memory transfer begins, or (false) the scale did not answer the request for it.
+    /// The memory transfer begins or, if false, the scale did not answer the request for it.
     case memoryStart(Bool)
-    /// How many records the scale announces.
+    /// The number of records that the scale announces.
     case memoryCount(Int)
-    /// A record of the memory that is kept; `isRepeat` where it had been kept before.
+    /// A stored record of the memory; `isRepeat` if it had been stored before.
     case memoryRecord(ScaleReading, isRepeat: Bool)
-    /// The part of the transfer that is done: rises, and is 1.0 exactly once.
+    /// The completed part of the transfer; it increases, and is 1.0 exactly once.
     case memoryProgress(Double)
-    /// The transfer is complete; how many readable records it had.
+    /// The transfer is complete, with this number of readable records.
     case memoryFinish(records: Int)
-    /// A weight that still settles, in tenths of a kilogram.
+    /// An unsettled weight, in tenths of a kilogram.
     case unstableWeight(Int)
-    /// The weight of this moment; kept when the delivery is, which with composition is later.
+    /// The current weight; stored with its delivery, which comes later if the weighing has a composition.
     case stableWeight(ScaleReading, isRepeat: Bool)
-    /// The weight while the impedance is measured, in tenths of a kilogram.
+    /// The weight during the impedance measurement, in tenths of a kilogram.
     case impedanceWeight(Int)
-    /// A weighing with composition that is kept.
+    /// A stored weighing with composition.
     case bodyComposition(ScaleReading, isRepeat: Bool)
     /// The users of the scale by position.
     case userList([UInt32?])
-    /// What became of a change to the users.
+    /// The result of a change to the users.
     case userResult(Bool)
-    /// What became of another command.
+    /// The result of another command.
     case commandResult(Bool)
-    /// Why the command that was asked for is not done, in a sentence for a person; its result follows.
+    /// The reason why the command is not executed, in a sentence for a person; its result follows.
     case commandRefused(String)
-    /// Whether the person may use the scale, as a bridge has found out.
+    /// The bridge's check of the person's permission to use the scale.
     case authentication(UserAuthentication)
-    /// The number that the vendor's software has for the person.
+    /// The number of the person in the vendor's software.
     case userSerial(UInt32)
-    /// A record of the vendor's cloud that is kept.
+    /// A stored record of the vendor's cloud.
     case cloudRecord(ScaleReading, isRepeat: Bool)
-    /// How full the battery is, in percent.
+    /// The battery level in percent.
     case battery(Int)
-    /// The scale reports an error, or the host has found one.
+    /// The scale reports an error, or the host has detected one.
     case deviceError(ScaleError)
-    /// The scale said something it should not have.
+    /// The scale violated the protocol.
     case protocolWarning(ScaleWarning)
 }

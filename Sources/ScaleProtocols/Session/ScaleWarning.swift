@@ -1,6 +1,6 @@
-/// Something on the wire that the protocol does not allow, and what was done about it.
+/// A violation of the protocol, and the reaction to it.
 ///
-/// Never contains a weight.
+/// It never contains a weight.
 public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
     /// Bytes that belong to no frame.
     case skippedBytes(Int)
@@ -8,15 +8,15 @@ public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
     ///
     /// The scale repeats them.
     case badChecksums(Int)
-    /// A frame or datagram that is not of this model, or too short to be one.
+    /// A frame or datagram of another model, or one that is too short.
     case foreignFrame
-    /// Data of the wrong length; acknowledged, since a repeat would be no better.
+    /// Data of the wrong length; acknowledged, because a repetition would be no better.
     case malformed(command: UInt8, sequence: UInt8)
-    /// A known command at a time it does not belong to; acknowledged.
+    /// A known command at the wrong time; acknowledged.
     case unexpected(command: UInt8, sequence: UInt8)
-    /// An answer to no request that waits for one, as after a repeat; nothing is wrong with the link.
+    /// An answer to a request that no longer waits for one, for example after a repetition; the link has no fault.
     case lateAnswer(command: UInt8, sequence: UInt8)
-    /// A command that is not documented; acknowledged.
+    /// An undocumented command; acknowledged.
     case unknown(command: UInt8, sequence: UInt8)
     /// A nibble above 9 in a weight; the record is dropped.
     case badWeightDigits(command: UInt8, sequence: UInt8)
@@ -24,18 +24,18 @@ public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
     case trailingBytes(Int, sequence: UInt8)
     /// A memory count above 200, taken as 200.
     case memoryCountAboveLimit(Int)
-    /// Another number of records came than the scale had announced.
+    /// The number of received records differs from the announced one.
     case memoryCountDiffers(announced: Int, received: Int)
     /// The scale's clock shows no date.
     case unreadableClock
-    /// The host's date cannot be told to the scale.
+    /// The host's date cannot be transmitted to the scale.
     case clockOutOfRange
-    /// What a link with messages of its own found.
+    /// A warning from a link that has its own messages.
     case other(String)
-    /// More deliveries wait for an answer than the host remembers; nothing is acknowledged, so that the scale keeps it.
+    /// Too many deliveries wait for an answer; nothing is acknowledged, so that the scale keeps the data.
     case tooManyUnanswered
 
-    /// The name of the case, without its numbers: a noisy line has many warnings of few kinds.
+    /// The name of the case without its numbers, because a noisy line produces many warnings of few kinds.
     public var kind: String {
         if case .other(let text) = self { return text.filter { !$0.isNumber } }
         return Mirror(reflecting: self).children.first?.label ?? "\(self)"

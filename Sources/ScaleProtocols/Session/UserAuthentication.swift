@@ -1,17 +1,17 @@
-/// What came of the check whether a person may use a scale, by the vendor's number.
+/// The result of the check whether a person may use a scale, by the vendor's number.
 public enum UserAuthentication: Int, Sendable, Hashable, CaseIterable {
     case registered = 1
     case loggedIn = 2
-    /// The person has an account of the vendor's as well.
+    /// The person has an account of the vendor, too.
     case combined = 3
-    /// Without a network, within the ten days of the trial.
+    /// Used without a network, within the ten days of the trial.
     case trial = 4
     case wrongUser = 5
     case programNotAllowed = 6
     case userNotAllowed = 7
     case networkFailed = 8
 
-    /// Reads the vendor's number, also one of those that later versions added (9–13).
+    /// Converts the vendor's number, including those that later versions added (9–13).
     public init?(code: Int) {
         switch code {
         case 9: self = .loggedIn
@@ -21,7 +21,7 @@ public enum UserAuthentication: Int, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The vendor's name, spelled as there.
+    /// The vendor's name in its spelling.
     public var name: String {
         switch self {
         case .registered: "UserAuthen_RegisterSuccess"
@@ -35,6 +35,6 @@ public enum UserAuthentication: Int, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether measuring goes on after it; a HS5 has no trial.
+    /// Whether measuring continues after this result; a HS5 has no trial.
     public func allowsMeasuring(on model: ScaleModel) -> Bool { rawValue <= (model == .hs5 ? 3 : 4) }
 }
