@@ -4,7 +4,7 @@ import FoundationNetworking
 import Testing
 import WebFaults
 
-/// A stand-in in this process, on a socket of its own; its clock stands still.
+/// A stand-in in this process, with its own socket; its clock stands still.
 final class Scene: Sendable {
     let standIn: StandIn<ExistService>
     let base: String
@@ -46,7 +46,7 @@ final class Scene: Sendable {
         var done: Int { json?["success"]?.list?.count ?? 0 }
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a separate connection.
     func send(
         _ method: String, _ target: String, token: String? = nil, json: String? = nil, form: String? = nil,
         fields: [String: String] = [:]
@@ -77,7 +77,7 @@ final class Scene: Sendable {
             body: Array(body))
     }
 
-    /// Goes nowhere by itself.
+    /// Follows no redirects.
     private final class Still: NSObject, URLSessionTaskDelegate {
         func urlSession(
             _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
@@ -92,7 +92,7 @@ final class Scene: Sendable {
         return try #require(answer.json?["access_token"]?.text)
     }
 
-    /// The code that a log-in gives.
+    /// Logs in and returns the resulting code.
     func code(scope: String = "health_read+health_write", state: String = "xyz") async throws -> [String: String] {
         let answer = try await send(
             "GET",
@@ -102,7 +102,7 @@ final class Scene: Sendable {
         return Dictionary(uniqueKeysWithValues: (back.queryItems ?? []).map { ($0.name, $0.value ?? "") })
     }
 
-    /// Asks for a pair of tokens.
+    /// Requests a pair of tokens.
     func exchange(_ members: String) async throws -> Answer {
         try await send("POST", "/oauth2/access_token", form: members + "&client_id=hub&client_secret=shh")
     }
@@ -117,7 +117,7 @@ final class Scene: Sendable {
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    /// The values of an attribute by date, as the stand-in itself tells them.
+    /// The values of an attribute by date, according to the stand-in.
     func values(_ attribute: String, of user: String = "mira") async throws -> [String: String] {
         let state = try await send("GET", "/control/state").json
         let mine = state?["users"]?.list?.first { $0["name"]?.text == user }

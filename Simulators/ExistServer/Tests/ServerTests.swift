@@ -6,7 +6,7 @@ import WebFaults
 
 @Suite(.timeLimit(.minutes(1))) struct ServerTests {
     @Test
-    func `a token comes before everything, then the limit, the right to write, the slash, the list and its length`()
+    func `the order of checks is token, rate limit, write right, slash, list, length`()
         async throws
     {
         let scene = try await Scene(["rate_limit": "6", "max_batch": "2"])
@@ -34,7 +34,7 @@ import WebFaults
         #expect(try await scene.send("GET", "/api/2/accounts/profile/", token: reader).status == 200, "has its own")
     }
 
-    @Test func `each object is taken or refused by itself, and values keep their digits`() async throws {
+    @Test func `each object is accepted or refused separately, and values keep their digits`() async throws {
         let scene = try await Scene()
         let token = try await scene.token()
         try await scene.acquire(token, "weight", "body_fat", "steps", "sleep_start", "mood_note")
@@ -66,7 +66,7 @@ import WebFaults
         #expect(try await scene.values("mood_note") == ["2024-05-20": #""good""#])
     }
 
-    @Test func `ranges are refused where the switch says so`() async throws {
+    @Test func `a switch turns range checks on`() async throws {
         let scene = try await Scene()
         let token = try await scene.token()
         try await scene.acquire(token, "mood", "sleep_end", "body_fat")
@@ -79,7 +79,7 @@ import WebFaults
         #expect(try await scene.update(token, objects).codes == ["validation", "validation", "validation"])
     }
 
-    @Test func `only the owner writes, and an attribute has one`() async throws {
+    @Test func `only the owner writes an attribute`() async throws {
         let scene = try await Scene()
         let (token, other) = (try await scene.token(), try await scene.token(client: "other"))
         try await scene.acquire(token, "weight")
@@ -107,7 +107,7 @@ import WebFaults
         #expect(try await scene.send("GET", "/api/2/attributes/owned/", token: token).json?["count"]?.integer == 0)
     }
 
-    @Test func `a custom attribute is created once, under a name made from its label`() async throws {
+    @Test func `a custom attribute is created once, with a name from its label`() async throws {
         let scene = try await Scene()
         let token = try await scene.token()
         let path = "/api/2/attributes/create/?success_objects=1"
@@ -127,7 +127,7 @@ import WebFaults
             try await scene.update(token, #"[{"name":"systolic_mmhg","date":"2024-05-20","value":121}]"#).status == 200)
     }
 
-    @Test func `a log-in gives a code that works once, and a refresh ends both old tokens`() async throws {
+    @Test func `a log-in code works once, and a refresh ends both old tokens`() async throws {
         let scene = try await Scene(["token_life": "100"])
         let answer = try await scene.code()
         #expect(answer["state"] == "xyz")
@@ -152,7 +152,7 @@ import WebFaults
         #expect(try await scene.send("GET", "/api/2/accounts/profile/", token: renewed).status == 401)
     }
 
-    @Test func `a person says no, or is asked; scopes joined wrongly and foreign redirects are refused`() async throws {
+    @Test func `a person may decline or choose; bad scopes and foreign redirects are refused`() async throws {
         let scene = try await Scene(["consent": "deny", "state": "dropped"])
         #expect(try await scene.code() == ["error": "access_denied"])
         #expect(try await scene.code(scope: "health_read%2Bhealth_write") == ["error": "invalid_scope"])
@@ -173,7 +173,7 @@ import WebFaults
         #expect(try await scene.send("GET", "/api/2/accounts/profile/", token: token).json?["username"]?.text == "tane")
     }
 
-    @Test func `a scope that is missing hides on reading and refuses on writing`() async throws {
+    @Test func `a missing scope hides attributes from reads and refuses writes`() async throws {
         let scene = try await Scene()
         let everything = try await scene.token()
         try await scene.acquire(everything, "weight", "steps")
@@ -193,7 +193,7 @@ import WebFaults
         #expect(try await scene.values("weight").count == 1, "refused as a whole")
     }
 
-    @Test func `today is where the user is, and the hour rolls or is the clock's`() async throws {
+    @Test func `today depends on the user's zone, and a switch selects the rate window`() async throws {
         let scene = try await Scene(["rate_limit": "3", "retry_after": "7"], at: "2024-05-20T12:50:00Z")
         let tane = try await scene.token("tane")
         try await scene.acquire(tane, "weight")
@@ -211,7 +211,7 @@ import WebFaults
         #expect(try await scene.send("GET", "/api/2/accounts/profile/", token: tane).status == 200)
     }
 
-    @Test func `lists come in pages, every day is there, and what is missing is null or nought`() async throws {
+    @Test func `lists are paged, and a missing day is null or zero`() async throws {
         let scene = try await Scene()
         let token = try await scene.token()
         let templates = try await scene.send("GET", "/api/2/attributes/templates/?limit=50&page=2", token: token).json
@@ -241,7 +241,7 @@ import WebFaults
         #expect(try await scene.send("GET", "/api/2/attributes/with-values/?days=32", token: token).status == 400)
     }
 
-    @Test func `increments add up and are not updates`() async throws {
+    @Test func `increments add up, unlike updates`() async throws {
         let scene = try await Scene()
         let token = try await scene.token()
         try await scene.acquire(token, "coffees", "mood", "money_spent")
@@ -257,7 +257,7 @@ import WebFaults
         #expect(try await scene.values("coffees") == ["2024-05-20": "3"])
     }
 
-    @Test func `faults do what they say, and the diary knows each call`() async throws {
+    @Test func `faults take effect, and the log contains each call`() async throws {
         let scene = try await Scene()
         let token = try await scene.token()
         try await scene.acquire(token, "weight")
@@ -296,7 +296,7 @@ import WebFaults
         #expect(calls[2]["body"]?.json == object(2) && !calls.contains { $0.json.contains(token) })
     }
 
-    @Test func `what is asked of the stand-in wrongly is told, and other pages cannot ask`() async throws {
+    @Test func `bad control requests get a reason, and foreign origins are refused`() async throws {
         let scene = try await Scene()
         #expect(try await scene.send("PUT", "/control/faults", json: #"["nonsense"]"#).text.contains("cut-before"))
         #expect(
@@ -312,7 +312,7 @@ import WebFaults
         #expect(try await scene.send("DELETE", "/control/faults", fields: foreign).status == 403)
     }
 
-    @Test func `the page shows what is held, escaped, and loads nothing`() async throws {
+    @Test func `the page shows the data, escapes it and loads nothing`() async throws {
         let scene = try await Scene()
         let token = try await scene.token()
         _ = try await scene.send(
@@ -330,7 +330,7 @@ import WebFaults
         #expect(page.fields["content-security-policy"]?.contains("default-src 'none'") == true)
     }
 
-    @Test func `what was answered is there after a kill`() async throws {
+    @Test func `answered requests survive a kill`() async throws {
         let folder = try TemporaryFolder()
         let arguments = [
             "--listen", "127.0.0.1:0", "--state", "\(folder.path)/state.db", "--clock", "2024-05-20T12:00:00Z@1",

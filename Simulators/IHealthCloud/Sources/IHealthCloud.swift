@@ -1,12 +1,12 @@
 import Synchronization
 public import WebFaults
 
-/// A stand-in for iHealth's Open API with one account that a person has linked, or can: log-in, renewal, and pages of weights.
+/// A stand-in for iHealth's Open API with one account: log-in, renewal, and pages of weights.
 ///
-/// It answers by the one description there is (OAuth with names of its own, fifty records a page). How the service says no is not
-/// described: this one uses status 401 for a token, and the words of OAuth for the rest.
+/// It follows the only available description (OAuth with different names, fifty records a page), which does not cover refusals. This stand-in
+/// uses status 401 for a token, and OAuth's error codes for the rest.
 public final class IHealthCloud: StandInService {
-    /// What an application has to show.
+    /// The credentials of an application.
     public struct Application: Sendable {
         public var id = "client"
         public var secret = "shh"
@@ -20,9 +20,9 @@ public final class IHealthCloud: StandInService {
     /// A weighing in the account.
     public struct Weight: Sendable {
         public var id: String
-        /// Seconds of the local date, written as if it were UTC.
+        /// Seconds since 1970 of the local date, computed as if it were UTC.
         public var date: Int
-        /// As the service writes it: `"-0800"`, or a number.
+        /// The zone as the service writes it: `"-0800"`, or a number.
         public var zone: JSONTree = "+0100"
         public var source = "FromDevice"
         public var weight: Double
@@ -54,14 +54,14 @@ public final class IHealthCloud: StandInService {
     public static let forms: [String] = []
     public static let user = "u1b2c3d4"
 
-    // MARK: What tests change
+    // MARK: Changes by tests
 
-    /// - Parameter unit: 0 kilograms, 1 pounds, 2 stones; the weights are in it.
+    /// - Parameter unit: the unit of the weights: 0 kilograms, 1 pounds, 2 stones.
     public func put(_ weights: [Weight], unit: Int = 0) {
         state.withLock { ($0.weights, $0.unit) = (weights, unit) }
     }
 
-    /// Tokens hold no longer; with `refresh`, nothing of the log-in does.
+    /// Ends the access tokens; with `refresh`, the whole log-in.
     public func end(access: Bool = true, refresh: Bool = false) {
         state.withLock { state in
             if access { state.access = [] }
@@ -69,13 +69,13 @@ public final class IHealthCloud: StandInService {
         }
     }
 
-    /// The application is another one from now on.
+    /// Changes the credentials of the application.
     public func change(_ body: (inout Application) -> Void) { state.withLock { body(&$0.application) } }
 
-    /// Paths that were asked for and carried out, in their order.
+    /// The paths of the carried out requests, in their order.
     public var requests: [String] { state.withLock(\.requests) }
 
-    // MARK: What it answers
+    // MARK: Answers
 
     public func isDisturbed(_ path: String) -> Bool { true }
     public func note(_ request: WebRequest, status: Int?, fault: Fault) {}

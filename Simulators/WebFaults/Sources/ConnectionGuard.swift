@@ -1,36 +1,35 @@
 import NIOCore
 import NIOHTTP1
 
-/// Keeps a connection within bounds: what cannot be read as a request, is meant for another host, is too large or does not come to its end in time is
-/// answered once, and the connection closed.
+/// Enforces the limits of a connection: refuses unreadable, oversized, late and misdirected requests once, and closes the connection.
 ///
-/// Stands between the parser and everything else, which sees whole requests only, and asks for a WebSocket that are well formed: the
-/// libraries behind take the end of a connection for the end of a body, and forget requests that look like a handshake and are none.
+/// It stands between the parser and the other handlers, which receive only whole requests and only well-formed WebSocket handshakes. The
+/// libraries behind it take the end of a connection for the end of a body, and drop requests that resemble a handshake.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// How long a request may take to come, and a connection be without one.
+    /// How long a request may take to arrive, and a connection may be idle.
     private let patience: TimeAmount
-    /// Bytes of a request's body at most.
+    /// Maximum number of bytes of a request's body.
     private let largestBody: Int
     private let names: OwnNames
-    /// How long the other side is still listened to after the last word: what it has sent already must not end the connection before it
-    /// has read that word.
+    /// How long to keep reading after the last answer, so that data already sent by the other side does not end the connection before it has
+    /// read that answer.
     private static let farewell = TimeAmount.seconds(1)
 
     private var timer: Scheduled<Void>?
     private var isFirst = true
-    /// What has come of a request whose end has not; empty between two.
+    /// The received parts of an unfinished request; empty between requests.
     private var held: [HTTPServerRequestPart] = []
     private var heldBytes = 0
-    /// Requests that were passed on and whose answer has not ended.
+    /// The number of forwarded requests without a complete answer.
     private var pending = 0
-    /// Why nothing more is read; said when everything before is answered.
+    /// The reason for reading nothing more; sent after all earlier answers.
     private var lastWord: HTTPResponseStatus?
-    /// The connection ends with the answers that are being made.
+    /// Whether the connection ends after the answers in progress.
     private var isLast = false
     private var isOver = false
 
@@ -53,7 +52,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    // MARK: - What comes
+    // MARK: - Incoming
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver, lastWord == nil else { return }
@@ -66,7 +65,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             switch Handshake(head, isFirst: isFirst) {
             case .none, .good: break
             case .foreign:
-                // An offer of another protocol need not be taken.
+                // An offered upgrade to another protocol need not be accepted.
                 head.headers.remove(name: "upgrade")
                 held = [.head(head)]
             case .bad: return refuse(.badRequest, context)
@@ -92,7 +91,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case is HTTPParserError: if !isOver { refuse(.badRequest, context) }
-        case is ByteToMessageDecoderError: break  // More came after what could not be read.
+        case is ByteToMessageDecoderError: break  // More bytes arrived after unreadable ones.
         default: context.fireErrorCaught(error)
         }
     }
@@ -107,7 +106,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    // MARK: - What goes
+    // MARK: - Outgoing
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard !isOver else {
@@ -128,7 +127,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         if let lastWord { refuse(lastWord, context) } else { leave(context, after: isWritten.futureResult) }
     }
 
-    /// Listens no more; answers as soon as everything before is answered, and closes.
+    /// Stops reading; sends the refusal when all earlier requests are answered, and closes the connection.
     private func refuse(_ status: HTTPResponseStatus, _ context: ChannelHandlerContext) {
         (lastWord, held) = (status, [])
         timer?.cancel()
@@ -148,7 +147,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Time
 
-    /// Counts from the beginning; while an answer is being made and nothing has begun to come, nothing is counted.
+    /// Restarts the time limit; it does not run while an answer is in progress and no request has begun to arrive.
     private func wait(_ context: ChannelHandlerContext) {
         timer?.cancel()
         guard !isOver, lastWord == nil, !held.isEmpty || pending == 0 else { return }
@@ -158,10 +157,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-/// What a head asks for beside a plain answer.
+/// The kind of upgrade that a request asks for.
 private enum Handshake {
     case none, good, bad
-    /// A change to a protocol that is not spoken here.
+    /// An upgrade to an unsupported protocol.
     case foreign
 
     init(_ head: HTTPRequestHead, isFirst: Bool) {

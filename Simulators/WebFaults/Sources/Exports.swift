@@ -1,1 +1,1 @@
-@_exported public import JSON  // What services answer is a `JSONTree`.
+@_exported public import JSON  // A service's answer is a `JSONTree`.

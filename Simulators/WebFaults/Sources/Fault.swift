@@ -1,10 +1,10 @@
-/// Something that goes wrong with requests, as one writes it: `NAME[=VALUE][@PATH][%PERCENT][*TIMES]`.
+/// A fault that affects requests, written as `NAME[=VALUE][@PATH][%PERCENT][*TIMES]`.
 ///
-/// `cut-after@update*1` cuts the connection once, after a request whose path holds `update` was carried out. Without PATH it concerns every
-/// request of the service, without PERCENT each of them, without TIMES for ever.
+/// `cut-after@update*1` cuts the connection once, after a request with `update` in its path was carried out. Without PATH a fault affects every
+/// request of the service, without PERCENT every time, and without TIMES indefinitely.
 public struct Fault: Hashable, Sendable, CustomStringConvertible {
     public enum Kind: Hashable, Sendable {
-        /// The answer begins so many real seconds later.
+        /// The answer begins after this number of real seconds.
         case delay(Double)
         /// The connection is cut before the request is carried out.
         case cutBefore
@@ -12,15 +12,15 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
         case cutAfter
         /// The connection is cut in the middle of the answer.
         case cutInside
-        /// The request is not carried out, and answered with this status and an empty body.
+        /// The request is not carried out; the answer has this status and an empty body.
         case status(Int)
-        /// The request is not carried out: status 429, with `Retry-After` unless that is nil.
+        /// The request is not carried out: status 429, with `Retry-After` unless that is `nil`.
         case tooMany(retryAfter: Int?)
-        /// The request is not carried out: status 502 and a page for people, as a proxy in front of the service says it.
+        /// The request is not carried out: status 502 and an HTML page, as from a proxy in front of the service.
         case html
-        /// The answer is whole as far as HTTP goes, and half as far as JSON does.
+        /// The answer is valid HTTP, but contains only the first half of its JSON.
         case half
-        /// The service itself knows what is meant.
+        /// A fault that only the service itself can interpret.
         case form(String)
     }
 
@@ -28,10 +28,10 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
     /// A part of the path; empty for every path.
     public var path: String
     public var percent: Double
-    /// How often it happens; nil for ever.
+    /// The remaining repetitions; `nil` for no limit.
     public var times: Int?
 
-    /// Name and meaning of what every stand-in can do.
+    /// The name and meaning of the faults that every stand-in can produce.
     public static let known: [(name: String, help: String)] = [
         ("delay=S", "the answer begins S seconds later, in real time"),
         ("cut-before", "the connection is cut, and nothing was done"),
@@ -43,8 +43,8 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
         ("half", "done, but the JSON of the answer ends in the middle"),
     ]
 
-    /// - Parameter forms: names of what only the service can do.
-    /// - Throws: ``WebFaultsError`` that says what was expected.
+    /// - Parameter forms: names of faults that only the service can produce.
+    /// - Throws: ``WebFaultsError`` with the expected form.
     public init(_ text: String, forms: [String] = []) throws(WebFaultsError) {
         var rest = text[...]
         (percent, times, path) = (100, nil, "")
@@ -105,7 +105,7 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// As ``init(_:forms:)`` reads it.
+    /// The text in the form that ``init(_:forms:)`` parses.
     public var description: String {
         name + (path.isEmpty ? "" : "@\(path)") + (percent == 100 ? "" : "%\(percent)")
             + (times.map { "*\($0)" } ?? "")

@@ -1,33 +1,33 @@
 import Seeds
 import Synchronization
 
-/// What is to go wrong, and what of it still can.
+/// The planned faults, with their remaining repetitions.
 public final class FaultQueue: Sendable {
     private struct State {
         var faults: [Fault] = []
         var random: SeededGenerator
     }
 
-    /// Names of what only the service can do.
+    /// Names of faults that only the service can produce.
     public let forms: [String]
     private let state: Mutex<State>
 
-    /// - Parameter seed: fixes which of a share it is.
+    /// - Parameter seed: decides which requests a fault with a percentage affects.
     public init(_ faults: [Fault] = [], forms: [String] = [], seed: UInt64 = 1) {
         self.forms = forms
         state = Mutex(State(faults: faults, random: SeededGenerator(seed: seed)))
     }
 
-    /// What is planned, with what is left of it.
+    /// The planned faults, with their remaining repetitions.
     public var faults: [Fault] { state.withLock(\.faults) }
 
     public func replace(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 
     public func add(_ faults: [Fault]) { state.withLock { $0.faults += faults } }
 
-    /// What happens to this request: all delays and forms that apply, and the first of the others.
+    /// The faults for this request: all delays and forms that apply, and the first of the others.
     ///
-    /// - Parameter canHappen: what can happen at this place at all; the rest is left for another.
+    /// - Parameter canHappen: whether a fault can happen at this place; the others stay in the queue.
     public func draw(for path: String, where canHappen: (Fault.Kind) -> Bool = { _ in true }) -> [Fault] {
         state.withLock { state in
             var drawn: [Fault] = []

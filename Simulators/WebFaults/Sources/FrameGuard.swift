@@ -1,8 +1,9 @@
 import NIOCore
 import NIOWebSocket
 
-/// Ends a WebSocket whose other side does not keep to the rules of frames (RFC 6455 §5), which the library leaves to us: every frame of a
-/// client is masked, no reserved bit is set, no operation is unknown, and a close says why in a way that there is.
+/// Ends a WebSocket whose other side violates the rules of frames (RFC 6455 §5), which the library does not check.
+///
+/// Every frame of a client must be masked, reserved bits must not be set, operations must be known, and a close frame must have a valid code.
 final class FrameGuard: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
@@ -41,13 +42,13 @@ final class FrameGuard: ChannelInboundHandler {
     }
 }
 
-/// Why a WebSocket is closed by us.
+/// The reason why this side closes a WebSocket.
 struct SocketFault: Error {
     let code: WebSocketErrorCode
 
     init(_ code: WebSocketErrorCode) { self.code = code }
 
-    /// What the other side is told about an error of a talk; nil when that is not its fault.
+    /// The close code for an error of a conversation; `nil` if the other side is not at fault.
     static func code(_ error: any Error) -> WebSocketErrorCode? {
         switch error {
         case let fault as SocketFault: fault.code

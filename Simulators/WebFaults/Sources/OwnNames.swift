@@ -1,13 +1,13 @@
 import Foundation
 
-/// The names by which a stand-in is called: any address, `localhost`, the machine's own name, and the one it listens at.
+/// The host names of a stand-in: any address, `localhost`, the machine's own name, and the name it listens at.
 ///
-/// A page of another site can have its own name lead here (DNS rebinding), and its browser would hand it whatever is answered: such a
-/// name is in `Host`, and is refused.
+/// Another site can make its own name resolve to this address (DNS rebinding), and the browser would then give the answers to that site. Such a
+/// name appears in `Host` and is refused.
 struct OwnNames: Sendable {
     private let names: Set<String>
 
-    /// - Parameter host: where it listens.
+    /// - Parameter host: the listening address.
     init(listeningAt host: String) {
         var buffer = [CChar](repeating: 0, count: 256)
         var machine = ""
@@ -19,7 +19,7 @@ struct OwnNames: Sendable {
         ])
     }
 
-    /// - Parameter field: as `Host` has it, with or without a port.
+    /// - Parameter field: the value of `Host`, with or without a port.
     func include(_ field: String) -> Bool {
         var name = field.lowercased()[...]
         if name.first == "[" {

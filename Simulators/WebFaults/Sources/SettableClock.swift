@@ -2,10 +2,9 @@ import FoundationEssentials
 import Samples
 import Synchronization
 
-/// The clock that a stand-in lives by: the machine's, or one that starts at an instant and runs at a rate, and that can be set again
-/// while the stand-in runs.
+/// The clock of a stand-in: the machine's, or one that starts at an instant and runs at a rate; it can be set while the stand-in runs.
 ///
-/// Only dates and limits come from it. What happens on a connection, such as a delay, is in real time, because the other end is real.
+/// Only dates and limits use it. Events on a connection, such as a delay, use real time, because the other end is real.
 public final class SettableClock: Sendable {
     private struct Reading {
         /// Microseconds since 1970 at `origin`; nil for the machine's clock.
@@ -16,20 +15,22 @@ public final class SettableClock: Sendable {
 
     private let reading: Mutex<Reading>
 
-    /// Reads `system` or `START@RATE`, where START is RFC 3339 with offset and RATE is clock seconds per real second:
-    /// `2026-01-01T00:00:00Z@3600`; at rate 0 it shows START until it is moved.
-    /// - Throws: ``WebFaultsError`` that says what was expected.
+    /// Parses `system` or `START@RATE`: START is RFC 3339 with offset, and RATE is clock seconds per real second, as in
+    /// `2026-01-01T00:00:00Z@3600`.
+    ///
+    /// At rate 0 the clock shows START until it is moved.
+    /// - Throws: ``WebFaultsError`` with the expected form.
     public init(_ text: String = "system") throws(WebFaultsError) {
         reading = Mutex(try Self.read(text))
     }
 
-    /// Sets it, from text as ``init(_:)`` reads it.
+    /// Sets the clock from a text in the form of ``init(_:)``.
     public func set(_ text: String) throws(WebFaultsError) {
         let new = try Self.read(text)
         reading.withLock { $0 = new }
     }
 
-    /// Moves it by seconds, back too; the machine's clock becomes one of its own.
+    /// Moves the clock by seconds, forward or back; the machine's clock is replaced by a separate one.
     public func move(seconds: Double) {
         let now = now()
         reading.withLock { reading in
@@ -46,7 +47,7 @@ public final class SettableClock: Sendable {
         return start + Int64(real * reading.rate)
     }
 
-    /// How long something takes on this clock, by the machine's.
+    /// Clock seconds per real second.
     public var rate: Double { reading.withLock { $0.start == nil ? 1 : $0.rate } }
 
     private static func machineTime() -> Int64 {
@@ -66,7 +67,7 @@ public final class SettableClock: Sendable {
     }
 }
 
-/// What was asked of a stand-in and cannot be.
+/// An invalid request to a stand-in.
 public struct WebFaultsError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 

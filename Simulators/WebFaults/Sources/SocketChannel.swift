@@ -7,7 +7,7 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOWebSocket
 
-/// A connection that is HTTP, or becomes a WebSocket when its first request asks for one.
+/// A connection that uses HTTP, or becomes a WebSocket if its first request asks for one.
 struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
     typealias Frames = NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
     typealias Requests = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
@@ -15,7 +15,7 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
     enum Outcome: Sendable {
         case requests(Requests)
         case socket(Frames, any SocketTalk)
-        /// A handshake that was not taken, and what it is answered with.
+        /// A rejected handshake and its answer.
         case refusal(Requests, WebAnswer)
     }
 
@@ -24,18 +24,18 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
         let channel: any Channel
     }
 
-    /// Nil where there are no WebSockets.
+    /// `nil` if there are no WebSockets.
     let service: (any SocketService)?
     let patience: TimeAmount
     let names: OwnNames
     let responder: HTTPChannelHandler.Responder
-    /// Bytes of a request's body at most; who sends more is answered 413.
+    /// Maximum number of bytes of a request's body; a larger one gets 413.
     static let largestBody = 1 << 20
-    /// Bytes of a client's message on a WebSocket at most.
+    /// Maximum number of bytes of a client's message on a WebSocket.
     private static let messageBytes = 1 << 20
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        // The library forgets a request whose upgrade is refused: it is answered here.
+        // The library discards a request whose upgrade is refused, so it is answered here.
         let admission = NIOLoopBoundBox<SocketAdmission?>(nil, eventLoop: channel.eventLoop)
         let upgrader = NIOTypedWebSocketServerUpgrader<Outcome>(
             maxFrameSize: Self.messageBytes,
@@ -74,8 +74,8 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
                         return .refusal(requests, answer)
                     }
                 })
-            // As the library sets it up, but for its handling of errors and of requests that come before the last answer: what
-            // reads the requests does both itself, and two answers to one error end the program.
+            // The library's set-up, except for its handling of errors and of pipelined requests: the request reader does both itself, and two
+            // answers to one error would end the program.
             let encoder = HTTPResponseEncoder()
             let extra: [any RemovableChannelHandler] = [
                 ByteToMessageHandler(
@@ -106,7 +106,7 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
                 try await outbound.write(.end(nil))
             }
         case .socket(let frames, let talk):
-            // A client that goes away is not an error of ours.
+            // A client that disconnects is not an error of this program.
             try? await frames.executeThenClose { inbound, outbound in
                 let socket = StandInSocket(channel: value.channel, inbound: inbound, outbound: outbound)
                 do {

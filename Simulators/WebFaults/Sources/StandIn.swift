@@ -4,43 +4,42 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// A service that a ``StandIn`` puts on a socket.
+/// A service that a ``StandIn`` serves on a socket.
 public protocol StandInService: Sendable {
-    /// Names of faults that only the service can make.
+    /// Names of faults that only the service can produce.
     static var forms: [String] { get }
 
-    /// Carries a request out and notes it, in one step that a crash does not cut in two.
+    /// Carries out a request and logs it, in one step that a crash cannot split.
     ///
-    /// - Parameter faults: what will be done to the answer, for the diary, and which forms it has.
+    /// - Parameter faults: the faults that will affect the answer, for the log and for the service's own forms.
     func answer(_ request: WebRequest, faults: [Fault]) throws -> WebAnswer
 
-    /// Notes a request that was not carried out.
-    /// - Parameter status: what was answered; nil when the connection was cut.
+    /// Logs a request that was not carried out.
+    /// - Parameter status: the status of the answer; `nil` if the connection was cut.
     func note(_ request: WebRequest, status: Int?, fault: Fault) throws
 
-    /// Answers below `/control/`: what tests and people ask of the stand-in itself; nil for what it does not know.
+    /// Answers requests below `/control/`, which tests and people send to the stand-in itself; `nil` for unknown ones.
     func control(_ request: WebRequest) throws -> WebAnswer?
 
-    /// Whether faults concern this path; pages for people are not disturbed.
+    /// Whether faults apply to this path; pages for people are exempt.
     func isDisturbed(_ path: String) -> Bool
 }
 
-/// A stand-in for a web service: a real socket, a service behind it, and between them what can go wrong.
+/// A stand-in for a web service: a real socket, a service behind it, and faults in between.
 ///
-/// Below `/control/` are `faults` (GET lists, POST adds, PUT replaces, DELETE ends them; a JSON list of texts) and `clock` (GET, PUT a JSON
-/// text), and whatever the service adds. A page of another origin cannot use them, and a name that is not the machine's own is refused
-/// with 421.
+/// The paths below `/control/` are `faults` (GET lists, POST adds, PUT replaces, DELETE ends them; a JSON list of texts), `clock` (GET, PUT a
+/// JSON text), and those of the service. A page of another origin cannot use them, and a foreign host name gets 421.
 public struct StandIn<Service: StandInService>: Sendable {
     public let service: Service
     public let faults: FaultQueue
     public let clock: SettableClock
-    /// How long a request may take to come, and a connection be without one, in real time.
+    /// How long a request may take to arrive, and a connection may be idle, in real time.
     private let patience: Duration
     private let mostConnections: Int
 
     /// - Parameters:
-    ///   - patience: longer than the minute for which many clients keep a connection, so that they are the ones to end it.
-    ///   - connections: at most; who comes then waits until one ends.
+    ///   - patience: longer than the minute for which many clients keep a connection, so that they end it first.
+    ///   - connections: the maximum number; further ones wait until one ends.
     public init(
         _ service: Service, faults: FaultQueue, clock: SettableClock, patience: Duration = .seconds(75),
         connections: Int = 512
@@ -51,10 +50,10 @@ public struct StandIn<Service: StandInService>: Sendable {
 
     /// Serves until the task is cancelled.
     /// - Parameters:
-    ///   - port: 0 for any free one.
-    ///   - sockets: what becomes of WebSockets, for a service that has them.
-    ///   - onListening: told the port that it is.
-    /// - Throws: when the address cannot be listened on.
+    ///   - port: 0 for any free port.
+    ///   - sockets: handles WebSockets, for a service that has them.
+    ///   - onListening: receives the actual port.
+    /// - Throws: an error if the address is not available.
     public func run(
         host: String, port: Int, sockets: (any SocketService)? = nil,
         onListening: @escaping @Sendable (Int) async -> Void
@@ -139,7 +138,7 @@ public struct StandIn<Service: StandInService>: Sendable {
         }
     }
 
-    /// What is answered instead of carrying the request out.
+    /// The answer that replaces carrying out the request.
     private static func refusal(_ fault: Fault) -> WebAnswer? {
         switch fault.kind {
         case .status(let status): WebAnswer(status)
@@ -158,7 +157,7 @@ public struct StandIn<Service: StandInService>: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
     }
 
-    /// Half of the answer, and then nothing: its length was announced.
+    /// The first half of the answer, although its full length is announced.
     private static func torn(_ answer: WebAnswer) -> Response {
         let half = ByteBuffer(bytes: answer.body.prefix(answer.body.count / 2))
         return Response(
@@ -169,7 +168,7 @@ public struct StandIn<Service: StandInService>: Sendable {
             })
     }
 
-    /// Cuts the connection; what is returned has nowhere to go.
+    /// Cuts the connection; the returned response cannot be sent.
     private static func cut(_ channel: any Channel) async -> Response {
         channel.close(mode: .all, promise: nil)
         try? await channel.closeFuture.get()
@@ -188,7 +187,7 @@ extension WebAnswer {
     }
 }
 
-// MARK: - What is asked of the stand-in itself
+// MARK: - Requests to the stand-in itself
 
 extension StandIn {
     private func control(_ request: WebRequest) throws -> WebAnswer {

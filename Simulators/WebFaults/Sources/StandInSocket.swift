@@ -1,45 +1,45 @@
 import NIOCore
 import NIOWebSocket
 
-/// What a service does with WebSockets.
+/// Handles the WebSockets of a service.
 public protocol SocketService: Sendable {
-    /// What becomes of a handshake.
+    /// Decides about a handshake.
     func admit(_ handshake: WebRequest) async -> SocketAdmission
 }
 
 public enum SocketAdmission: Sendable {
-    /// Answered with this instead of a WebSocket.
+    /// The answer that replaces the WebSocket.
     case refused(WebAnswer)
     case taken(any SocketTalk)
 }
 
-/// One WebSocket, from before its handshake is answered: what happens from then on is the other side's to hear.
+/// One WebSocket, from before its handshake is answered, so that no event after that point is missed.
 public protocol SocketTalk: AnyObject, Sendable {
-    /// Leads the talk once the socket is open, which it may never be; when this returns or throws, the socket is closed.
+    /// Runs the conversation once the socket is open, which may never happen; when it returns or throws, the socket is closed.
     func run(_ socket: StandInSocket) async throws
 }
 
-/// An open WebSocket of text frames, from the service's side.
+/// The service's side of an open WebSocket with text frames.
 ///
-/// Any task may send; one reads.
+/// Any task may send; only one may read.
 public struct StandInSocket: Sendable {
     let channel: any Channel
     let inbound: NIOAsyncChannelInboundStream<WebSocketFrame>
     let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
-    /// Returns when the frame is with the system, which may be never: the other side need not read.
+    /// Returns when the frame has been written, which may never happen, because the other side need not read.
     public func send(_ text: String) async throws {
         try await outbound.write(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)))
     }
 
-    /// Says that all is said (status 1000); the other side ends the connection.
+    /// Sends a normal close (status 1000); the other side ends the connection.
     public func sayGoodbye() async throws { try await close(.normalClosure) }
 
-    /// Ends the connection at once and without a word, also where a sender waits.
+    /// Ends the connection immediately without a close frame, even if a sender is waiting.
     public func cut() { channel.close(promise: nil) }
 
     /// Calls `body` with each text until the other side has ended the connection, or `body` returns false.
-    /// - Throws: what `body` throws; what the other side is told of its own fault.
+    /// - Throws: the error that `body` throws; the fault of the other side, which is reported to it.
     public func read(_ body: (String) async throws -> Bool) async throws {
         for try await frame in inbound {
             switch frame.opcode {

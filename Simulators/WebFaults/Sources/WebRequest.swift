@@ -1,11 +1,11 @@
-/// A request as a stand-in service sees it: whole, and without its socket.
+/// A complete request without its socket, as a stand-in service receives it.
 public struct WebRequest: Sendable {
     public var method: String
-    /// Undecoded, as the client wrote it; with its last slash, if it has one.
+    /// The undecoded path as the client wrote it, with a trailing slash if it has one.
     public var path: String
-    /// Decoded members of the query, in their order.
+    /// The decoded members of the query, in their order.
     public var query: [(name: String, value: String)]
-    /// By name in small letters.
+    /// The header fields, by lower-case name.
     public var fields: [String: String]
     public var body: [UInt8]
 
@@ -19,13 +19,13 @@ public struct WebRequest: Sendable {
         (self.fields, self.body) = (fields, body)
     }
 
-    /// The first member of the query that has this name.
+    /// The first member of the query with this name.
     public func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-    /// The body as JSON; `nil` when it is none.
+    /// The body as JSON; `nil` if it is not JSON.
     public var json: JSONTree? { JSONTree(body) }
 
-    /// The members of the body, which may be a form or one JSON object; services that take both are many.
+    /// The members of the body, which may be a form or one JSON object, because many services accept both.
     public var form: [String: String] {
         if fields["content-type"]?.lowercased().hasPrefix("application/json") == true {
             let members = json?.members ?? []
@@ -66,7 +66,7 @@ public struct WebRequest: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A text as a member of a query.
+    /// Encodes a text as a member of a query.
     public static func encoded(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {
@@ -83,7 +83,7 @@ public struct WebRequest: Sendable {
     }
 }
 
-/// What a stand-in service answers.
+/// The answer of a stand-in service.
 public struct WebAnswer: Sendable {
     public var status: Int
     public var fields: [(name: String, value: String)]
@@ -97,9 +97,9 @@ public struct WebAnswer: Sendable {
         WebAnswer(status, fields: [("Content-Type", "application/json")], body: Array(tree.json.utf8))
     }
 
-    /// A page that loads nothing from anywhere.
+    /// A page that loads nothing from other addresses.
     ///
-    /// - Parameter destination: an address to which its forms lead in the end; browsers ask for leave to be sent on there as well.
+    /// - Parameter destination: an address to which its forms eventually redirect; browsers require permission for that redirect, too.
     public static func html(_ page: String, _ status: Int = 200, formsLeadTo destination: String? = nil) -> WebAnswer {
         let scheme = (destination ?? "").prefix { $0 != ":" }
         let isScheme = scheme.utf8.allSatisfy { byte in

@@ -4,9 +4,9 @@ import Synchronization
 import Testing
 import WebFaults
 
-/// What a connection to a stand-in may do, and for how long.
+/// The limits of a connection to a stand-in.
 @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
-    /// Answers with the length of what came.
+    /// Answers with the length of the request's body.
     private final class Counter: StandInService {
         static let forms: [String] = []
         let carriedOut = Mutex(0)
@@ -20,7 +20,7 @@ import WebFaults
         func isDisturbed(_ path: String) -> Bool { true }
     }
 
-    /// - Parameter body: gets the port.
+    /// - Parameter body: receives the port.
     private func serving(
         patience: Duration = .seconds(60), connections: Int = 512, faults: [String] = [],
         _ body: @Sendable @escaping (Int, Counter) throws -> Void
@@ -43,7 +43,7 @@ import WebFaults
         }
     }
 
-    @Test func `requests that come at once are answered one after the other, on one connection`() async throws {
+    @Test func `a connection answers pipelined requests one after the other`() async throws {
         try await serving { port, _ in
             let connection = try RawConnection(port)
             connection.send(
@@ -56,7 +56,7 @@ import WebFaults
         }
     }
 
-    @Test func `what cannot be read as a request is answered once, and the connection closed`() async throws {
+    @Test func `an unreadable request gets one answer and closes the connection`() async throws {
         try await serving { port, counter in
             for text in [
                 "nonsense\r\n\r\n",
@@ -67,7 +67,7 @@ import WebFaults
                 let answer = String(decoding: try connection.takeAll(), as: UTF8.self)
                 #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.components(separatedBy: "HTTP/1.1").count == 2)
             }
-            // After a good request, and behind one.
+            // Malformed input after a good request on the same connection.
             let second = try RawConnection(port)
             second.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\nnonsense\r\n\r\n")
             #expect(try second.status() == 200)
@@ -83,7 +83,7 @@ import WebFaults
         return try connection.status()
     }
 
-    @Test func `a name that is not the machine's own is refused with 421, for pages, controls and WebSockets`()
+    @Test func `a foreign host name gets 421 for pages, controls and WebSockets`()
         async throws
     {
         try await serving { [self] port, counter in
@@ -109,7 +109,7 @@ import WebFaults
         }
     }
 
-    @Test func `a body that is too large is refused with 413, whatever was announced`() async throws {
+    @Test func `an oversized body gets 413, whatever length was announced`() async throws {
         try await serving { port, counter in
             let plain = try RawConnection(port)
             plain.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n")
@@ -140,8 +140,7 @@ import WebFaults
         }
     }
 
-    @Test func `a request that does not come to its end is given up, and so is a connection without one`() async throws
-    {
+    @Test func `an unfinished request and an idle connection time out`() async throws {
         try await serving(patience: .milliseconds(300)) { port, counter in
             let silent = try RawConnection(port)
             let head = try RawConnection(port)
@@ -159,7 +158,7 @@ import WebFaults
         }
     }
 
-    @Test func `connections that say nothing keep others waiting no longer than they are borne`() async throws {
+    @Test func `idle connections delay others only until they time out`() async throws {
         try await serving(patience: .milliseconds(300), connections: 4) { port, _ in
             let silent = try (0..<12).map { _ in try RawConnection(port) }
             let connection = try RawConnection(port)
@@ -169,7 +168,7 @@ import WebFaults
         }
     }
 
-    @Test func `an answer may take longer than that`() async throws {
+    @Test func `an answer may take longer than the time limit`() async throws {
         try await serving(patience: .milliseconds(100), faults: ["delay=0.5*1"]) { port, _ in
             let connection = try RawConnection(port)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -177,7 +176,7 @@ import WebFaults
         }
     }
 
-    @Test func `where there are no WebSockets, a handshake is told so, and other upgrades are ignored`() async throws {
+    @Test func `a service without WebSockets refuses handshakes and ignores other upgrades`() async throws {
         try await serving { port, _ in
             let socket = try RawConnection(port)
             socket.send(

@@ -6,7 +6,7 @@ struct FaultTests {
         "cut-after@update*1", "delay=0.5@attributes%25.0", "status=503", "too-many", "too-many=60@update*2", "html%1.5",
         "half", "cut-before", "cut-inside@/oauth2/", "odd@update",
     ])
-    func `a fault is written as it is read`(_ text: String) throws {
+    func `a fault's description equals its source text`(_ text: String) throws {
         #expect(try "\(Fault(text, forms: ["odd"]))" == text)
     }
 
@@ -14,7 +14,7 @@ struct FaultTests {
         "", "cut", "delay", "delay=-1", "status=200", "status", "too-many=x", "half=2", "html%101", "html*0", "html*x",
         "odd",
     ])
-    func `an unknown fault is refused with those there are`(_ text: String) {
+    func `the error for an unknown fault lists the known ones`(_ text: String) {
         #expect(throws: WebFaultsError.self) { try Fault(text) }
     }
 
@@ -22,12 +22,12 @@ struct FaultTests {
         #"{"a":7200,"b":7200.0,"c":[null,true,"x\n\u0001\"\\"],"d":{}}"#, "[]", #"[{"value":80.57}]"#, "null",
         #""Grüße 🚲""#,
     ])
-    func `JSON comes back as it was written, each number with its digits`(_ text: String) throws {
+    func `JSON round-trips with the digits of each number`(_ text: String) throws {
         #expect(try #require(JSONTree(Array(text.utf8))).json == text)
     }
 
     @Test(arguments: ["", "[1,]", "{", #"{"a" 1}"#, "[1] 2", "01"])
-    func `what is not JSON is refused`(_ text: String) {
+    func `invalid JSON is refused`(_ text: String) {
         #expect(JSONTree(Array(text.utf8)) == nil)
     }
 
@@ -40,7 +40,7 @@ struct FaultTests {
         #expect(WebRequest.encoded("a b+ü") == "a%20b%2B%C3%BC")
     }
 
-    @Test func `a clock can be set, stand still and be moved back`() throws {
+    @Test func `a clock can be set, stopped and moved back`() throws {
         let clock = try SettableClock("2026-01-01T00:00:00Z@0")
         #expect(clock.now() == 1_767_225_600_000_000)
         clock.move(seconds: -60)
@@ -52,7 +52,7 @@ struct FaultTests {
         }
     }
 
-    @Test func `what cannot happen at a place is left for another`() throws {
+    @Test func `a fault that cannot happen at a place is kept for another`() throws {
         let desk = FaultQueue([try Fault("status=503*1"), try Fault("delay=1@live/frame")])
         let drawn = desk.draw(for: "/live/frame") { if case .delay = $0 { true } else { false } }
         #expect(drawn.map(\.kind) == [.delay(1)])

@@ -1,4 +1,4 @@
-/// What should not be sent to a web service.
+/// Malformed input for a web service.
 enum Malformed {
     private static func bytes(_ before: String, _ bytes: [UInt8], _ after: String) -> [UInt8] {
         var all = Array(before.utf8)
@@ -7,7 +7,7 @@ enum Malformed {
         return all
     }
 
-    /// Members of a query without a meaning.
+    /// Query values without a meaning.
     static let values = [
         "9223372036854775807", "-9223372036854775808", "99999999999999999999", "1e999", "-1", "0", "%00", "%FF",
         "''%22)--",
@@ -131,7 +131,7 @@ enum Malformed {
         return all
     }()
 
-    /// A frame of a client, masked with zeros unless said otherwise.
+    /// A client's frame, masked with zeros by default.
     static func frame(_ first: UInt8, _ payload: [UInt8], isMasked: Bool = true) -> [UInt8] {
         let mask: UInt8 = isMasked ? 0x80 : 0
         var bytes = [first]

@@ -3,7 +3,7 @@ import HubProcess
 import Seeds
 import Testing
 
-/// What should not be sent, to both programs: each answers with a refusal or closes, lives on, and serves the next.
+/// Sends malformed input to both programs: each one refuses it or closes the connection, survives, and serves the next request.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct MalformedInputTests {
     enum Program: String, CaseIterable { case sami, exist }
 
@@ -22,8 +22,8 @@ import Testing
             port = try #require(Int(line.split { !$0.isNumber }.last ?? ""), "\(process.errorLines)")
         }
 
-        /// Sends it on a connection of its own.
-        /// - Returns: the status; nil when the server closed instead.
+        /// Sends bytes on a separate connection.
+        /// - Returns: the status; `nil` if the server closed the connection instead.
         func status(_ bytes: [UInt8], endsSending: Bool = false) throws -> Int? {
             let connection = try RawConnection(port)
             connection.send(bytes)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: Program.allCases)
-    func `what cannot be read as a request does no harm`(_ program: Program) async throws {
+    func `malformed requests do no harm`(_ program: Program) async throws {
         let server = try await Server(program)
         for (name, bytes) in Malformed.requests {
             let status = try server.status(bytes)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: Program.allCases)
-    func `whatever becomes of a good request on its way, the next one is served`(_ program: Program) async throws {
+    func `a damaged request does not affect the next one`(_ program: Program) async throws {
         let server = try await Server(program)
         var random = SeededGenerator(seed: 20_26)
         let good = Array(
@@ -121,7 +121,7 @@ import Testing
     ]
 
     @Test(arguments: Program.allCases)
-    func `JSON that is none, or says what cannot be, is refused`(_ program: Program) async throws {
+    func `invalid JSON and impossible values are refused`(_ program: Program) async throws {
         let server = try await Server(program)
         let token = try server.token(program)
         for (method, path) in Self.targets[program] ?? [] {
@@ -160,7 +160,7 @@ import Testing
     ]
 
     @Test(arguments: Program.allCases)
-    func `questions beyond all bounds are answered`(_ program: Program) async throws {
+    func `queries with out-of-range values are answered`(_ program: Program) async throws {
         let server = try await Server(program)
         let token = try server.token(program)
         if program == .exist {
@@ -179,7 +179,7 @@ import Testing
 
     // MARK: - WebSocket
 
-    @Test func `frames that break the rules end their own socket, which says why`() async throws {
+    @Test func `an invalid frame closes its socket with the reason`() async throws {
         let server = try await Server(.sami)
         for (name, bytes, codes) in Malformed.frames {
             let connection = try RawConnection(server.port)
@@ -189,14 +189,14 @@ import Testing
             #expect(try connection.status() == 101)
             connection.send(bytes)
             let head = try connection.take(4)
-            // A close with its code, or an end where too much was on its way.
+            // A close frame with its code, or the end of the connection if too much data was in transit.
             let code = head.count == 4 && head[0] == 0x88 ? Int(head[2]) << 8 | Int(head[3]) : nil
             #expect(code.map(codes.contains) ?? head.isEmpty, "\(name): \(head)")
             #expect(try server.isAlive() && server.process.isRunning, "\(name)")
         }
     }
 
-    @Test func `texts that make no sense are answered, each by its own error`() async throws {
+    @Test func `each meaningless text gets its own error`() async throws {
         let server = try await Server(.sami)
         let connection = try RawConnection(server.port)
         connection.send(

@@ -39,7 +39,7 @@ package enum HSLFields {
     static func local(_ data: JSONTree) -> WallTime? {
         if let local = data["local"]?.text { return WallTime(local) }
         if let seconds = data["MDate"]?.whole {
-            // Local time in the form of UTC.
+            // Local time, encoded as if it were UTC.
             let (since2000, overflow) = seconds.subtractingReportingOverflow(946_684_800)
             return overflow ? nil : WallTime(secondsSince2000: since2000)
         }

@@ -2,7 +2,7 @@ import GRDB
 import Samples
 import WebFaults
 
-/// Pages for people: what the stand-in holds, and what a log-in asks.
+/// Pages for people: the stand-in's data, and the questions of a log-in.
 enum ExistPage {
     static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
@@ -101,7 +101,7 @@ extension ExistService {
         return "\(dates.count) days, \(first) to \(last)"
     }
 
-    /// The last four hundred days as a line; days that are next to each other are joined.
+    /// The last four hundred days as a line; consecutive days are joined.
     private static func line(_ values: [(date: String, json: String)]) -> String {
         let points = values.suffix(400).compactMap { value -> (day: Int, value: Double)? in
             guard let day = LocalDate(value.date)?.daysSinceEpoch, let number = Double(value.json) else { return nil }

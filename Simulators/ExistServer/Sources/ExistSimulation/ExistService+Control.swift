@@ -3,7 +3,7 @@ import GRDB
 import Samples
 public import WebFaults
 
-/// Who can log in, at the start.
+/// A user who exists from the start.
 public struct ExistUser: Sendable {
     public var name, password, zone: String
 
@@ -22,9 +22,9 @@ public struct ExistClient: Sendable {
     }
 }
 
-// What is asked of the stand-in itself, below /control/ and before it listens.
+// Control requests to the stand-in, below /control/ and before it listens.
 extension ExistService {
-    /// Adds users and clients; those that are there already are changed.
+    /// Adds users and clients; existing ones are updated.
     public func register(_ users: [ExistUser], _ clients: [ExistClient]) throws {
         try state.queue.write { database in
             for user in users { try Self.add(user, in: database) }
@@ -109,7 +109,7 @@ extension ExistService {
         return .json([:])
     }
 
-    /// Users with their attributes, and every value by date.
+    /// The users with their attributes and all values by date.
     private func wholeState() throws -> JSONTree {
         try state.queue.read { database in
             let users = try Row.fetchAll(database, sql: "SELECT name, zone FROM user ORDER BY rowid")
@@ -141,7 +141,7 @@ extension ExistService {
         ).map { ($0["date"], $0["json"]) }
     }
 
-    /// Every call there was, in order; the time is that of the stand-in's clock.
+    /// The log of all calls in order, with times of the stand-in's clock.
     private func diary(after number: Int64) throws -> JSONTree {
         try state.queue.read { database in
             .list(

@@ -1,7 +1,7 @@
 import GRDB
 import WebFaults
 
-// The authorization code flow, and the simple token that only reads.
+// The authorization code flow, and the simple token, which permits only reading.
 extension ExistService {
     func authorize(_ exchange: Exchange) throws -> WebAnswer {
         let request = exchange.request
@@ -80,7 +80,7 @@ extension ExistService {
         ])
     }
 
-    /// Makes a pair.
+    /// Creates a pair of tokens.
     static func insertToken(
         _ client: String, _ user: String, _ scopes: String, until: Int64, in database: Database
     ) throws -> (access: String, refresh: String) {

@@ -3,7 +3,7 @@ import GRDB
 import Samples
 import WebFaults
 
-// What can be read: the profile, attributes and their values.
+// Read access: the profile, attributes and their values.
 extension ExistService {
     func profile(_ exchange: Exchange, _ caller: Caller) throws -> WebAnswer {
         let zone = try String.fetchOne(
@@ -23,7 +23,7 @@ extension ExistService {
         let offset = TimeZone(identifier: zone)?.secondsFromGMT(for: Date(timeIntervalSince1970: seconds)) ?? 0
         let time = Timestamp(microseconds: now, offsetMinutes: Int16(offset / 60))
         let text = time.text
-        // Timestamps leave out what is nothing.
+        // Timestamps omit trailing zeros.
         let fraction = String(now % 1_000_000 + 1_000_000).dropFirst()
         let sign = offset < 0 ? "-" : "+"
         let minutes = abs(offset) / 60
@@ -89,7 +89,7 @@ extension ExistService {
         return exchange.page(try values(of: attribute, dates, exchange), of: count)
     }
 
-    /// What the token's scopes show; asking for more is not an error.
+    /// The attributes that the token's scopes permit; requesting more is not an error.
     private func visible(_ exchange: Exchange, _ caller: Caller) throws -> [ExistAttribute] {
         let (groups, names) = (exchange.names("groups"), exchange.names("attributes"))
         let manual = exchange.request.query("manual").map { ["1", "true"].contains($0) }
@@ -148,7 +148,7 @@ extension ExistService {
 }
 
 extension ExistService.Caller {
-    /// Whether a scope covers an attribute: that of its group, or that of what a person types in.
+    /// Whether a scope covers an attribute: the scope of its group, or that of manual attributes.
     func has(_ right: String, _ group: String, _ isManual: Bool) -> Bool {
         scopes.contains("\(group)_\(right)") || isManual && scopes.contains("manual_\(right)")
     }
@@ -162,21 +162,21 @@ extension ExistService.Exchange {
         request.query(name).map { Set($0.split(separator: ",").map(String.init)) }
     }
 
-    /// Page and length asked for, within what the service gives.
+    /// The requested page and length, within the limits of the service.
     var place: (number: Int, limit: Int) {
         (
-            // A page beyond all pages is empty, and nothing that is computed from its number runs over.
+            // A page beyond all pages is empty, and the limit keeps computations with its number from overflowing.
             min(1_000_000_000, max(1, request.query("page").flatMap { Int($0) } ?? 1)),
             min(100, max(1, request.query("limit").flatMap { Int($0) } ?? 20))
         )
     }
 
-    /// - Parameter count: of all there are, where `items` are the page already.
+    /// - Parameter count: the total number of items, if `items` is already a single page.
     func page(_ items: [JSONTree], of count: Int? = nil) -> WebAnswer {
         let (number, limit) = place
         let total = count ?? items.count
         let shown = count == nil ? Array(items.dropFirst((number - 1) * limit).prefix(limit)) : items
-        // As the documentation has it: another scheme than it was asked with, and without the other parameters.
+        // The documented form: another scheme than that of the request, and without the other parameters.
         func link(_ number: Int) -> JSONTree {
             .text("\(switches.nextScheme)://exist.io\(request.path)?page=\(number)")
         }

@@ -56,7 +56,7 @@ extension ExistService {
             arguments: [attribute.id, date.text, json])
     }
 
-    /// The value as it is kept; only its broad type matters, unless the switch says otherwise.
+    /// The value in its stored form; only its broad type is checked, unless the switch enables more.
     private static func checked(
         _ value: JSONTree, _ attribute: ExistAttribute, _ exchange: Exchange
     ) throws -> String {

@@ -2,7 +2,7 @@ import GRDB
 import Samples
 import WebFaults
 
-// The five calls that take a list of objects and answer for each.
+// The five calls that accept a list of objects and answer for each of them.
 extension ExistService {
     enum Action: String {
         case acquire = "attributes/acquire/"
@@ -12,7 +12,7 @@ extension ExistService {
         case increment = "attributes/increment/"
     }
 
-    /// Why an object was not taken.
+    /// The reason why an object was refused.
     struct Refusal: Error {
         let code: String
         let text: String
@@ -29,7 +29,7 @@ extension ExistService {
         static func invalid(_ text: String) -> Refusal { Refusal("validation", text) }
     }
 
-    /// A call refused as a whole.
+    /// A call that is refused as a whole.
     private struct Forbidden: Error {}
 
     func write(_ exchange: Exchange, _ caller: Caller, _ action: Action) throws -> WebAnswer {
@@ -41,7 +41,7 @@ extension ExistService {
         }
         var (done, failed): ([JSONTree], [JSONTree]) = ([], [])
         var isForbidden = false
-        // A call refused as a whole leaves nothing behind.
+        // A call that is refused as a whole changes nothing.
         try exchange.database.inSavepoint {
             for (index, object) in objects.enumerated() {
                 do {
@@ -63,7 +63,7 @@ extension ExistService {
         return Self.answer(done, failed, exchange)
     }
 
-    /// With what a test wants wrong about it.
+    /// The answer, with the faults that a test requests.
     private static func answer(_ done: [JSONTree], _ failed: [JSONTree], _ exchange: Exchange) -> WebAnswer {
         var (shown, refused) = (done, failed)
         if exchange.has("lost-object") {
@@ -212,7 +212,7 @@ extension ExistService {
             sql: "INSERT OR IGNORE INTO provider VALUES (?, ?)", arguments: [attribute, caller.client])
     }
 
-    /// What was sent, or with `success_objects` what it is now.
+    /// The sent object or, with `success_objects`, its current state.
     private func shown(
         _ object: JSONTree, _ name: String, _ exchange: Exchange, _ caller: Caller
     ) throws -> JSONTree {

@@ -4,9 +4,10 @@ import Samples
 import Synchronization
 public import WebFaults
 
-/// Exist as its documentation describes it: users, clients, tokens, attributes, values, limits.
+/// Exist according to its documentation: users, clients, tokens, attributes, values, limits.
 ///
-/// What the documentation leaves open is behind ``ExistSwitches``. Each request is one transaction together with its line of the diary.
+/// Details that the documentation leaves open are controlled by ``ExistSwitches``. Each request is one transaction, including its entry in the
+/// log.
 public struct ExistService: StandInService {
     public static let forms = ["no-failed", "lost-object", "title-for-name", "reordered"]
 
@@ -14,7 +15,7 @@ public struct ExistService: StandInService {
     let clock: SettableClock
     let switches: Shared<ExistSwitches>
 
-    /// - Parameter path: where everything is kept; nil for memory.
+    /// - Parameter path: the state file; `nil` for memory.
     public init(path: String?, clock: SettableClock, switches: ExistSwitches = ExistSwitches()) throws {
         (state, self.clock) = (try ExistState(path: path), clock)
         self.switches = Shared(switches)
@@ -29,15 +30,15 @@ public struct ExistService: StandInService {
 
     // MARK: - Requests
 
-    /// Who calls, as the token says.
+    /// The caller that a token identifies.
     struct Caller {
         let user: String
-        /// Nil with a simple token.
+        /// `nil` for a simple token.
         let client: String?
         let scopes: Set<String>
     }
 
-    /// One request on its way through the checks.
+    /// The state of one request during the checks.
     struct Exchange {
         let request: WebRequest
         let database: Database
@@ -45,7 +46,7 @@ public struct ExistService: StandInService {
         let switches: ExistSwitches
         /// Microseconds since 1970.
         let now: Int64
-        /// For the diary.
+        /// For the log.
         var caller: Caller?
 
         func has(_ form: String) -> Bool { faults.contains { $0.kind == .form(form) } }
@@ -142,7 +143,7 @@ public struct ExistService: StandInService {
         return Caller(user: row["user"], client: client, scopes: Set(scopes.split(separator: " ").map(String.init)))
     }
 
-    /// Counts every authenticated request, refused ones too.
+    /// Counts every authenticated request, including refused ones.
     private func tooMany(_ exchange: Exchange, _ caller: Caller) throws -> WebAnswer? {
         let hour: Int64 = 3_600_000_000
         let since = exchange.switches.hourByTheClock ? exchange.now / hour * hour : exchange.now - hour + 1
@@ -154,7 +155,7 @@ public struct ExistService: StandInService {
         return WebAnswer(429, fields: exchange.switches.retryAfter.map { [("Retry-After", "\($0)")] } ?? [])
     }
 
-    /// Today, where the user is.
+    /// The current date in the user's zone.
     func today(_ user: String, _ exchange: Exchange) throws -> LocalDate {
         let zone = try String.fetchOne(
             exchange.database, sql: "SELECT zone FROM user WHERE name = ?", arguments: [user])

@@ -2,11 +2,11 @@ import Files
 import GRDB
 import WebFaults
 
-/// Where the service keeps all that it knows: a file that a kill at any instant leaves whole, or memory.
+/// The storage of the service: a file that survives a kill at any time, or memory.
 struct ExistState: Sendable {
     let queue: DatabaseQueue
 
-    /// - Parameter path: a file, made when it is missing; nil for memory.
+    /// - Parameter path: a file, created if missing; `nil` for memory.
     init(path: String?) throws {
         var configuration = Configuration()
         configuration.prepareDatabase { database in
@@ -54,7 +54,7 @@ struct ExistState: Sendable {
         """
 }
 
-/// An attribute of a user, as the service keeps it.
+/// An attribute of a user, in its stored form.
 struct ExistAttribute: Sendable {
     let id: Int64
     let name: String

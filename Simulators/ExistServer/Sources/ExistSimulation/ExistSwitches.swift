@@ -1,27 +1,27 @@
 public import WebFaults
 
-/// What nothing public says of the service, or what differs from day to day: each behind a switch.
+/// Switches for behaviour that is undocumented, or that changes from day to day.
 public struct ExistSwitches: Sendable {
     public enum Consent: String, CaseIterable, Sendable { case allow, deny, ask }
 
-    /// Days without data: `null`, or 0 for quantities.
+    /// The value of days without data: `null`, or 0 for quantities.
     var zeroForMissing = false
-    /// A whole hour by the clock, or the last sixty minutes.
+    /// Whether the rate window is a clock hour instead of the last sixty minutes.
     var hourByTheClock = false
     var callsPerHour = 300
     /// `Retry-After` of 429.
     var retryAfter: Int?
-    /// Whether values out of their range are refused too.
+    /// Whether values out of their range are refused.
     var checksRange = false
     var largestBatch = 35
     /// The scheme in `next` of pages.
     var nextScheme = "https"
-    /// Whether a missing scope refuses the whole call.
+    /// Whether a missing scope makes the service refuse the whole call.
     var scopeRefusesCall = false
     var consent = Consent.allow
-    /// Who is signed in in the browser; the first user where it is nil.
+    /// The user signed in in the browser; `nil` for the first user.
     var signedIn: String?
-    /// Whether `state` comes back.
+    /// Whether the answer contains `state`.
     var returnsState = true
     /// Seconds.
     var tokenLife = 31_535_999
@@ -29,7 +29,7 @@ public struct ExistSwitches: Sendable {
 
     public init() {}
 
-    /// Name, values with the default first, and meaning.
+    /// The name, the values with the default first, and the meaning.
     public static let known: [(name: String, values: String, help: String)] = [
         ("missing_value", "null|zero_for_quantities", "what a day without data has"),
         ("rate_window", "rolling60|clock_hour", "which hour the limit counts"),
@@ -47,7 +47,7 @@ public struct ExistSwitches: Sendable {
     ]
 
     /// Sets one switch.
-    /// - Throws: ``WebFaultsError`` that says what it takes.
+    /// - Throws: ``WebFaultsError`` with the expected values.
     public mutating func set(_ name: String, _ value: String) throws(WebFaultsError) {
         guard apply(name, value) else {
             if let known = Self.known.first(where: { $0.name == name }) {
@@ -87,7 +87,7 @@ public struct ExistSwitches: Sendable {
         }
     }
 
-    /// As ``set(_:_:)`` takes them.
+    /// The values in the form that ``set(_:_:)`` accepts.
     var json: JSONTree {
         .object([
             .init("missing_value", .text(zeroForMissing ? "zero_for_quantities" : "null")),

@@ -1,4 +1,4 @@
-/// What an attribute's values are, by Exist's own numbers.
+/// The type of an attribute's values, with Exist's numbers.
 enum ValueType: Int, CaseIterable, Sendable {
     case whole = 0
     case decimal = 1
@@ -14,7 +14,7 @@ enum ValueType: Int, CaseIterable, Sendable {
     /// 1 to 9.
     case scale = 8
 
-    /// Seen for 0 and 3, invented for the rest: not to be relied on.
+    /// Known for 0 and 3, invented for the others: do not rely on it.
     var description: String {
         switch self {
         case .whole: "Integer"
@@ -29,7 +29,7 @@ enum ValueType: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a day without data may be told as 0.
+    /// Whether a day without data may be reported as 0.
     var isQuantity: Bool {
         switch self {
         case .whole, .decimal, .minutes, .percentage, .truth: true
@@ -41,15 +41,15 @@ enum ValueType: Int, CaseIterable, Sendable {
     var canIncrement: Bool { isQuantity }
 }
 
-/// An attribute that Exist knows by itself.
+/// An attribute that Exist itself defines.
 struct ExistTemplate: Sendable {
     let name: String
     let group: String
     let type: ValueType
-    /// Its place in its group; Exist's own are not published.
+    /// Its position in its group; Exist's own numbers are not published.
     let priority: Int
 
-    /// Exist's own labels are not published; this is the name, written for people.
+    /// The name in a readable form, because Exist's own labels are not published.
     var label: String { ExistTemplate.label(name) }
 
     static func label(_ name: String) -> String {
@@ -57,7 +57,7 @@ struct ExistTemplate: Sendable {
         return words.prefix(1).uppercased() + words.dropFirst()
     }
 
-    /// All that there are, state 2025-12.
+    /// All templates, as of 2025-12.
     static let all: [ExistTemplate] = table.split(separator: "\n").flatMap { line in
         let sides = line.split(separator: ":", maxSplits: 1)
         return sides[1].split(separator: ",").enumerated().map { place, entry in
@@ -92,13 +92,13 @@ struct ExistTemplate: Sendable {
         """
 }
 
-/// A group of attributes, and the half of a scope's name.
+/// A group of attributes, whose name is the first half of a scope's name.
 struct ExistGroup: Sendable {
     let name: String
     let label: String
     let priority: Int
 
-    /// Labels and priorities of `activity`, `media` and `social` are known, the rest invented.
+    /// The labels and priorities of `activity`, `media` and `social` are known, the others invented.
     static let all: [ExistGroup] = [
         ("activity", "Activity", 1), ("workouts", "Workouts", 2), ("productivity", "Productivity", 3),
         ("mood", "Mood", 4), ("sleep", "Sleep", 5), ("events", "Events", 6), ("finance", "Finance", 6),
@@ -109,6 +109,6 @@ struct ExistGroup: Sendable {
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Every scope there is; `manual` is not a group.
+    /// All scopes; `manual` is not a group.
     static let scopes: Set<String> = Set((all.map(\.name) + ["manual"]).flatMap { ["\($0)_read", "\($0)_write"] })
 }

@@ -133,7 +133,7 @@ struct ExistServerCommand: AsyncParsableCommand {
         return (String(listen[..<colon]), port)
     }
 
-    /// Everything confirmed is on the disk already, so that it may end at any instant.
+    /// Exits immediately on request, because all confirmed data is already on the disk.
     private static func endOnRequest(untilEof: Bool) {
         for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(0) } }
         guard untilEof else { return }
