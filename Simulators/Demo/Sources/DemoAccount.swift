@@ -3,24 +3,24 @@ import HubClient
 import HubWire
 import Samples
 
-/// What a demonstration comes to: what each scale says it was told, against what the store holds, judged by the plan.
+/// The result of a demonstration: compares the scales' diaries with the records in the store, according to the plan.
 ///
-/// The hub has no say in it but for its records.
+/// Only the records come from the hub.
 struct DemoAccount: Encodable, Sendable {
-    /// Of one scale.
+    /// The row of one scale.
     struct Row: Encodable, Sendable {
         let scale: String
         let device: String
-        /// In the scale's own words.
+        /// The number of weigh-ins in the scale's diary.
         var weighIns = 0
-        /// In the store, by person.
+        /// The number of stored weigh-ins, by person.
         var persons: [String: Int] = [:]
         var inbox = 0
-        /// Not in the store.
+        /// Weigh-ins without a record.
         var missing = 0
-        /// Further records of a weigh-in that has one.
+        /// Additional records of a weigh-in.
         var doubled = 0
-        /// With another person than it was.
+        /// Weigh-ins that were assigned to a wrong person.
         var wrong = 0
 
         var isWell: Bool { missing + doubled + wrong == 0 }
@@ -29,17 +29,17 @@ struct DemoAccount: Encodable, Sendable {
     let seed: UInt64
     let days: Int
     private(set) var scales: [Row] = []
-    /// Of what Exist holds; `nil` where that was not looked at.
+    /// The result for Exist; `nil` if it was not checked.
     private(set) var exist: DemoDays?
-    /// What does not add up, a sentence each.
+    /// The differences, one sentence each.
     private(set) var problems: [String] = []
-    /// Whether every weigh-in is stored once, with the right person or in the inbox, and nothing else went wrong.
+    /// Whether every weigh-in is stored once, with the right person or in the inbox, without other problems.
     var addsUp = false
 
     /// - Parameters:
-    ///   - told: what the scales say that they have weighed, how often.
-    ///   - refused: what they say that they could not do.
-    ///   - records: all that the store holds.
+    ///   - told: the weigh-ins that the scales report, with their counts.
+    ///   - refused: the commands that the scales refused.
+    ///   - records: all records in the store.
     init(_ plan: DemoPlan, told: [DemoWeighing.Place: Int], refused: [String], records: [StoredRecord]) {
         (seed, days) = (plan.seed, plan.days)
         problems = refused.map { "a scale refused: \($0)" }
@@ -67,14 +67,14 @@ struct DemoAccount: Encodable, Sendable {
         addsUp = problems.isEmpty && scales.allSatisfy(\.isWell) && scales.contains { $0.weighIns > 0 }
     }
 
-    /// Adds what Exist holds, and what of it is not as it should be.
+    /// Adds the result for Exist with its problems.
     mutating func add(_ days: DemoDays) {
         exist = days
         problems += days.problems
         addsUp = addsUp && days.problems.isEmpty
     }
 
-    /// Adds what is wrong besides: with a plugin, or on the page.
+    /// Adds other problems: of a plugin, or on the page.
     mutating func add(_ wrong: [String]) {
         problems += wrong
         addsUp = addsUp && wrong.isEmpty
@@ -100,7 +100,7 @@ struct DemoAccount: Encodable, Sendable {
             }
         }
         guard case .sample(let sample) = record.record else { return }
-        // A weight that came without a time has the hub's, which goes on while the weight is on its way.
+        // A weight without a time has the hub's time, which advances while the weight is in transit.
         let isDatedByHub = sample.metadata?.text.contains(#""datedByHub":true"#) ?? false
         if !isDatedByHub, !sample.start.text.hasPrefix(weighing.time.local) {
             problems.append("\(name) was at \(weighing.time.local), and is stored as of \(sample.start.text)")
@@ -115,7 +115,7 @@ struct DemoAccount: Encodable, Sendable {
 
     // MARK: For people
 
-    /// A table, and the verdict below it.
+    /// A table with the verdict below it.
     func lines(colours: Bool) -> [String] {
         let people = DemoLife.household.map(\.name)
         var table = Table(
@@ -132,7 +132,7 @@ struct DemoAccount: Encodable, Sendable {
         return table.takeLines() + dayLines(colours: colours)
     }
 
-    /// What Exist holds, if it has been asked, and the verdict on all of it.
+    /// The result for Exist, if it was checked, and the overall verdict.
     func dayLines(colours: Bool) -> [String] {
         let verdict =
             addsUp

@@ -1,9 +1,10 @@
 import Foundation
 import HubClient
 
-/// The programs of the page and of Exist's part, which `make demo` builds while the month passes.
+/// The programs for the page and for Exist, which `make demo` builds while the month passes.
 ///
-/// A file tells: `built NAME` when one is there; its last line says how far it is, `done`, or `failed` and why.
+/// A file reports the progress: `built NAME` for each finished program; its last line contains the progress, `done`, or `failed` with the
+/// reason.
 struct DemoBuild: Sendable {
     let path: String
 
@@ -11,9 +12,9 @@ struct DemoBuild: Sendable {
         ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
     }
 
-    /// Returns when a program is there.
+    /// Returns when a program is built.
     ///
-    /// - Returns: false when `interruption` came before, or it cannot be built.
+    /// - Returns: false after an `interruption`, or if it cannot be built.
     func wait(for program: String, _ interruption: Interruption) async -> Bool {
         while !interruption.isOver {
             let lines = lines
@@ -25,10 +26,10 @@ struct DemoBuild: Sendable {
         return false
     }
 
-    /// Returns when all are there; tells meanwhile how far it is.
+    /// Returns when all programs are built; reports the progress meanwhile.
     ///
-    /// - Returns: false when `interruption` came before.
-    /// - Throws: ``HubExit/system`` when they cannot be built.
+    /// - Returns: false after an `interruption`.
+    /// - Throws: ``HubExit/system`` if they cannot be built.
     func wait(_ story: DemoStory, _ interruption: Interruption) async throws -> Bool {
         var told = ""
         while !interruption.isOver {

@@ -3,19 +3,20 @@ import HubClient
 import HubWire
 import Samples
 
-/// The days of one person at Exist, against what they have to be: computed here from the weigh-ins alone.
+/// Compares one person's days at Exist with the expected days, which are computed here from the weigh-ins alone.
 ///
-/// The gap-filler's code has no part in it: the mean of a day's weigh-ins, the last one's on the 29 days after it, else nothing.
+/// It does not use the gap-filler's code. A day is the mean of its weigh-ins; the last mean applies to the 29 days after it; other days are
+/// empty.
 struct DemoDays: Encodable, Sendable {
     let person: String
-    /// The first day and the last one that is judged; days after it may be there already.
+    /// The first and the last day to check; later days may already exist.
     let from, to: String
     private(set) var (measured, carried, empty) = (0, 0, 0)
-    /// Days that should have a value and have none.
+    /// Days without their expected value.
     private(set) var missing = 0
-    /// With another value, or with one where none should be.
+    /// Days with a different or an unexpected value.
     private(set) var wrong = 0
-    /// What is not right, a sentence each.
+    /// The differences, one sentence each.
     private(set) var problems: [String] = []
 
     private enum CodingKeys: String, CodingKey {
@@ -28,7 +29,7 @@ struct DemoDays: Encodable, Sendable {
         let tenthsOfKilogram: Int
     }
 
-    /// What a day has to be.
+    /// The expected value of a day.
     enum Day: Hashable {
         case measured(hundredths: Int)
         case carried(hundredths: Int, from: LocalDate)
@@ -43,8 +44,8 @@ struct DemoDays: Encodable, Sendable {
     }
 
     /// - Parameters:
-    ///   - last: what has begun by now; later days may be there already.
-    ///   - held: kilograms at Exist, by day.
+    ///   - last: the last day that has begun; later days may already exist.
+    ///   - held: the kilograms at Exist, by day.
     init(of person: String, _ readings: [Reading], through last: LocalDate, held: [LocalDate: Double]) {
         let first = readings.map(\.date).min() ?? last
         (self.person, from, to) = (person, first.text, last.text)
@@ -58,7 +59,7 @@ struct DemoDays: Encodable, Sendable {
                 problems.append("Exist has nothing on \(date.text): \(DemoDays.words(day))")
                 continue
             }
-            // Two decimals, as a double that is nearest to them.
+            // Two decimals, as the nearest double.
             guard let hundredths = day.hundredths, value == Double(hundredths) / 100 else {
                 wrong += 1
                 problems.append("Exist has \(value) on \(date.text): \(DemoDays.words(day))")
@@ -79,7 +80,7 @@ struct DemoDays: Encodable, Sendable {
         }
     }
 
-    /// Every day from the first to the last, in order.
+    /// All days from the first to the last, in order.
     static func days(_ readings: [Reading], _ first: LocalDate, _ last: LocalDate) -> [(date: LocalDate, day: Day)] {
         let byDay = Dictionary(grouping: readings, by: \.date)
         var newest: (date: LocalDate, hundredths: Int)?
@@ -109,7 +110,7 @@ struct DemoDays: Encodable, Sendable {
         }
     }
 
-    /// A table, for people.
+    /// A table for people.
     var lines: [String] {
         var table = Table(
             [("EXIST", .left), ("DAYS", .right), ("MEASURED", .right), ("CARRIED", .right), ("EMPTY", .right)]
@@ -121,9 +122,9 @@ struct DemoDays: Encodable, Sendable {
 }
 
 extension DemoDays {
-    /// The weigh-ins that are a person's: those of the year before, and of the plan those that the hub has given to them.
+    /// The weigh-ins of a person: those of the year before, and those of the plan that the hub assigned to the person.
     ///
-    /// What waits in the inbox has no day. Whether the rest is theirs, ``DemoAccount`` judges.
+    /// Weigh-ins in the inbox have no day. ``DemoAccount`` checks the assignment of the others.
     static func readings(of person: String, _ plan: DemoPlan, _ records: [StoredRecord]) -> [Reading] {
         let planned = Set(plan.weighings.map(\.place))
         let own = records.compactMap { stored -> Reading? in

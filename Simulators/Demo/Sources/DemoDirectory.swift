@@ -1,15 +1,15 @@
 import Foundation
 import HubClient
 
-/// The folder a demonstration lives in.
+/// The folder of a demonstration.
 struct DemoDirectory: Sendable {
     let path: String
-    /// Whether it goes away with the demonstration.
+    /// Whether the folder is removed at the end.
     let isTemporary: Bool
 
     var configuration: String { path + "/hub.conf" }
 
-    /// A new folder that only its owner can open, short enough for the names of sockets.
+    /// Creates a folder that only its owner can open, with a path short enough for socket names.
     static func temporary() throws(Failure) -> DemoDirectory {
         let wanted = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         let folder = wanted.utf8.count <= 60 && wanted.hasPrefix("/") ? wanted : "/tmp"
@@ -21,7 +21,7 @@ struct DemoDirectory: Sendable {
         return DemoDirectory(path: path, isTemporary: true)
     }
 
-    /// The folder a person named: a new or an empty one, so that the account at the end is of this demonstration alone.
+    /// The folder that a person named; it must be new or empty, so that the final account covers this demonstration only.
     static func kept(_ path: String) throws(Failure) -> DemoDirectory {
         let path = URL(filePath: path).standardizedFileURL.path
         if let content = try? FileManager.default.contentsOfDirectory(atPath: path), !content.isEmpty {
@@ -36,29 +36,29 @@ struct DemoDirectory: Sendable {
         return DemoDirectory(path: path, isTemporary: false)
     }
 
-    /// Where the connector of a scale that dials waits for it.
+    /// The socket at which the connector waits for a scale that dials.
     func link(of scale: DemoScale) -> String { "unix://\(path)/\(scale.model).sock" }
 
-    /// What the stand-in for Exist keeps.
+    /// The state file of the stand-in for Exist.
     var existState: String { path + "/exist.db" }
 
-    /// The stand-in for Exist, as `hub.conf` names it.
+    /// The stand-in for Exist in `hub.conf`.
     struct Account: Sendable {
         let address: String
-        /// Whose days go there.
+        /// The person whose days go there.
         let person: String
-        /// Whether it is still there.
+        /// Whether the stand-in is still running.
         var isOpen = true
     }
 
     /// Writes `hub.conf` of the household.
     ///
     /// - Parameters:
-    ///   - clock: what `[hub] clock` says; `nil` for the machine's.
+    ///   - clock: the value of `[hub] clock`; `nil` for the machine's clock.
     ///   - network: the address of the HS5.
-    ///   - hasScales: false when the month is over and the scales are gone.
-    ///   - exist: where days go.
-    ///   - page: its section; empty: there is none.
+    ///   - hasScales: false when the month is over and the scales have ended.
+    ///   - exist: the destination of days.
+    ///   - page: the page's section; empty for no page.
     func write(
         _ household: [DemoPerson], clock: String?, network: String, hasScales: Bool = true, exist: Account? = nil,
         page: String = ""
@@ -97,7 +97,7 @@ struct DemoDirectory: Sendable {
                 device_id = "\(scale.device)"
 
                 """
-            // Anna's measurement is held open; the others are found in the memory.
+            // Anna's measurement is open; the weigh-ins of the others are read from the memory.
             if scale == .hs5 { text += "user = 1\nmemory_every = \"1s\"\n" }
             if !hasScales { text += "enabled = false  # The month is over, and this scale was none.\n" }
         }
@@ -114,7 +114,7 @@ struct DemoDirectory: Sendable {
         }
     }
 
-    /// Adds a section to `hub.conf` as it is.
+    /// Appends a section to `hub.conf`.
     func add(_ section: String) throws(Failure) {
         guard let text = try? String(contentsOfFile: configuration, encoding: .utf8) else {
             throw Failure(.system, "\(configuration): cannot be read")

@@ -2,20 +2,22 @@ import HealthText
 import Foundation
 import HubClient
 
-/// What a demonstration says first, and last.
+/// The first and last lines of a demonstration.
 struct DemoGreeting {
-    /// This program as it was started, in whose folder `hub` is; `hub demo` starts it by the name that the person typed.
+    /// The path of this program as it was started; `hub` is in its folder.
+    ///
+    /// `hub demo` starts it by the name that the person typed.
     let program: String
     let directory: DemoDirectory
     let plan: DemoPlan
-    /// Real time of the whole month.
+    /// The real time of the whole month in seconds.
     let seconds: Int
-    /// Whether hub and page are there until Ctrl-C.
+    /// Whether hub and page stay until Ctrl-C.
     let stays: Bool
-    /// The page of the stand-in for Exist; nil while there is none.
+    /// The page of the stand-in for Exist; `nil` if there is none.
     var page: String?
 
-    /// Absolute, so that it can be pasted in any folder; a bare name is found in PATH anywhere.
+    /// An absolute path for pasting in any folder; a bare name is found in PATH anywhere.
     private var hub: String {
         OwnerEndpoints.quoted(path)
     }
@@ -26,7 +28,7 @@ struct DemoGreeting {
         program.contains("/") ? URL(filePath: program).deletingLastPathComponent().path + "/" : ""
     }
 
-    /// The stand-in for Exist, beside it.
+    /// The stand-in for Exist, in the same folder.
     private var server: String {
         OwnerEndpoints.quoted(folder + "hub-exist-server")
     }
@@ -50,7 +52,7 @@ struct DemoGreeting {
         ] + existing
     }
 
-    /// Where the page is.
+    /// The line with the address of the page.
     var existing: [String] {
         page.map { page in
             ["And in a browser, what Exist has of \(plan.year.person): \(page)/"]
@@ -58,7 +60,7 @@ struct DemoGreeting {
         } ?? []
     }
 
-    /// When the hub stays after the month.
+    /// The lines for a hub that stays after the month.
     func staying(_ day: String) -> [String] {
         let person = plan.year.person
         return [
@@ -72,7 +74,7 @@ struct DemoGreeting {
         ] + (page.map { ["  \($0)/", ""] } ?? [])
     }
 
-    /// For the curious, when the folder stays.
+    /// The lines for a folder that stays.
     var last: [String] {
         [
             "", "Kept in \(directory.path). To look around:", "", "  \(choosing)", "  \(hub) run &", "  \(hub) status",

@@ -1,20 +1,20 @@
 import HubClient
 import HubWire
 
-/// The hub of a demonstration, a process of its own: `hub run`, which is in the folder of this program.
+/// The hub of a demonstration, a separate process that runs `hub run` from the folder of this program.
 final class DemoHub: Sendable {
-    /// What `hub status` says, as far as the demonstration needs it.
+    /// The part of `hub status` that the demonstration needs.
     struct Status: Decodable, Sendable {
         struct Plugin: Decodable, Sendable {
             var name: String
             var alive: Bool
             var lastError, advice: String?
         }
-        /// By the hub's clock, RFC 3339.
+        /// The time of the hub's clock, RFC 3339.
         var time: String
         var plugins: [Plugin]
 
-        /// What is wrong with a plugin, a sentence each.
+        /// The problems of plugins, one sentence each.
         var problems: [String] {
             plugins.compactMap { plugin in
                 let said = plugin.advice ?? (plugin.alive ? nil : plugin.lastError)
@@ -28,9 +28,9 @@ final class DemoHub: Sendable {
     private let directory: DemoDirectory
     private let program: CompanionProcess
 
-    /// Starts it and returns when it is ready; what it logs goes to stderr.
+    /// Starts the hub and returns when it is ready; its log goes to stderr.
     ///
-    /// - Parameter ended: called when it has ended, however it did.
+    /// - Parameter ended: called when the hub has ended, for any reason.
     init(_ directory: DemoDirectory, ended: @escaping @Sendable () -> Void) async throws {
         let state = Watched((isReady: false, hasEnded: false))
         (self.directory, endpoints) = (directory, OwnerEndpoints(run: directory.path + "/run"))
@@ -52,7 +52,7 @@ final class DemoHub: Sendable {
         }
     }
 
-    /// Ends it in order; its plugins have time to finish.
+    /// Ends the hub in order, with time for its plugins to finish.
     func end() async { await program.end(patience: .seconds(30)) }
 
     func status() async throws -> Status {
@@ -62,7 +62,7 @@ final class DemoHub: Sendable {
         }
     }
 
-    /// What another command of `hub` prints.
+    /// The output of another command of `hub`.
     func lines(of command: String) async throws -> [String] {
         let said = Watched((lines: [String](), hasEnded: false))
         let program = try CompanionProcess("hub", [command, "--config", directory.configuration]) { line in

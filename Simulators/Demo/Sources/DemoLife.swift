@@ -1,11 +1,11 @@
-/// Invents a month: habits with some chance in them, and incidents that always come.
+/// Invents a month: habits with some randomness, and incidents that always happen.
 ///
 /// The same seed and length give the same month.
 struct DemoLife {
     private let days: Int
     private var dice: Dice
     private var steps: [DemoStep] = []
-    /// What each scale has shown already.
+    /// The weights that each scale has already shown.
     private var shown: [DemoScale: Set<Int>] = [:]
 
     static let household = [
@@ -24,7 +24,7 @@ struct DemoLife {
     static func plan(days: Int, seed: UInt64) -> DemoPlan {
         var life = DemoLife(days: days, dice: Dice(seed: seed))
         life.live()
-        // With dice of its own: the month is the same, whatever came before.
+        // A separate generator, so that the month does not depend on the year before it.
         var dice = Dice(seed: ~seed)
         let year = DemoYear(of: household[0], &dice)
         let steps = life.steps.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
@@ -48,7 +48,7 @@ struct DemoLife {
 
     // MARK: Habits
 
-    /// Anna weighs in the bathroom, Ben where he trains, Carl when he is told to, and all on Sundays and Wednesdays for the body composition.
+    /// Anna weighs in the bathroom, Ben at his place of training, Carl when reminded, and all on Sundays and Wednesdays for the body composition.
     private mutating func habits(of day: Int) {
         if dice.chance(80), !isFlat(day) { weigh(.hs3, "anna", DemoTime(day, 6, 40 + dice.roll(0...15))) }
         if dice.chance(35), !isFlat(day) { weigh(.hs3, "carl", DemoTime(day, 7, 10 + dice.roll(0...15))) }
@@ -60,7 +60,7 @@ struct DemoLife {
         weigh(.hs5, "carl", DemoTime(day, 20, dice.roll(0...20)))
     }
 
-    /// The days on which the HS3 has no battery to weigh with.
+    /// The days on which the battery of the HS3 is flat.
     private func isFlat(_ day: Int) -> Bool { day == 9 || day == 10 }
 
     // MARK: Incidents
@@ -91,7 +91,7 @@ struct DemoLife {
         case 27: other(.hs4, .guest("uncle theo"), 951, DemoTime(day, 20, 30))
         default: break
         }
-        // A scale that is away at the end of a shorter month comes back before its last evening is over.
+        // A scale that is away at the end of a shorter month returns before its last evening ends.
         guard day == days else { return }
         let ends: [(DemoScale, ClosedRange<Int>)] = [(.hs3, 4...5), (.hs5, 8...8), (.hs4, 11...13), (.hs3, 20...22)]
         for (scale, away) in ends where away.contains(day) {
@@ -118,7 +118,7 @@ struct DemoLife {
         _ scale: DemoScale, of name: String, _ time: DemoTime, hasShoes: Bool = false
     ) -> DemoWeighing {
         let range = DemoLife.household.first { $0.name == name }.map { ($0.weight, $0.gains) } ?? (0...0, false)
-        // A body changes slowly through the month, and by meals and clothes from day to day.
+        // A body changes slowly over the month, and from day to day with meals and clothes.
         let way = Double(min(max(time.day, 0), DemoTime.longest)) / Double(DemoTime.longest)
         let (low, high) = (range.0.lowerBound, range.0.upperBound)
         let mean = range.1 ? low + (high - low) * way : high - (high - low) * way

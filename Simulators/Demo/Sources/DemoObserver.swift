@@ -4,37 +4,37 @@ import HubWire
 import Samples
 import Synchronization
 
-/// Sees what becomes of weigh-ins in the hub, as any subscriber would: for the story, which tells it, and for the players, who wait for it.
+/// Follows the weigh-ins in the hub like any subscriber, for the story, which reports them, and for the players, which wait for them.
 final class DemoObserver: Sendable {
-    /// A weigh-in as the hub holds it.
+    /// A weigh-in in the hub.
     struct HubWeighIn: Sendable {
         var number: Int64
-        /// Whom the hub gave it to; `nil` where it is in the inbox.
+        /// The person the hub assigned it to; `nil` if it is in the inbox.
         var person: String?
-        /// Why it is in the inbox.
+        /// The reason why it is in the inbox.
         var reason: String?
         var group: String?
         var isClockSuspect = false
     }
 
-    /// What was seen so far.
+    /// The observations so far.
     struct Seen: Sendable {
-        /// By scale and weight.
+        /// The weigh-ins, by scale and weight.
         var weighings: [DemoWeighing.Place: HubWeighIn] = [:]
-        /// Fractions, by the name of their group.
+        /// The body fat as a fraction, by the name of the group.
         var fat: [String: Double] = [:]
-        /// What the connector of each scale said last when something was wrong.
+        /// The error messages of each scale's connector.
         var faults: [DemoScale: [String]] = [:]
-        /// How often the conversation with a scale began, and its memory was read to the end.
+        /// The number of sessions with a scale, and of complete reads of its memory.
         var (sessions, memories): ([DemoScale: Int], [DemoScale: Int]) = ([:], [:])
-        /// A weight that settles, or the progress of a transfer.
+        /// An unsettled weight, or the progress of a transfer.
         var passing: String?
     }
 
     let seen = Watched(Seen())
     private let isOver = Mutex(false)
 
-    /// Looks on until ``stop()``; blocks.
+    /// Follows the hub until ``stop()``; blocks.
     func run(_ endpoints: OwnerEndpoints) throws {
         let door = { try DoorClient(endpoint: endpoints.door, command: "demo") }
         let beginning = Cursor(epoch: try door().open().epoch, sequence: 0)
@@ -84,7 +84,7 @@ final class DemoObserver: Sendable {
 }
 
 extension DemoWeighing {
-    /// What names a weigh-in, in the plan, in the scale's diary and in the store.
+    /// Identifies a weigh-in in the plan, in the scale's diary and in the store.
     struct Place: Hashable, Sendable {
         let device: String
         let tenthsOfKilogram: Int
@@ -94,7 +94,7 @@ extension DemoWeighing {
 }
 
 extension DemoWeighing.Place {
-    /// - Returns: `nil` for a record that is not a weight of a device.
+    /// - Returns: `nil` for a record that is not a device's weight.
     init?(_ record: StoredRecord) {
         guard case .sample(let sample) = record.record, record.type == .weight, let device = sample.source.device,
             case .quantity(let kilograms, _) = sample.value

@@ -5,24 +5,24 @@ import HubWire
 import Samples
 import Synchronization
 
-/// The page of the demonstration's hub: how it comes to be there, the link to it, and what it says in the end.
+/// The page of the demonstration's hub: its start, the link to it, and its final content.
 final class DemoPage: Sendable {
     /// The plugin in `hub.conf`.
     static let instance = "web"
     static let program = "hub-web"
 
-    /// Where browsers come, the same through all starts of the hub.
+    /// The page's port, the same for all starts of the hub.
     private let port: UInt16
-    /// What of the owner's it asks for; nil while there is no page.
+    /// The owner's rights that the page requests; `nil` while there is no page.
     private let owner = Mutex<[String]?>(nil)
 
     init() throws(Failure) { port = try LocalService.freePort() }
 
     var isOpen: Bool { owner.withLock { $0 != nil } }
 
-    /// Has the next hub have a page.
+    /// Adds the page to the next hub configuration.
     ///
-    /// - Throws: ``HubExit/system`` when there is no such program.
+    /// - Throws: ``HubExit/system`` if the program is missing.
     func open() async throws {
         struct Manifest: Decodable { var owner: [String] }
         let said = Watched((text: "", hasEnded: false))
@@ -37,7 +37,7 @@ final class DemoPage: Sendable {
         owner.withLock { $0 = words }
     }
 
-    /// Its section of `hub.conf`, if it has one.
+    /// The page's section of `hub.conf`, if there is a page.
     var section: String {
         guard let words = owner.withLock(\.self) else { return "" }
         return """
@@ -49,9 +49,9 @@ final class DemoPage: Sendable {
             """
     }
 
-    /// A link for one log-in, as soon as the page is there.
+    /// Waits for the page and returns a link for one log-in.
     ///
-    /// - Throws: ``HubExit/system`` when it does not come.
+    /// - Throws: ``HubExit/system`` if the page does not start.
     func link(_ hub: DemoHub) async throws -> String {
         struct Link: Decodable { var url: String }
         let door = hub.endpoints.door
@@ -61,15 +61,15 @@ final class DemoPage: Sendable {
         while ContinuousClock.now < end {
             let outcome = try await blocking { try DoorClient(endpoint: door, command: "demo").call(request) }
             if case .done(let result?) = outcome { return try JSON.answer(Link.self, result).url }
-            // The plugin does not tell when it is there: it is asked.
+            // The plugin sends no event when the page is ready, so this polls.
             try await Task.sleep(for: .milliseconds(50))
         }
         throw Failure(.system, "the page is not there within 30 s; hub logs \(Self.instance)")
     }
 
-    /// What does not stand on the page as it stands in the store.
+    /// The differences between the page and the store.
     ///
-    /// - Parameter records: all that the store holds.
+    /// - Parameter records: all records in the store.
     func problems(_ hub: DemoHub, _ plan: DemoPlan, _ records: [StoredRecord]) async throws -> [String] {
         guard isOpen, let service = LocalService("http://127.0.0.1:\(port)") else { return [] }
         let link = try await link(hub)
@@ -86,7 +86,7 @@ final class DemoPage: Sendable {
         }
     }
 
-    /// The last that a scale has weighed, not one that is carried.
+    /// The last weight that a scale measured, without carried values.
     private static func latest(of person: String, _ plan: DemoPlan, _ records: [StoredRecord]) -> StoredRecord? {
         let planned = Set(plan.weighings.map(\.place))
         let own = records.compactMap { stored -> (Int64, StoredRecord)? in

@@ -1,49 +1,49 @@
 import Samples
 
-/// A month in the life of a household and its scales, as data: everything that happens, and whose each weigh-in is.
+/// A month of a household and its scales, as data: all events, and the person of each weigh-in.
 ///
-/// The plan is what a demonstration is judged by: nothing in it comes from the hub. The players carry it out, the story tells it, the
+/// A demonstration is checked against the plan, and nothing in it comes from the hub. The players carry it out, the story reports it, and the
 /// account compares it with the store.
 struct DemoPlan: Sendable {
     let seed: UInt64
     let days: Int
     let household: [DemoPerson]
-    /// What came before the month.
+    /// The year before the month.
     let year: DemoYear
-    /// In the order of time.
+    /// The steps in the order of time.
     let steps: [DemoStep]
 
-    /// Everything that any scale ever weighs, with who it was.
+    /// All weigh-ins of all scales, with their persons.
     ///
-    /// No scale shows the same weight twice, so that scale and weight name a weigh-in: one that is lost and one that is doubled never
-    /// cancel each other.
+    /// No scale shows the same weight twice, so that scale and weight identify a weigh-in. A missing weigh-in and a doubled one therefore never
+    /// cancel each other out.
     var weighings: [DemoWeighing] { steps.flatMap(\.weighings) }
 }
 
-/// A scale of the demonstration, a process of its own.
+/// A scale of the demonstration; each runs in a separate process.
 enum DemoScale: String, CaseIterable, Sendable, Codable, CodingKeyRepresentable {
     case hs3 = "HS3"
     case hs4 = "HS4"
     case hs5 = "HS5"
 
-    /// As the simulator calls it.
+    /// The simulator's name of the model.
     var model: String { rawValue.lowercased() }
-    /// Its connector in `hub.conf`.
+    /// The name of its connector in `hub.conf`.
     var instance: String { "ihealth-\(model)" }
-    /// Its address, which names it in records.
+    /// Its address, which identifies it in records.
     var device: String { "02000000\(rawValue.last.map(String.init) ?? "0")001" }
-    /// Records that a weigh-in becomes, where nothing is missing.
+    /// The number of records from one complete weigh-in.
     var parts: Int { self == .hs5 ? 7 : 1 }
 }
 
-/// A person who lives there, and what `hub.conf` knows of them.
+/// A member of the household, with the data in `hub.conf`.
 struct DemoPerson: Sendable {
     let name: String
     /// Centimetres.
     let height: Int
     let sex: String
     let birthDate: String
-    /// What the scales show.
+    /// The unit that the scales show.
     let unit: String
     /// Kilograms, before the month and after it.
     let weight: ClosedRange<Double>
@@ -56,7 +56,7 @@ struct DemoPerson: Sendable {
 struct DemoTime: Comparable, Hashable, Sendable {
     /// From 1; 0 is the last day of the month before.
     let day: Int
-    /// Of the day.
+    /// The minute of the day.
     let minute: Int
 
     /// March 2026: its first is a Sunday, and its last Sunday has 23 hours.
@@ -71,13 +71,13 @@ struct DemoTime: Comparable, Hashable, Sendable {
 
     var date: LocalDate { LocalDate(daysSinceEpoch: DemoTime.dayBefore + day) }
 
-    /// The last of February 2026, in days since 1970.
+    /// The last day of February 2026, in days since 1970.
     private static let dayBefore = 20_512
 
-    /// Seconds since 1970, were it in UTC.
+    /// Seconds since 1970, as if the household's zone were UTC.
     var seconds: Int { (DemoTime.dayBefore + day) * 86_400 + minute * 60 }
 
-    /// `2026-03-05T07:31:00`, as a scale's clock shows it.
+    /// The display of a scale's clock: `2026-03-05T07:31:00`.
     var local: String { "\(date.text)T\(clock):00" }
 
     /// For people: `07:31`.
@@ -100,25 +100,25 @@ struct DemoTime: Comparable, Hashable, Sendable {
 struct DemoWeighing: Sendable, Hashable {
     enum Who: Sendable, Hashable {
         case person(String)
-        /// A person who does not live there.
+        /// A person from outside the household.
         case guest(String)
-        /// Not a person's weight, and what it was.
+        /// Not a person's weight; the text describes its origin.
         case misread(String)
-        /// A person with something that makes the weight doubtful.
+        /// A person with an additional load that makes the weight doubtful.
         case encumbered(String, with: String)
     }
 
     let scale: DemoScale
     let who: Who
-    /// As the scale shows it.
+    /// The weight that the scale shows.
     let tenthsOfKilogram: Int
     let time: DemoTime
     var hasShoes = false
 
-    /// As a scale shows it: `62.1`.
+    /// The display of a scale: `62.1`.
     var kilograms: String { "\(tenthsOfKilogram / 10).\(tenthsOfKilogram % 10)" }
 
-    /// The only person who may get it; the inbox is right too.
+    /// The only person to whom it may be assigned; the inbox is also correct.
     var person: String? {
         switch who {
         case .person(let name), .encumbered(let name, _): name
@@ -126,23 +126,23 @@ struct DemoWeighing: Sendable, Hashable {
         }
     }
 
-    /// Records that it becomes.
+    /// The number of records from this weigh-in.
     var parts: Int { hasShoes ? 1 : scale.parts }
 }
 
-/// Something that happens to a scale.
+/// An event of a scale.
 struct DemoStep: Sendable {
     enum Deed: Sendable {
-        /// Weigh-ins that the scale has in its memory before it is connected, and its clock is wrong.
+        /// Weigh-ins that are in the scale's memory before it connects, with a wrong clock.
         case remembers([DemoWeighing])
         case weighs(DemoWeighing)
-        /// The display shows an error in place of a weight.
+        /// The display shows an error instead of a weight.
         case fails(String, who: String?)
-        /// Out of reach; what is weighed now stays in the scale.
+        /// Out of reach; weigh-ins stay in the scale.
         case leaves(String)
-        /// In reach again; `fault` befalls the link while the memory is read.
+        /// In reach again; `fault` affects the link while the memory is read.
         case returns(String, fault: String?)
-        /// Out and in: the scale begins its conversation again.
+        /// The batteries are replaced: the scale starts a new session.
         case newBatteries
     }
 

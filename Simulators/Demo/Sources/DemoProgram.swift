@@ -57,9 +57,9 @@ struct DemoProgram: AsyncParsableCommand {
             visibility: .hidden))
     var building: String?
 
-    /// Every failure is a line on stderr and an exit code of `hub`.
+    /// Each failure becomes a line on stderr and an exit code of `hub`.
     static func main() async {
-        // A reader that has had enough shows as an error of write(2), which ends this in order.
+        // A closed reader then shows as an error of write(2), which ends the program in order.
         signal(SIGPIPE) { _ in }
         do {
             let demo = try parse()
@@ -87,7 +87,7 @@ struct DemoProgram: AsyncParsableCommand {
     func run() async throws {
         let directory =
             try keep.map { path throws(Failure) in try DemoDirectory.kept(path) } ?? DemoDirectory.temporary()
-        // At the second Ctrl-C. What the hub has started sees its stdin end.
+        // At the second Ctrl-C. The children of the hub see the end of their stdin.
         let interruption = Interruption {
             CompanionProcess.killAll()
             directory.remove()
@@ -129,7 +129,7 @@ struct DemoProgram: AsyncParsableCommand {
         let colours = !json && Terminal.hasColours
         if !json { await stage.story.say(end.account.lines(colours: colours)) }
         if let building {
-            // What the scales weighed is judged by now.
+            // By now the scales' weigh-ins have been checked.
             try await send(&end, DemoBuild(path: building), &stage, &greeting, interruption)
             if !json, end.account.exist != nil { await stage.story.say(end.account.dayLines(colours: colours)) }
         }
@@ -142,7 +142,7 @@ struct DemoProgram: AsyncParsableCommand {
         if !end.account.addsUp { throw ExitCode(HubExit.notWell.rawValue) }
     }
 
-    /// Exist's part, after the month, when its programs are built; left out at Ctrl-C.
+    /// Sends the days to Exist after the month, once the programs are built; skipped after Ctrl-C.
     private func send(
         _ end: inout DemoScene.End, _ build: DemoBuild, _ stage: inout DemoSetup, _ greeting: inout DemoGreeting,
         _ interruption: Interruption

@@ -2,47 +2,47 @@ import Foundation
 import HubClient
 import HubWire
 
-/// What became of a step of the plan.
+/// The outcome of a step of the plan.
 enum DemoOutcome: Sendable {
-    /// What the hub decided of a weigh-in.
+    /// The hub's decision about a weigh-in.
     struct Decision: Sendable {
-        /// `nil`: it waits in the inbox.
+        /// `nil` if it waits in the inbox.
         var person: String?
-        /// By which rule, with its odds.
+        /// The deciding rule, with its odds.
         var why: String
-        /// A fraction, where the scale measures it.
+        /// The body fat as a fraction, if the scale measures it.
         var fat: Double?
         /// Whether the scale's clock was wrong.
         var isClockSuspect = false
     }
 
     case decided(Decision)
-    /// The scale keeps it in its memory.
+    /// The scale stores it in its memory.
     case kept
-    /// What the scale's memory held, with `nil` for what did not arrive in time; and whether the link was cut meanwhile.
+    /// The weigh-ins in the scale's memory, with `nil` for those that did not arrive in time; and whether the link was cut meanwhile.
     case remembered([(weighing: DemoWeighing, decision: Decision?)], isCut: Bool)
-    /// In the connector's words.
+    /// The connector's error message.
     case fault(String)
     case done
-    /// Nothing was seen of it in time; the account will tell.
+    /// Not observed in time; the account will show it.
     case unseen
 }
 
-/// Carries a plan out: a task for each scale, which does what happens to it when the hub's clock says so, and sees it through.
+/// Executes a plan: one task for each scale performs its steps at the hub's time and waits for their results.
 struct DemoRunner: Sendable {
     let plan: DemoPlan
     let scales: [DemoScale: ScaleProcess]
     let calendar: DemoCalendar
     let witness: DemoObserver
     let door: String
-    /// The HS5's number of each person.
+    /// The HS5's user number of each person.
     let numbers: [String: String]
     let story: DemoStory
 
-    /// How long to wait for what must come, in real time.
+    /// How long to wait for an expected result, in real time.
     private static let patience = Duration.seconds(20)
 
-    /// Returns when everything has happened, or the task is cancelled.
+    /// Returns when all steps are done, or the task is cancelled.
     func play() async {
         await withTaskGroup(of: Void.self) { group in
             for scale in scales.values {
@@ -52,11 +52,11 @@ struct DemoRunner: Sendable {
         }
     }
 
-    /// Has every scale come back, and waits until the hub holds all that they have weighed.
+    /// Reconnects every scale, and waits until the hub has all their weigh-ins.
     func settle() async {
         for scale in scales.values { scale.type("back") }
         guard await !areSeen(upTo: Self.patience) else { return }
-        // A conversation that begins again begins with the memory.
+        // A new session begins with the memory.
         for scale in scales.values { scale.type("disconnect") }
         _ = await areSeen(upTo: Self.patience)
     }
@@ -66,7 +66,7 @@ struct DemoRunner: Sendable {
         return await witness.seen.wait(upTo: patience) { seen in places.allSatisfy { seen.weighings[$0] != nil } }
     }
 
-    /// What the scales say that they have weighed: how often each weight.
+    /// The weigh-ins that the scales report, with the count of each weight.
     var told: [DemoWeighing.Place: Int] {
         var told: [DemoWeighing.Place: Int] = [:]
         for scale in scales.values {
@@ -81,17 +81,17 @@ struct DemoRunner: Sendable {
 
     // MARK: One scale
 
-    /// What a scale is like between two steps.
+    /// The state of a scale between two steps.
     private struct Condition {
         var isAway = false
-        /// What it has in its memory alone.
+        /// The weigh-ins that are only in its memory.
         var kept: [DemoWeighing] = []
     }
 
     private func play(_ steps: [(place: Int, step: DemoStep)], on scale: ScaleProcess) async {
         var condition = Condition()
         for (place, step) in steps {
-            // The first thing is what was before the month.
+            // The first step contains the events from before the month.
             if place > 0 { try? await Task.sleep(until: calendar.moment(of: step.time), clock: .continuous) }
             guard !Task.isCancelled else { return }
             await story.begin(step)
@@ -105,7 +105,7 @@ struct DemoRunner: Sendable {
     ) async -> DemoOutcome {
         switch deed {
         case .remembers(let weighings):
-            // A conversation that has begun begins again, with the memory.
+            // The current session ends, and a new one begins with the memory.
             scale.type("away")
             for weighing in weighings { scale.type("store \(weighing.kilograms) \(weighing.time.local)") }
             scale.type("clock +3h")
@@ -155,7 +155,7 @@ struct DemoRunner: Sendable {
             await scale.diary.wait(upTo: Self.patience) {
                 $0.confirmed > before.confirmed || $0.stored > before.stored
             }
-            // It was not ready to measure, and shows its memory only when a conversation begins.
+            // The scale was not ready to measure, and sends its memory only at the start of a session.
             if scale.diary.value.stored > before.stored { scale.type("disconnect") }
         }
         let outcome = await decision(on: weighing).map(DemoOutcome.decided) ?? .unseen
@@ -163,7 +163,7 @@ struct DemoRunner: Sendable {
         return outcome
     }
 
-    /// A HS4 measures nothing until it is told to measure again.
+    /// Waits for a HS4, which does not measure until the host starts a new measurement.
     private func beReady(_ scale: ScaleProcess, after clockSet: Int) async {
         guard scale.scale == .hs4 else { return }
         await scale.diary.wait(upTo: .seconds(3)) { $0.clockSet > clockSet }
@@ -180,7 +180,7 @@ struct DemoRunner: Sendable {
         weighing.scale == .hs5 ? weighing.person.flatMap { numbers[$0] } : nil
     }
 
-    // MARK: What the hub made of it
+    // MARK: The hub's decisions
 
     private func decisions(
         on weighings: [DemoWeighing]
@@ -220,7 +220,7 @@ struct DemoRunner: Sendable {
             return try JSON.answer(Trace.self, try client.ask(.trace, number: sighting.number))
         }
         let ruling = trace?.versions.last?.ruling
-        // The weight itself is told already.
+        // The weight itself is shown elsewhere in the line.
         let odds = (ruling?.odds ?? sighting.reason).map { text in
             text.contains(" kg: ") ? String(text.split(separator: ": ", maxSplits: 1).last ?? "") : text
         }

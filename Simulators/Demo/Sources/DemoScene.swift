@@ -5,42 +5,42 @@ import HubWire
 import Samples
 import Synchronization
 
-/// A demonstration that runs: the scales, what looks on, and what it comes to.
+/// A running demonstration: the scales, the observers, and the result.
 struct DemoScene: Sendable {
     let plan: DemoPlan
     let directory: DemoDirectory
-    /// Of the simulated month, in one of real time.
+    /// Seconds of the simulated month per second of real time.
     let rate: Double
     let hub: DemoHub
-    /// The HS5, which is there before the hub, because the connector has to know where.
+    /// The HS5, which starts before the hub, because the connector needs its address.
     let network: ScaleProcess
-    /// Where days go; nil: nowhere yet.
+    /// The destination of days; `nil` if there is none yet.
     let exist: ExistStandIn?
     let story: DemoStory
     let interruption: Interruption
     let page: DemoPage
     let witness = DemoObserver()
 
-    /// What is left to show when it is over.
+    /// The results to show at the end.
     struct End: Sendable {
         var account: DemoAccount
-        /// All that the store holds.
+        /// All records in the store.
         var records: [StoredRecord]
-        /// What `hub device` prints.
+        /// The output of `hub device`.
         var devices: [String]
         var calendar: DemoCalendar
     }
 
-    /// How long the scales may take to be there.
+    /// How long the scales may take to connect.
     private static let patience = Duration.seconds(30)
 
-    /// Plays the month on a hub that is ready; ends early when `interruption` comes.
+    /// Plays the month on a running hub; ends early after an `interruption`.
     ///
-    /// - Throws: ``Failure`` when a part of it cannot be started, or the hub does not answer.
+    /// - Throws: ``Failure`` if a part of it cannot be started, or the hub does not answer.
     func play() async throws -> End {
         let looking = Task { [witness, hub, interruption] in
             do { try await blocking { try witness.run(hub.endpoints) } } catch {
-                // What waits for what it would see must not wait for long.
+                // Tasks waiting for observations must not wait for long.
                 if !(error is ReaderGone) { Terminal.complain("\(error)") }
                 interruption.release()
             }
@@ -96,7 +96,7 @@ struct DemoScene: Sendable {
 
     // MARK: Days
 
-    /// Gives the hub what was noted in the year before, as a script of a page may.
+    /// Gives the hub the notes of the year before, like the script of a page.
     private func giveYear() async throws {
         struct Weight: Encodable {
             var type = "weight"
@@ -129,7 +129,7 @@ struct DemoScene: Sendable {
 
     // MARK: The month
 
-    /// - Returns: whether the month is over.
+    /// - Returns: whether the month has been completed.
     private func play(_ players: DemoRunner) async -> Bool {
         let playing = Task { [interruption] in
             await players.play()
@@ -155,7 +155,7 @@ struct DemoScene: Sendable {
         return await playing.value
     }
 
-    /// Creates the household on the HS5, as `hub device ihealth-hs5 users create` does.
+    /// Creates the household on the HS5, like `hub device ihealth-hs5 users create`.
     ///
     /// - Returns: the scale's number of each person.
     private func createUsers() async throws -> [String: String] {

@@ -2,19 +2,19 @@ import HubClient
 import HubWire
 import Samples
 
-/// What a demonstration is played on: its folder, what has to be there before the hub, and the hub.
+/// The setting of a demonstration: its folder, the programs that start before the hub, and the hub.
 struct DemoSetup: Sendable {
     let plan: DemoPlan
     let directory: DemoDirectory
-    /// Of the simulated month, in one of real time.
+    /// Seconds of the simulated month per second of real time.
     let rate: Double
-    /// The HS5, which is there before the hub, because `hub.conf` says where.
+    /// The HS5, which starts before the hub, because `hub.conf` contains its address.
     let network: ScaleProcess
     let story: DemoStory
     let page: DemoPage
-    /// By which the page comes while the month passes; nil where it is there from the beginning.
+    /// The build that provides the page during the month; `nil` if the page exists from the beginning.
     let build: DemoBuild?
-    /// Where days go; nil until there is one.
+    /// The destination of days; `nil` until it has started.
     private(set) var exist: ExistStandIn?
 
     init(
@@ -27,7 +27,7 @@ struct DemoSetup: Sendable {
 
     /// Starts the stand-in for Exist.
     ///
-    /// - Returns: its page.
+    /// - Returns: the address of its page.
     mutating func openExist(_ clock: String) async throws -> String {
         let exist = try ExistStandIn(for: plan.year.person, state: directory.existState, clock: clock)
         self.exist = exist
@@ -36,7 +36,7 @@ struct DemoSetup: Sendable {
 
     /// Writes `hub.conf`.
     ///
-    /// - Parameter isOver: scales and Exist are gone.
+    /// - Parameter isOver: whether scales and Exist have ended.
     func write(clock: String?, hasScales: Bool = true, isOver: Bool = false) async throws {
         var account: DemoDirectory.Account?
         if let exist {
@@ -49,10 +49,10 @@ struct DemoSetup: Sendable {
 
     /// Plays the month.
     ///
-    /// - Parameter greeting: said first, after the link to the page if that is there already.
+    /// - Parameter greeting: printed first, after the link to the page if the page is already open.
     func play(_ interruption: Interruption, greeting: [String]) async throws -> DemoScene.End {
         try await withHub(interruption) { hub in
-            // The scales do not wait for the page; the story does.
+            // The scales do not wait for the page, but the story does.
             async let isGreeted: Void = greet(hub, greeting)
             let scene = DemoScene(
                 plan: plan, directory: directory, rate: rate, hub: hub, network: network, exist: exist, story: story,
@@ -70,15 +70,15 @@ struct DemoSetup: Sendable {
             let link = try await page.link(hub)
             await story.begin(DemoTour.beginning(link) + greeting)
         } catch {
-            // What holds the story back is told at the end; until then it goes on.
+            // The error that delays the story is reported at the end; the story continues until then.
             await story.begin(greeting)
             throw error
         }
     }
 
-    /// Starts the hub once more, without scales, for who looks around until Exist's part is built.
+    /// Starts the hub again without scales, for a person looking around until Exist's programs are built.
     ///
-    /// - Returns: false when `interruption` came before.
+    /// - Returns: false after an `interruption`.
     func wait(
         for build: DemoBuild, _ calendar: DemoCalendar, _ interruption: Interruption
     ) async throws -> Bool {
@@ -86,9 +86,9 @@ struct DemoSetup: Sendable {
         return try await withHub(interruption) { _ in try await build.wait(story, interruption) }
     }
 
-    /// Starts the hub once more, without scales, and has the exporter send all days that there are.
+    /// Starts the hub again without scales, and makes the exporter send all days.
     ///
-    /// The clock is faster than others, for the exporter sends what comes after its first visit within the hour.
+    /// The clock runs fast, because the exporter sends later data only within the hour after its first visit.
     func send(_ records: [StoredRecord], from calendar: DemoCalendar, _ interruption: Interruption) async throws
         -> DemoDays?
     {
@@ -102,7 +102,7 @@ struct DemoSetup: Sendable {
         }
     }
 
-    /// Starts the hub once more, without scales and with a clock that goes as others do, and returns at Ctrl-C.
+    /// Starts the hub again without scales and with a clock at normal speed, and returns at Ctrl-C.
     func stay(_ calendar: DemoCalendar, _ greeting: DemoGreeting, _ interruption: Interruption) async throws {
         guard interruption.renew() else { return }
         let calendar = calendar.going(at: 1)
@@ -114,7 +114,7 @@ struct DemoSetup: Sendable {
         }
     }
 
-    /// Runs a hub until `body` is done; one that ends before that releases `interruption`.
+    /// Runs a hub until `body` is done; a hub that ends earlier releases `interruption`.
     private func withHub<Value>(
         _ interruption: Interruption, _ body: (DemoHub) async throws -> Value
     ) async throws -> Value {
@@ -129,7 +129,7 @@ struct DemoSetup: Sendable {
         return try result.get()
     }
 
-    /// The page, as soon as its program is there.
+    /// Opens the page as soon as its program is built.
     private func openWhenBuilt(_ hub: DemoHub, _ interruption: Interruption) async throws {
         guard let build, !page.isOpen, await build.wait(for: DemoPage.program, interruption) else { return }
         try await page.open()

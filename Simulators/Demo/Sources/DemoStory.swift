@@ -3,21 +3,21 @@ import Foundation
 import HubClient
 import HubWire
 
-/// Tells what happens, a line at a time and in the order of the plan, not in that in which it is done.
+/// Prints the events line by line in the order of the plan, even if they finish in another order.
 actor DemoStory {
     private let plan: DemoPlan
     private let colours: Bool
-    /// Whether results stand on stdout, so that the story goes to stderr.
+    /// Whether stdout is reserved for results, so that the story goes to stderr.
     private let isAside: Bool
     private let onReaderGone: @Sendable () -> Void
-    /// What is done before something earlier is.
+    /// Finished steps that wait for an earlier one.
     private var waiting: [Int: (lines: [String], hints: [String])] = [:]
     private var next = 0
     private var day: Int?
     private var newest: DemoTime?
     private var weighIns = 0
     private var tour = DemoTour()
-    /// What is to be said after the first lines, until those are said.
+    /// Lines that wait for the first lines; `nil` after those are printed.
     private var held: [String]? = []
 
     private static let width = 80
@@ -27,31 +27,31 @@ actor DemoStory {
         colours = !isAside && Terminal.hasColours
     }
 
-    /// The page is there: from now on it is told what to look at.
+    /// Enables hints about the page, because it is open.
     func show() { tour.hasBegun = true }
 
     // MARK: The bar
 
-    /// Something is about to happen.
+    /// Notes the start of a step.
     func begin(_ step: DemoStep) {
         newest = max(newest ?? step.time, step.time)
         weighIns += step.weighings.count
         draw(nil)
     }
 
-    /// Shows how far the month is, and what passes and is stored nowhere.
+    /// Draws the progress of the month, with transient values that are not stored.
     func draw(_ passing: String?) {
         guard isatty(STDERR_FILENO) == 1, let newest else { return }
         let bar = ProgressBar.text(
             newest.dayName, Int64(newest.day - 1) * 1_440 + Int64(newest.minute), Int64(plan.days) * 1_440)
         let line = "\(bar), \(NumberText.count(weighIns, "weigh-in"))" + (passing.map { ", \($0)" } ?? "")
-        // What does not fit would stay behind on the line above.
+        // A longer line would leave its end on the line above.
         Terminal.progress(String(line.prefix(DemoStory.width - 1)))
     }
 
     // MARK: The lines
 
-    /// Tells a step, as soon as all before it are told.
+    /// Prints the outcome of a step as soon as all earlier steps are printed.
     func tell(_ place: Int, _ step: DemoStep, _ outcome: DemoOutcome) {
         waiting[place] = (lines(step, outcome), DemoTour.hints(step, outcome))
         while let (lines, hints) = waiting.removeValue(forKey: next) {
@@ -63,27 +63,27 @@ actor DemoStory {
         }
     }
 
-    /// What is done although something before it is not, when all is over.
+    /// Prints the remaining outcomes at the end, although earlier steps are missing.
     func end() {
         newest = nil
         say(waiting.sorted { $0.key < $1.key }.flatMap(\.value.lines))
         waiting = [:]
     }
 
-    /// Says how far something is, which the next line replaces where that is possible.
+    /// Prints a progress line, which the next line replaces on a terminal.
     func pass(_ line: String) {
         guard isatty(STDERR_FILENO) == 1 else { return say([line]) }
         Terminal.progress(String(line.prefix(DemoStory.width - 1)))
     }
 
-    /// Says the first lines, and what has been said since.
+    /// Prints the first lines, then those that waited.
     func begin(_ lines: [String]) {
         let rest = held ?? []
         held = nil
         say(lines + rest)
     }
 
-    /// Says something beside the plan.
+    /// Prints lines that are not part of the plan.
     func say(_ lines: [String]) {
         guard held == nil else { return held = (held ?? []) + lines }
         if isatty(STDERR_FILENO) == 1 { Terminal.progress("") }

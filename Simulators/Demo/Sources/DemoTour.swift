@@ -1,10 +1,10 @@
-/// What there is to see on the page, told when it happens; each once.
+/// Hints about things to see on the page, each printed once, when it happens.
 struct DemoTour {
-    /// Whether the page is there.
+    /// Whether the page is open.
     var hasBegun = false
     private var told: Set<String> = []
 
-    /// What is said with the link.
+    /// The lines printed with the link.
     static func beginning(_ link: String) -> [String] {
         [
             "The page of this hub, for a browser of this machine:", "", "  \(link)", "",
@@ -13,7 +13,7 @@ struct DemoTour {
         ]
     }
 
-    /// Those of a step's hints that were not told before, as lines of the story.
+    /// The hints of a step that were not printed before, as lines of the story.
     mutating func tell(_ hints: [String]) -> [String] {
         guard hasBegun else { return [] }
         return hints.compactMap { told.insert($0).inserted ? "        look: \($0)" : nil }

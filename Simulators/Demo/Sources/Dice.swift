@@ -1,6 +1,6 @@
 import Seeds
 
-/// Chance that is the same in every version of Swift, which `Int.random(in:using:)` need not be.
+/// Random numbers that are equal in every version of Swift, which `Int.random(in:using:)` does not guarantee.
 struct Dice {
     private var generator: SeededGenerator
 

@@ -3,18 +3,18 @@ import HubClient
 import HubWire
 import Samples
 
-/// Exist, for the demonstration: the stand-in as a process of its own, with one account and a page that shows what it holds.
+/// The stand-in for Exist in a separate process, with one account and a page that shows its data.
 final class ExistStandIn: Sendable {
-    /// Whose account it is.
+    /// The person of the account.
     let person: String
-    /// The exporter in `hub.conf`.
+    /// The exporter's name in `hub.conf`.
     static let instance = "exist"
 
     private let program: CompanionProcess
     private let said: Watched<(address: String?, hasEnded: Bool)>
 
-    /// Starts it, with its state in a file.
-    /// - Throws: ``HubExit/system`` when there is no such program.
+    /// Starts the stand-in with its state in a file.
+    /// - Throws: ``HubExit/system`` if the program is missing.
     init(for person: String, state: String, clock: String) throws(Failure) {
         let said = Watched<(address: String?, hasEnded: Bool)>((nil, false))
         program = try CompanionProcess(
@@ -31,8 +31,8 @@ final class ExistStandIn: Sendable {
         (self.person, self.said) = (person, said)
     }
 
-    /// Where it can be reached.
-    /// - Throws: ``HubExit/system`` when it does not say so.
+    /// The web service of the stand-in.
+    /// - Throws: ``HubExit/system`` if it does not report its address.
     func service() async throws -> LocalService {
         await said.wait(upTo: .seconds(10)) { $0.address != nil || $0.hasEnded }
         guard let service = said.value.address.flatMap(LocalService.init) else {
@@ -43,13 +43,13 @@ final class ExistStandIn: Sendable {
 
     func end() async { await program.end() }
 
-    // MARK: - What is asked of it
+    // MARK: - Requests to it
 
-    /// Seconds of real time that it is ahead of the hub: it refuses values of days that have not come where it is.
+    /// How far its clock is ahead of the hub's, in seconds of real time, because it refuses values of days in its own future.
     private static let lead = 0.25
 
-    /// Has it follow the hub's clock.
-    /// - Throws: ``HubExit/system`` when it takes too long to be told.
+    /// Sets its clock to the hub's.
+    /// - Throws: ``HubExit/system`` if setting it takes too long.
     func follow(_ calendar: DemoCalendar) async throws {
         let service = try await service()
         try await blocking {
@@ -57,16 +57,16 @@ final class ExistStandIn: Sendable {
                 let begin = ContinuousClock.now
                 let clock = calendar.clock(ahead: ExistStandIn.lead)
                 _ = try service.send("PUT", "/control/clock", body: "\"\(clock)\"")
-                // It takes effect on arrival, and is late by as long as that took.
+                // The setting takes effect on arrival, and is late by the time of the request.
                 if ContinuousClock.now - begin < .seconds(ExistStandIn.lead) { return }
             }
             throw Failure(.system, "the stand-in for Exist does not get to know the time: the machine is too busy")
         }
     }
 
-    /// Logs the exporter in, as `hub login exist --paste` does, with the personal token that the account's page would show.
+    /// Logs the exporter in, like `hub login exist --paste`, with the personal token that the account's page would show.
     ///
-    /// Waits until the exporter is there.
+    /// Waits until the exporter has started.
     func logIn(_ door: String, patience: Duration) async throws {
         struct Token: Decodable { var access_token: String }
         let service = try await service()
@@ -96,7 +96,7 @@ final class ExistStandIn: Sendable {
         }
     }
 
-    /// The weights that it holds, by day; `nil` while the account has no such attribute.
+    /// The weights at Exist, by day; `nil` if the account has no such attribute.
     func weights() async throws -> [LocalDate: Double]? {
         struct State: Decodable {
             struct User: Decodable {

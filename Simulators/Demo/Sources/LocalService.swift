@@ -1,16 +1,16 @@
 import Foundation
 import HubClient
 
-/// A web service of this machine: one request a connection, answers whole and small.
+/// A web service on this machine; each request uses one connection, and answers are read as a whole.
 struct LocalService: Sendable {
     /// `http://127.0.0.1:8730`.
     let address: String
     private let port: UInt16
 
-    /// Bytes of an answer at most, and how long the service may be silent.
+    /// The maximum number of bytes in an answer, and how long the service may be silent.
     private static let (most, patience) = (4 << 20, timeval(tv_sec: 10, tv_usec: 0))
 
-    /// - Returns: `nil` where it is not on this machine.
+    /// - Returns: `nil` if the address is not on this machine.
     init?(_ address: String) {
         let parts = address.split(separator: ":")
         guard parts.count == 3, parts[0] == "http", parts[1] == "//127.0.0.1", let port = UInt16(parts[2]) else {
@@ -23,19 +23,19 @@ struct LocalService: Sendable {
     ///
     /// - Parameters:
     ///   - body: JSON.
-    ///   - cookie: of a log-in.
+    ///   - cookie: the cookie of a log-in.
     /// - Returns: the body of the answer.
-    /// - Throws: ``HubExit/system`` when there is no answer, or none that is a success.
+    /// - Throws: ``HubExit/system`` if there is no answer, or not a successful one.
     func send(_ method: String, _ path: String, body: String? = nil, cookie: String? = nil) throws(Failure) -> Data {
         var fields = cookie.map { ["Cookie: \($0)"] } ?? []
         if body != nil { fields.append("Content-Type: application/json") }
         return try answer(method, path, fields, body).body
     }
 
-    /// Sends a form that logs in.
+    /// Sends a log-in form.
     ///
-    /// - Returns: the cookie by which the visitor is known from then on.
-    /// - Throws: ``HubExit/system`` when it does not log in.
+    /// - Returns: the cookie for later requests.
+    /// - Throws: ``HubExit/system`` if the log-in fails.
     func logIn(_ path: String, form: String) throws(Failure) -> String {
         let answer = try answer("POST", path, ["Content-Type: application/x-www-form-urlencoded"], form)
         let field = "set-cookie: "
@@ -67,9 +67,9 @@ struct LocalService: Sendable {
         }
     }
 
-    /// A port of this machine at which no program listens.
+    /// A port of this machine on which no program listens.
     ///
-    /// - Throws: ``HubExit/system`` where there is none.
+    /// - Throws: ``HubExit/system`` if there is none.
     static func freePort() throws(Failure) -> UInt16 {
         let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(file) }
@@ -119,7 +119,7 @@ struct LocalService: Sendable {
         }
     }
 
-    /// - Returns: `nil` while the answer is not whole.
+    /// - Returns: `nil` while the answer is incomplete.
     private static func parts(
         of answer: Data, _ what: String
     ) throws(Failure) -> (head: [String], body: Data)? {
@@ -132,7 +132,7 @@ struct LocalService: Sendable {
         }
         let body = answer[end.upperBound...]
         guard body.count >= length else { return nil }
-        // 303: what was sent is done, and another page shows it.
+        // 303 means that the request succeeded and another page shows the result.
         guard status.hasPrefix("2") || status == "303" else {
             throw Failure(.system, "\(what): \(status) \(String(decoding: body.prefix(500), as: UTF8.self))")
         }

@@ -1,33 +1,33 @@
 import HubClient
 
-/// A simulated scale, a process of its own, and its diary: what it says has happened to it.
+/// A simulated scale in a separate process, with a diary of its events.
 final class ScaleProcess: Sendable {
-    /// What the scale was told.
+    /// A weighing that was typed to the scale.
     struct Told: Sendable, Hashable {
-        /// As the scale shows it: `62.1`.
+        /// The display of the scale: `62.1`.
         let kilograms: String
         /// The scale's number of the user.
         let user: String?
     }
 
-    /// What happened so far, in the scale's own words.
+    /// The events so far, as the scale reported them.
     struct Diary: Sendable {
-        /// `tcp://HOST:PORT`; `nil` before there is one.
+        /// `tcp://HOST:PORT`; `nil` until it is known.
         var address: String?
         var weighings: [Told] = []
-        /// Weighings that the other side has confirmed.
+        /// The number of weighings that the other side has confirmed.
         var confirmed = 0
-        /// Weighings that went into the memory.
+        /// The number of weighings stored in the memory.
         var stored = 0
-        /// How often a host has set its clock, which it does whenever it is ready to measure.
+        /// How often a host has set its clock, which a host does before it measures.
         var clockSet = 0
-        /// Faults that have befallen it or its link.
+        /// The number of faults of the scale and its link.
         var faults = 0
-        /// What it could not do.
+        /// The commands that the scale refused.
         var refused: [String] = []
         var hasEnded = false
 
-        /// Takes in one event; lines of other forms say nothing.
+        /// Processes one event; lines in other forms are ignored.
         mutating func note(_ line: String) {
             guard let event = try? JSON.decode([String: String].self, from: line.utf8) else { return }
             switch event["event"] {
@@ -48,12 +48,12 @@ final class ScaleProcess: Sendable {
     let diary: Watched<Diary>
     private let program: CompanionProcess
 
-    /// Starts it.
+    /// Starts the scale.
     ///
     /// - Parameters:
-    ///   - link: where it is reached, as the simulator's option.
-    ///   - clock: `START@RATE`, with START its time now.
-    /// - Throws: ``HubExit/system`` when there is no such program.
+    ///   - link: the simulator's option for its link.
+    ///   - clock: `START@RATE`, with START the scale's current time.
+    /// - Throws: ``HubExit/system`` if the program is missing.
     init(_ scale: DemoScale, link: [String], clock: String, zone: String, more: [String] = []) throws(Failure) {
         let diary = Watched(Diary())
         let options = ["--json", "--until-eof", "--device-id", scale.device, "--clock", clock]
@@ -63,9 +63,9 @@ final class ScaleProcess: Sendable {
         (self.scale, self.diary) = (scale, diary)
     }
 
-    /// Where it can be reached.
+    /// The address of the scale.
     ///
-    /// - Throws: ``HubExit/system`` when it does not say so.
+    /// - Throws: ``HubExit/system`` if the scale does not report it.
     func address() async throws -> String {
         await diary.wait(upTo: .seconds(10)) { $0.address != nil || $0.hasEnded }
         guard let address = diary.value.address else {
@@ -74,10 +74,10 @@ final class ScaleProcess: Sendable {
         return address
     }
 
-    /// Types a command, as a person would; a scale that has ended hears nothing.
+    /// Types a command like a person; a scale that has ended ignores it.
     func type(_ command: String) { program.type(command) }
 
-    /// Has a person step on, and returns when the scale has noticed.
+    /// Makes a person step on, and returns when the scale has noticed it.
     func step(on weighing: DemoWeighing, user: String?) async {
         let before = diary.value.weighings.count
         let more = (user.map { " user \($0)" } ?? "") + (weighing.hasShoes ? " shoes" : "")
@@ -85,6 +85,6 @@ final class ScaleProcess: Sendable {
         await diary.wait(upTo: .seconds(5)) { $0.weighings.count > before || $0.hasEnded }
     }
 
-    /// Ends it and waits until all it has said is read, for at most three seconds.
+    /// Ends the scale and waits until its output is read, for at most three seconds.
     func end() async { await program.end() }
 }

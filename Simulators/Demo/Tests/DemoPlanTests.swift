@@ -5,16 +5,16 @@ import Testing
 
 @testable import HubDemo
 
-/// The invented month, and the account that judges a demonstration by it.
+/// The invented month, and the account that checks a demonstration against it.
 @Suite struct DemoPlanTests {
-    @Test func `the same seed is the same month, and another one is another`() {
+    @Test func `equal seeds give equal months, different seeds different ones`() {
         let told = { (seed: UInt64) in DemoLife.plan(days: 31, seed: seed).weighings }
         #expect(told(7) == told(7))
         #expect(told(7) != told(8))
         #expect(told(7).count > 80)
     }
 
-    @Test(arguments: 1...UInt64(20)) func `whatever the seed and the length, a month can be played and judged`(
+    @Test(arguments: 1...UInt64(20)) func `every seed and length gives a playable month`(
         _ seed: UInt64
     ) {
         for days in 1...DemoTime.longest {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a whole month has everything in it`() {
+    @Test func `a whole month contains every kind of event`() {
         let plan = DemoLife.plan(days: 31, seed: 1)
         var kinds: Set<String> = []
         for weighing in plan.weighings {
@@ -61,7 +61,7 @@ import Testing
         #expect(DemoTime(31, 7, 5).dayName == "Tue 31 March" && DemoTime(-2, 7, 5).dayName == "Thu 26 February")
     }
 
-    @Test(arguments: 1...UInt64(20)) func `whatever the seed, the year before the month has its three holes`(
+    @Test(arguments: 1...UInt64(20)) func `the year before the month has its three holes for every seed`(
         _ seed: UInt64
     ) throws {
         let year = DemoLife.plan(days: 1, seed: seed).year
@@ -77,7 +77,7 @@ import Testing
         #expect(DemoCalendar.timestamp(of: first).text.hasSuffix("+01:00") || DemoCalendar.zone == "UTC")
     }
 
-    @Test func `a scale's diary is what it says of itself`() {
+    @Test func `a scale's diary follows its own events`() {
         var diary = ScaleProcess.Diary()
         for line in [
             #"{"event":"listening","address":"udp://127.0.0.1:4711","deviceId":"02"}"#, "no event",
@@ -99,7 +99,7 @@ import Testing
 
     private func date(_ text: String) throws -> LocalDate { try #require(LocalDate(text)) }
 
-    @Test func `a day is the mean of its weigh-ins, the last one's for thirty days, or nothing`() throws {
+    @Test func `a day is the mean of its weigh-ins, or carried for thirty days, or empty`() throws {
         let first = try date("2024-01-01")
         let readings = [(0, 800), (0, 806), (0, 811), (2, 790), (40, 720), (40, 721)].map { days, tenths in
             DemoDays.Reading(date: first.adding(days: days), tenthsOfKilogram: tenths)
@@ -109,7 +109,7 @@ import Testing
         #expect(days == [8057, 8057] + Array(repeating: 7900, count: 30) + hole + [7205, 7205])
     }
 
-    @Test func `each kind of wrong day at Exist is found, and one that is not due is none`() throws {
+    @Test func `the check finds each kind of wrong day at Exist, but none that is not due`() throws {
         let first = try date("2024-01-01")
         let readings = [0, 35].map { DemoDays.Reading(date: first.adding(days: $0), tenthsOfKilogram: 700 + $0) }
         let last = first.adding(days: 36)
@@ -150,7 +150,7 @@ import Testing
         Dictionary(plan.weighings.map { ($0.place, 1) }) { first, _ in first }
     }
 
-    /// What a hub without fault holds.
+    /// The records of a faultless hub.
     private func records(_ weighing: DemoWeighing) throws -> [StoredRecord] {
         let time = try Timestamp(parsing: weighing.time.local + "+01:00")
         let source = Source(plugin: weighing.scale.instance, device: weighing.scale.device)
@@ -181,7 +181,7 @@ import Testing
 
     private func inbox(_ account: DemoAccount) -> Int { account.scales.reduce(0) { $0 + $1.inbox } }
 
-    @Test func `what is whole adds up, and a person's weigh-in in the inbox is not wrong`() throws {
+    @Test func `complete records add up, even with a person's weigh-in in the inbox`() throws {
         let whole = try account()
         #expect(whole.addsUp && whole.problems.isEmpty)
         let weighIns: Int = whole.scales.reduce(0) { $0 + $1.weighIns }
@@ -209,8 +209,7 @@ import Testing
         record.record = .sample(sample)
     }
 
-    @Test func `what is lost, doubled, with the wrong person, at a wrong time or of no person does not add up`() throws
-    {
+    @Test func `missing, doubled, misassigned, misdated and unknown records do not add up`() throws {
         let guest = try place { $0.person == nil }
         let body = try place { $0.parts == 7 }
         let ben = Assignment.person(Person(uid: "ben", name: "ben"))
@@ -232,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `scales that were never stepped on, or have a diary of their own, do not add up`() throws {
+    @Test func `unused scales and unplanned or refused weigh-ins do not add up`() throws {
         #expect(DemoAccount(plan, told: [:], refused: [], records: []).addsUp == false)
         var more = told
         more[DemoWeighing.Place(device: DemoScale.hs3.device, tenthsOfKilogram: 1400)] = 1

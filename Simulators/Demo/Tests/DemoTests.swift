@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubDemo
 
-/// The whole way, from three simulated scales through their connectors and the hub to the account.
+/// The complete path from three simulated scales through their connectors and the hub to the account.
 @Suite(.serialized) struct DemoTests {
     private struct Account: Decodable {
         struct Row: Decodable {
@@ -32,11 +32,11 @@ import Testing
         let lines = story.split(separator: "\n")
         let first = lines.firstIndex { $0.hasPrefix("Sun 1 March") } ?? 0
         let last = lines.firstIndex { $0.hasPrefix("The scales, as hub device") } ?? lines.endIndex
-        // What the hub thinks of a weight depends a little on the moment.
+        // The hub's odds for a weight depend slightly on the current time.
         return lines[first..<last].map { Substring($0.replacing(/(over )?\d+ %\)/, with: "n %)")) }
     }
 
-    /// While the hub stays: what a person sees of the year.
+    /// Checks the views of the year while the hub stays.
     private func look(_ page: String, _ folder: String) async throws {
         let exist = try #require(LocalService(page))
         func hub(_ arguments: [String]) async throws -> String {
@@ -50,14 +50,14 @@ import Testing
         let ask = ["days", "weight", "--person", "anna", "--from", "2025-03-01", "--json"]
         let deadline = ContinuousClock.now + .seconds(30)
         var (before, days): (String, [Substring]) = ("", [])
-        // The clock ran fast until a moment ago: the last days may still be on their way, and the exporter about to be there.
+        // The clock ran fast until just now: the last days may still be in transit, and the exporter may be starting.
         repeat {
             _ = try await Programs.hub(["do", "exist", "sync", "--config", folder + "/hub.conf"])
             days = try await hub(ask).split(separator: "\n")
             before = try await shown()
         } while !before.contains("· \(days.count) days, 2025-03-01 to 2026-0") && ContinuousClock.now < deadline
         #expect(before.contains("· \(days.count) days, 2025-03-01 to 2026-0"), "\(before)")
-        // A line before the days that nothing is carried to, and one after them.
+        // One line before the days to which no value is carried, and one after them.
         #expect(before.ranges(of: "<polyline").count == 2, "\(before)")
         #expect(before.contains("owned by hub"))
         #expect(days.first?.contains(#""date":"2025-03-01""#) == true)
@@ -69,7 +69,7 @@ import Testing
         #expect(try await shown().contains(">58.75<"))
     }
 
-    @Test func `ten days add up, are told as they are planned, can be looked at, and leave nothing behind`()
+    @Test func `ten days add up, follow the plan, can be viewed, and leave no files`()
         async throws
     {
         let program = try ChildProcess("hub", ["demo", "--days", "10", "--for", "8", "--stay", "--json"])
@@ -89,9 +89,9 @@ import Testing
         // Two guests and a cat.
         let inbox: Int = account.scales.reduce(0) { $0 + $1.inbox }
         #expect(inbox >= 3)
-        // A weight near those of two persons may wait in the inbox; if weights were not told apart, most of them would.
+        // A weight near those of two persons may wait in the inbox; if weights were not distinguished, most of them would.
         #expect(inbox <= 6, "\(account.scales)")
-        // A hole of 45 days is carried over 29 of them.
+        // A hole of 45 days is filled for 29 of them.
         #expect(account.exist.empty == 16 && account.exist.measured > 150 && account.exist.carried > 100)
         #expect(folder.contains("/hub-demo-") && !FileManager.default.fileExists(atPath: folder))
         let story = days(10, demo.errors)
@@ -105,13 +105,13 @@ import Testing
         }
         #expect(!story.contains { $0.contains("not seen") }, "\(demo.errors)")
         #expect(demo.errors.contains("  HS5: check the batteries; replace them if this comes again (Lo)\n"))
-        // The link to the page comes before all else, and what to look at there when it happens.
+        // The link to the page comes first, and hints follow when there is something to see.
         let link = try #require(demo.errors.range(of: "/login/")?.lowerBound)
         #expect(link < (demo.errors.range(of: "HUB_CONF=")?.lowerBound ?? demo.errors.startIndex))
         #expect(story.count { $0.hasPrefix("        look: ") } >= 4, "\(demo.errors)")
     }
 
-    @Test func `a month adds up to its second cut link, and each memory that was cut is read whole`() async throws {
+    @Test func `a month adds up to its second cut link, and interrupted memories are read completely`() async throws {
         let demo = try await Programs.hub(["demo", "--days", "23", "--for", "10", "--seed", "2", "--json"])
         let account = try account(demo)
         #expect(account.addsUp && account.problems.isEmpty)
@@ -120,7 +120,7 @@ import Testing
         #expect(story.count { $0.contains("the link is cut in the middle") } == 2, "\(demo.errors)")
     }
 
-    @Test func `while Exist's part is built the month passes without it, and is sent and judged afterwards`()
+    @Test func `while Exist's programs are built the month passes; its days are sent and checked afterwards`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -135,17 +135,17 @@ import Testing
             if let found = line.firstMatch(of: /HUB_CONF=(\/\S+hub\.conf)/) { settings = String(found.1) }
             return line == "building 8 of 8: hub-exist, 20 %"
         }
-        // The lines that were printed to be pasted work until the end.
+        // The printed lines for pasting work until the end.
         let days = try await Programs.hub(["days", "weight", "--person", "anna", "--config", settings])
         #expect(days.code == 0 && days.output.contains("carried from"), "\(days.errors)")
-        // The page comes as soon as it is there, on the hub that runs.
+        // The page opens as soon as its program is built, on the running hub.
         try build("built hub-web\nbuilding 8 of 8: hub-exist, 30 %")
         try await program.line { $0.hasPrefix("  http://hub-") && $0.contains("/login/") }
         try build("done")
         let account = try account(await program.result())
         #expect(account.addsUp && account.problems.isEmpty)
         #expect(account.exist.empty == 16 && account.exist.measured > 150 && account.exist.carried > 100)
-        // The scales' account waits for no build.
+        // The scales' account does not wait for a build.
         try build("building 8 of 8: hub-exist, 40 %")
         let other = try ChildProcess("hub", ["demo", "--days", "1", "--for", "1", "--building", progress])
         try await other.line { $0 == "building 8 of 8: hub-exist, 40 %" }
@@ -157,7 +157,7 @@ import Testing
         #expect(demo.code == HubExit.system.rawValue && demo.errors.contains(".build/demo.log"))
     }
 
-    @Test func `the story is the seed's alone`() async throws {
+    @Test func `the story depends only on the seed`() async throws {
         let first = try await Programs.hub(["demo", "--days", "4", "--for", "3", "--seed", "9"])
         #expect(first.code == 0, "\(first.errors)")
         let second = try await Programs.hub(["demo", "--days", "4", "--for", "4", "--seed", "9"])
@@ -166,11 +166,11 @@ import Testing
         #expect(days(4, first.output).count > 12)
     }
 
-    /// Of the HS4's none; `ScaleKillTests` kill that one, in real time.
+    /// The HS4's connector is not killed here; `ScaleKillTests` kill it in real time.
     ///
-    /// A weight of the moment, killed between its spool and its acknowledgement, is found again by its time, which is a few
-    /// seconds off; in a month that passes in seconds those are days.
-    @Test func `connectors that are killed in the middle lose and double nothing, and status tells`() async throws {
+    /// A live weight that is killed between its spool and its acknowledgement is found again by its time, which is a few seconds off. In a
+    /// month that passes in seconds, those seconds are days.
+    @Test func `killed connectors lose and double nothing, and status lists all scales`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/demo"
         let program = try ChildProcess("hub", ["demo", "--days", "9", "--for", "13", "--keep", path, "--json"])
@@ -200,7 +200,7 @@ import Testing
         #expect(check.code == 0, "\(check.output)\(check.errors)")
     }
 
-    @Test func `Ctrl-C ends it early, and what was weighed by then adds up`() async throws {
+    @Test func `Ctrl-C ends the demo early, and the weigh-ins up to then add up`() async throws {
         let program = try ChildProcess("hub", ["demo", "--for", "62", "--json"])
         try await program.line { $0.hasPrefix("Mon 2 March") }
         program.signal(SIGINT)
@@ -210,7 +210,7 @@ import Testing
         #expect(demo.errors.contains("Ended early: every scale comes back and gives what it holds.\n"))
     }
 
-    @Test func `hub demo --help lists the options, and what is wrong with one is a usage failure`() async throws {
+    @Test func `hub demo --help lists the options, and a wrong value is a usage failure`() async throws {
         let file = try #require(Bundle.module.url(forResource: "help", withExtension: "txt"))
         let help = try await Programs.hub(["demo", "--help"])
         #expect(try help.output == String(contentsOf: file, encoding: .utf8))
@@ -220,8 +220,8 @@ import Testing
         #expect(wrong.errors.hasPrefix("Error: --for takes 1 to 86400 seconds.\nUsage: hub demo "), "\(wrong.errors)")
     }
 
-    @Test func `where hub-demo is missing, hub demo says where it should be and how it is made`() async throws {
-        // Beside the others, for a link cannot lead to another disk.
+    @Test func `without hub-demo, hub demo prints its expected path and how to build it`() async throws {
+        // In the same folder as the others, because a hard link cannot cross file systems.
         let folder = try TemporaryFolder(at: Programs.path("alone-\(UUID().uuidString)"))
         try FileManager.default.linkItem(atPath: Programs.path("hub"), toPath: folder.path + "/hub")
         let alone = try await ChildProcess(folder.path + "/hub", ["demo"]).result()
@@ -232,7 +232,7 @@ import Testing
             ))
     }
 
-    @Test func `a folder that is in use is not demonstrated in`() async throws {
+    @Test func `a folder with files is refused`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("")
         let demo = try await Programs.hub(["demo", "--keep", folder.path])

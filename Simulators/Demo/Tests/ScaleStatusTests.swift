@@ -9,9 +9,9 @@ import Testing
 @testable import HubCommand
 @testable import HubDemo
 
-/// What `hub status` says of scales: simulated ones, their connectors and a hub, all processes of their own.
+/// `hub status` for scales: simulated ones, their connectors and a hub, each in a separate process.
 @Suite(.serialized) struct ScaleStatusTests {
-    /// A byte of each number that a scale can send.
+    /// One byte for each error number that a scale can send.
     private func bytes(of model: ScaleModel) -> [(raw: UInt8, error: ScaleError)] {
         let table = ScaleError.defaultTable(of: model)
         return ScaleError.all(of: model).compactMap { error in
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `every error of every model is told in words with its code, and known after a restart`() async throws {
+    @Test func `status shows each error of each model in words with its code, even after a restart`() async throws {
         let folder = try TemporaryFolder()
         let directory = try DemoDirectory.kept(folder.path)
         let clock = "2026-03-02T06:00:00Z@1"
@@ -57,7 +57,7 @@ import Testing
             let model = try #require(ScaleModel(rawValue: process.scale.rawValue))
             let errors = bytes(of: model)
             #expect(errors.count > 5)
-            // What a command was refused is told to the person who gave it, and is not the scale's.
+            // A refused command is reported to its caller, and is not an error of the scale.
             for (raw, error) in errors where ![.information, .userManagement].contains(error.errorClass) {
                 process.type("fail 0x\(String(raw, radix: 16))")
                 let told = try await status(door) { status in
@@ -73,7 +73,7 @@ import Testing
                 #expect(device.lastErrorSeverity == (isGrave ? "error" : "warning"), "\(error.sentence)")
                 #expect(!isGrave || !StatusText.isWell(told), "exit 1, as long as it is not over")
             }
-            // The battery was low, and stays so until a person is weighed.
+            // The battery was low, and stays low until a person is weighed.
             let low = try await status(door) { $0.devices.contains { $0.device == process.scale.device } }
             #expect(low.devices.first { $0.device == process.scale.device }?.batteryLow == true)
         }
@@ -92,7 +92,7 @@ import Testing
         #expect(await again.result().code == 0)
     }
 
-    @Test func `a weighing takes the error and the low battery back`() async throws {
+    @Test func `a weighing resolves the error and the low battery`() async throws {
         let folder = try TemporaryFolder()
         let directory = try DemoDirectory.kept(folder.path)
         let clock = "2026-03-02T06:00:00Z@1"
@@ -106,7 +106,7 @@ import Testing
         scale.type("fail Lo")
         _ = try await status(door) { $0.devices.first?.batteryLow == true }
         scale.type("disconnect")
-        // A new session takes the error back, for it works again; the battery is still what it was.
+        // A new session resolves the error, because the scale works again; the battery state is unchanged.
         let renewed = try await status(door) { $0.devices.first?.lastError == nil }
         #expect(renewed.devices.first?.batteryLow == true)
         scale.type("step on 62.5")
