@@ -5,7 +5,7 @@ import WebSocketClient
 @testable import SAMIExchange
 
 @Suite(.timeLimit(.minutes(1))) struct EventTests {
-    @Test func `What becomes of a device is told on the event feed, in its order`() async throws {
+    @Test func `The event feed reports a device's events in order`() async throws {
         let bench = try Bench { $0.dialect = .artik }
         let token = try bench.token()
         let query = [(name: "Authorization", value: "bearer \(token)"), (name: "uid", value: Fixtures.user)]
@@ -38,8 +38,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `Only the events and devices that were asked for are told, and only to whom they concern`() async throws
-    {
+    @Test func `The feed sends only requested events and devices, and only to permitted listeners`() async throws {
         let bench = try Bench { $0.dialect = .artik }
         let token = try bench.token()
         let query: [(name: String, value: String)] = [

@@ -6,7 +6,7 @@ import WebSocketClient
 
 @testable import SAMIExchange
 
-/// Each switch by itself, on real sockets.
+/// Each fault switch alone, on real sockets.
 @Suite(.timeLimit(.minutes(1))) struct FaultSwitchTests {
     private func get(_ port: Int, _ token: String, _ path: String = "/users/self") throws -> RawConnection {
         let connection = try RawConnection(port)
@@ -30,7 +30,7 @@ import WebSocketClient
         return try #require(JSONTree(state.body)?["counts"]?["message"]?.integer)
     }
 
-    @Test func `Latency, 5xx, 429, an expired token: each on its path, as often as was said`() async throws {
+    @Test func `Latency, 5xx, 429 and expired tokens affect their path the given number of times`() async throws {
         let bench = try Bench()
         let token = try bench.token()
         try await bench.serving { port in
@@ -79,7 +79,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `A request that stalls does not hold up others`() async throws {
+    @Test func `A stalled request does not delay others`() async throws {
         let bench = try Bench()
         let token = try bench.token()
         try await bench.serving { port in
@@ -90,7 +90,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `A late live stream tells everything, in its order, and a cut one ends`() async throws {
+    @Test func `A delayed live stream keeps all messages in order, and a cut one ends`() async throws {
         let bench = try Bench()
         let token = try bench.token()
         let query = [(name: "Authorization", value: "bearer \(token)"), (name: "uid", value: Fixtures.user)]
@@ -105,7 +105,7 @@ import WebSocketClient
                     #expect(try tree(try await heard.next())["data"]?["weight"] == JSONTree(weight))
                 }
                 #expect(clock.now - begin >= .milliseconds(400))
-                // The switch changes what is open already; this one tells a message, and ends.
+                // A fault affects open sockets; this one delivers a message and ends.
                 try bench.fault("cut-after@live/frame*1")
                 _ = try bench.post(["weight": 90], token: token)
                 #expect(try tree(try await heard.next())["data"]?["weight"] == 90)
@@ -114,7 +114,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `A device's frame is lost before it is kept, or its answer after`() async throws {
+    @Test func `A device's frame is lost before it is stored, or its answer afterwards`() async throws {
         let bench = try Bench()
         let token = try bench.token()
         let frame = #"{"sdid":"\#(Fixtures.scale)","data":{"weight":81.4},"cid":"2"}"#

@@ -5,7 +5,7 @@ import WebFaults
 
 @testable import SAMIExchange
 
-/// What was answered is there after kill -9, and what was not is there whole or not at all.
+/// Answered requests survive kill -9; unanswered ones are stored completely or not at all.
 @Suite(.timeLimit(.minutes(1))) struct KillTests {
     private func start(_ state: String) async throws -> (process: ChildProcess, port: Int) {
         let process = try ChildProcess(
@@ -22,8 +22,7 @@ import WebFaults
         return JSONTree(Array((text.components(separatedBy: "\r\n\r\n").last ?? "").utf8))
     }
 
-    @Test func `Every message that was acknowledged outlives kill -9, once, and so do tokens and devices`() async throws
-    {
+    @Test func `Acknowledged messages, tokens and devices survive kill -9, each once`() async throws {
         let folder = try TemporaryFolder()
         let state = "\(folder.path)/sami.sqlite"
         var (server, port) = try await start(state)
@@ -35,7 +34,7 @@ import WebFaults
         let did = try #require(made?["data"]?["id"]?.text)
         var mids: [String] = []
         for round in 0..<3 {
-            // A request is on its way when the power goes.
+            // A request is in progress during the kill.
             for number in 0..<20 {
                 let answer = try ask(
                     port, "POST /v1.1/messages HTTP/1.1\r\n\(token)",

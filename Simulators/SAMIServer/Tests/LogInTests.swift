@@ -6,7 +6,7 @@ import WebFaults
 @Suite struct LogInTests {
     private static let redirect = "http://127.0.0.1:8737/"
 
-    /// Goes from `/authorize` through both pages, as a browser does, and returns where it ends.
+    /// Passes through both pages of `/authorize` like a browser, and returns the final address.
     private func walk(_ bench: Bench, _ query: String, decision: String = "allow") throws -> String {
         let target = "/authorize?client_id=\(Fixtures.application)&\(query)"
         let page = try bench.send("GET", target)
@@ -40,7 +40,7 @@ import WebFaults
         Dictionary(uniqueKeysWithValues: WebRequest("GET", "/?" + text).query.map { ($0.name, $0.value) })
     }
 
-    @Test func `The implicit grant ends in a fragment with the token last, as shipped clients need it`() throws {
+    @Test func `The implicit grant puts the token last in the fragment, as shipped clients need it`() throws {
         let bench = try Bench()
         let end = try walk(
             bench, "client=mobile&response_type=token&state=a%20b&redirect_uri=\(WebRequest.encoded(Self.redirect))")
@@ -56,9 +56,9 @@ import WebFaults
         #expect(try bench.send("GET", "/v1.1/users/self", token: String(token)).status == 401, "the old one is gone")
     }
 
-    @Test func `A code is worth a token once, for a minute, and to the one who can prove to have asked`() throws {
+    @Test func `A code gives a token once, within a minute, and only with its proof`() throws {
         let bench = try Bench()
-        // The pair of RFC 7636, appendix B.
+        // The pair from RFC 7636, appendix B.
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
         let end = try walk(bench, "response_type=code&code_challenge_method=S256&code_challenge=\(challenge)")
@@ -86,7 +86,7 @@ import WebFaults
         #expect(late.text == #"{"error":"invalid_request"}"#)
     }
 
-    @Test func `Who says no goes back with access_denied`() throws {
+    @Test func `A denied consent returns access_denied`() throws {
         let bench = try Bench()
         #expect(try walk(bench, "response_type=token", decision: "deny") == Self.redirect + "#error=access_denied")
         #expect(
@@ -94,7 +94,7 @@ import WebFaults
                 + "?error=access_denied&state=x")
     }
 
-    @Test func `What is wrong with the question is told without a redirect, or by one`() throws {
+    @Test func `Invalid authorization requests fail without a redirect or with one`() throws {
         let bench = try Bench()
         #expect(try bench.send("GET", "/authorize?client_id=nobody&response_type=token").status == 400)
         let other = try bench.send(
@@ -105,7 +105,7 @@ import WebFaults
         #expect(kind.field("Location") == Self.redirect + "?error=invalid_request")
     }
 
-    @Test func `An application has a token of its own, which names no user and cannot be renewed`() throws {
+    @Test func `An application's own token names no user and cannot be renewed`() throws {
         let bench = try Bench()
         let made = try bench.send(
             "POST", "/token?grant_type=client_credentials", form: [],
@@ -126,7 +126,7 @@ import WebFaults
         #expect(refused.text == #"{"error":"unauthorized_client"}"#)
     }
 
-    @Test func `A device without a browser polls until a person has allowed it`() throws {
+    @Test func `A device without a browser polls until a person allows it`() throws {
         let bench = try Bench()
         let asked = try bench.send("POST", "/device/code", form: [("client_id", Fixtures.application)])
         let codes = try #require(JSONTree(asked.body))
@@ -184,7 +184,7 @@ import WebFaults
         #expect(try bench.send("GET", self_, token: third).status == 401)
     }
 
-    @Test func `An app logs its person out with the token: all that this application was given ends, and no other's`()
+    @Test func `An app's logout ends all tokens of its person for this application only`()
         throws
     {
         let bench = try Bench()

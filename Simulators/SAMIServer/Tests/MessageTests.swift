@@ -4,7 +4,7 @@ import WebFaults
 @testable import SAMIExchange
 
 @Suite struct MessageTests {
-    @Test func `A message keeps what the manifest knows, each field in its type`() throws {
+    @Test func `A message keeps the fields of the manifest, each in its type`() throws {
         let bench = try Bench()
         _ = try bench.post(
             [
@@ -21,7 +21,7 @@ import WebFaults
         #expect(page["data"]?.list?.first?["mv"] == 1)
     }
 
-    @Test func `What Withings' own service sends is read, to the digit, and dated by its group`() throws {
+    @Test func `A payload of Withings' own service keeps its digits and its group's date`() throws {
         let bench = try Bench()
         let seconds = Bench.start / 1000 - 3_600
         let payload: JSONTree = [
@@ -49,14 +49,14 @@ import WebFaults
                 "GET", "/messages/raw?sdid=\(Fixtures.scale)&startDate=0&endDate=\(Bench.start)")
             #expect(raw["data"]?.list?.first?["data"]?.text == payload.json)
         }
-        // Another category has no fields of ours, and is kept.
+        // Another category has none of our fields, and is stored.
         _ = try bench.post(["category": "sleep/get", "series": []])
         #expect(
             try bench.call("GET", "/messages/last?sdids=\(Fixtures.scale)&count=1")["data"]?.list?.first?["data"] == [:]
         )
     }
 
-    @Test func `Pages of a range meet each other without a gap and a double, in both orders`() throws {
+    @Test func `Pages of a range have no gaps or duplicates, in both orders`() throws {
         let bench = try Bench()
         for number in 0..<25 { _ = try bench.post(["weight": JSONTree(number)], at: Bench.start - Int64(number / 2)) }
         for order in ["asc", "desc"] {
@@ -76,7 +76,7 @@ import WebFaults
         }
     }
 
-    @Test func `A cursor of another question is refused`() throws {
+    @Test func `A cursor of another query is refused`() throws {
         let bench = try Bench()
         for number in 0..<3 { _ = try bench.post(["weight": 1], at: Bench.start + Int64(number)) }
         let range = "/messages?sdid=\(Fixtures.scale)&startDate=0&endDate=\(Bench.start + 10)&count=1"
@@ -86,7 +86,7 @@ import WebFaults
         _ = try bench.call("GET", range + "&offset=nonsense", status: 400)
     }
 
-    @Test func `Filters find by name without regard to case, by value and by lower bound`() throws {
+    @Test func `Filters ignore case, and match values and lower bounds`() throws {
         let bench = try Bench()
         for weight in [70, 80, 90] { _ = try bench.post(["weight": JSONTree(weight)], at: Bench.start) }
         _ = try bench.post(["height": .real(1.8)], at: Bench.start)
@@ -114,13 +114,13 @@ import WebFaults
         ("/messages/presence?interval=day&startDate=x&endDate=3", "startDate"), ("/devicetypes", "name"),
         ("/users/\(Fixtures.user)/devices?count=101", "count"),
     ])
-    func `What breaks a limit is answered with 4001 and the parameter`(target: String, field: String) throws {
+    func `An exceeded limit is answered with 4001 and the parameter`(target: String, field: String) throws {
         let error = try #require(try Bench().call("GET", target, status: 400)["error"])
         #expect(error["code"] == 4001)
         #expect(error["errors"]?.list?.first?["field"]?.text == field)
     }
 
-    @Test func `A message is too large, too far ahead, or without what it needs`() throws {
+    @Test func `An oversized, far future or incomplete message is refused`() throws {
         let bench = try Bench()
         _ = try bench.post(["comments": .text(String(repeating: "x", count: 10_240))], status: 413)
         _ = try bench.post(["weight": 1], at: Bench.start + 86_400_001, status: 400)
@@ -130,7 +130,7 @@ import WebFaults
         _ = try artik.post(["comments": .text(String(repeating: "x", count: 1_024))], status: 413)
     }
 
-    @Test func `A new message can be kept back, and then appears`() throws {
+    @Test func `A new message can be delayed`() throws {
         let bench = try Bench { $0.deliveryDelay = 2_000 }
         _ = try bench.post(["weight": 80])
         let last = "/messages/last?sdids=\(Fixtures.scale)&count=1"
@@ -139,7 +139,7 @@ import WebFaults
         #expect(try bench.call("GET", last)["size"] == 1)
     }
 
-    @Test func `A histogram counts by UTC days, and leaves empty ones out`() throws {
+    @Test func `A histogram counts by UTC days and omits empty ones`() throws {
         let bench = try Bench()
         for (day, weight) in [(0, 80), (0, 82), (2, 90)] {
             _ = try bench.post(["weight": JSONTree(weight)], at: Bench.start - 1 - Int64(day) * 86_400_000)
@@ -159,7 +159,7 @@ import WebFaults
     @Test(arguments: [
         ("until", "9223372036854775807"), ("until", "-1"), ("step", "9223372036854775807"), ("step", "0"),
     ])
-    func `A history of times that no clock shows is refused`(_ name: String, _ value: String) throws {
+    func `A history with impossible times is refused`(_ name: String, _ value: String) throws {
         let body = "{\"count\":1000,\"\(name)\":\(value)}"
         let error = try #require(throws: WebFaultsError.self) {
             try Bench().exchange.control(WebRequest("POST", "/control/history", body: Array(body.utf8)))

@@ -5,9 +5,9 @@ import WebFaults
 
 @testable import SAMIExchange
 
-/// State files that earlier versions of the server have written.
+/// State files of earlier server versions.
 @Suite struct MigrationTests {
-    @Test func `A file of version 1 is taken over with every row as it was, and goes on working`() throws {
+    @Test func `A file of version 1 is migrated with all rows and remains usable`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "sami-\(UUID().uuidString).sqlite").path
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
         let before: [String: [String]]
@@ -46,7 +46,7 @@ import WebFaults
         #expect(try poll("dc3").text == #"{"error":"access_denied"}"#)
     }
 
-    @Test func `A new state file, which holds passwords and tokens, is its owner's alone`() throws {
+    @Test func `Only the owner can read a new state file, which holds passwords and tokens`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "sami-\(UUID().uuidString).sqlite").path
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
         let bench = try Bench { $0.state = path }
@@ -57,7 +57,7 @@ import WebFaults
         }
     }
 
-    /// Every row of every table, its columns in their order.
+    /// All rows of all tables, with the columns in order.
     private static func all(_ database: Database) throws -> [String: [String]] {
         let tables = try String.fetchAll(
             database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'grdb_migrations'")
@@ -68,7 +68,7 @@ import WebFaults
             })
     }
 
-    // As the program wrote them whose file had this version; not to be changed.
+    // The schema of the program that wrote this version; do not change it.
     private static let version1 = """
             CREATE TABLE user (
                 id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, email TEXT NOT NULL, fullName TEXT NOT NULL,

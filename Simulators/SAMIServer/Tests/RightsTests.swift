@@ -11,7 +11,7 @@ import WebFaults
         return try #require(JSONTree(made.body))
     }
 
-    @Test func `Without a token, with a wrong one, and with one that has ended, the answer is 401`() throws {
+    @Test func `A missing, wrong or expired token is answered with 401`() throws {
         let bench = try Bench()
         let token = try bench.token()
         for header in [nil, "bearer", "bearer nobody", "Basic \(token)", token] as [String?] {
@@ -25,7 +25,7 @@ import WebFaults
         #expect(try bench.send("GET", "/v1.1/users/self", token: token).status == 401)
     }
 
-    @Test func `An application does what its permissions say, device type by device type`() throws {
+    @Test func `An application has its permissions for each device type`() throws {
         let bench = try Bench()
         let made = try control(
             bench, "applications",
@@ -53,7 +53,7 @@ import WebFaults
         _ = try bench.call("GET", "/messages?mid=\(mid)", token: token, status: 403)
     }
 
-    @Test func `A device's own token reaches that device, and the body can carry it`() throws {
+    @Test func `A device's own token reaches that device, and the body may contain it`() throws {
         let bench = try Bench()
         let made = try bench.call("PUT", "/devices/\(Fixtures.scale)/tokens")
         let token = try #require(made["data"]?["accessToken"]?.text)
@@ -68,7 +68,7 @@ import WebFaults
         _ = try bench.call("GET", "/devices/\(Fixtures.scale)/tokens", status: 404)
     }
 
-    @Test func `A user's calls are counted by minute and day, and told in the headers`() throws {
+    @Test func `A user's calls are counted by minute and day, and reported in headers`() throws {
         let bench = try Bench()
         let token = try bench.token()
         for left in (0..<100).reversed() {
@@ -85,7 +85,7 @@ import WebFaults
         #expect(try bench.send("GET", "/v1.1/users/self", token: token).status == 200)
     }
 
-    @Test func `A manifest gets a new version, and a device can stay with the old one`() throws {
+    @Test func `A manifest gets a new version, and a device can keep the old one`() throws {
         let bench = try Bench()
         _ = try bench.call("PUT", "/devices/\(Fixtures.scale)", json: ["manifestVersionPolicy": "DEVICE"])
         _ = try control(
@@ -100,7 +100,7 @@ import WebFaults
         #expect(page["data"]?.list?.first?["mv"] == 1)
     }
 
-    @Test func `What is asked of the exchange itself and cannot be is refused with a reason`() throws {
+    @Test func `Impossible control requests are refused with a reason`() throws {
         let bench = try Bench()
         let bob: JSONTree = ["name": "bob", "password": "x"]
         _ = try control(bench, "users", bob)
@@ -111,13 +111,13 @@ import WebFaults
         #expect(try bench.call("GET", "/users/self", token: token)["data"]?["name"] == "bob")
     }
 
-    @Test func `Who opens the address in a browser is told what is here and where`() throws {
+    @Test func `The start page lists the content and its addresses`() throws {
         let answer = try Bench().send("GET", "/", fields: ["host": "127.0.0.1:8790"])
         #expect(answer.status == 200 && answer.text.contains("http://127.0.0.1:8790/v1.1"))
         #expect(answer.text.contains("ws://127.0.0.1:8790/v1.1") && answer.text.contains("1 device,"))
     }
 
-    @Test func `A state file takes another redirect address at a later start, and keeps it`() throws {
+    @Test func `A later start can change the redirect address in a state file`() throws {
         let folder = try TemporaryFolder()
         for (given, valid) in [(nil, Fixtures.redirect), ("ios-app://new", "ios-app://new"), (nil, "ios-app://new")] {
             let bench = try Bench {
@@ -130,7 +130,7 @@ import WebFaults
         }
     }
 
-    @Test func `An old app is known by its own id and address`() throws {
+    @Test func `An old app keeps its own id and address`() throws {
         let bench = try Bench()
         _ = try control(
             bench, "applications", ["id": "0ldapp", "name": "Old app", "redirect": "ios-app://redirect"])

@@ -5,7 +5,7 @@ import WebSocketClient
 @testable import SAMIExchange
 
 extension Bench {
-    /// Serves the exchange on a real socket while `body` runs, which gets the port.
+    /// Serves the exchange on a real socket while `body` runs; `body` receives the port.
     func serving(_ body: @Sendable @escaping (Int) async throws -> Void) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -6,7 +6,7 @@ import WebSocketClient
 @testable import SAMIExchange
 
 @Suite(.timeLimit(.minutes(1))) struct SocketTests {
-    @Test func `What is posted on a device's socket is heard on a live one, and acknowledged`() async throws {
+    @Test func `A message posted on a device's socket is acknowledged and reaches a live socket`() async throws {
         let bench = try Bench()
         let token = try bench.token()
         try await bench.serving { port in
@@ -31,7 +31,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `A device's socket says what is wrong, in SAMI's words`() async throws {
+    @Test func `A device's socket reports errors in SAMI's words`() async throws {
         let bench = try Bench()
         let token = try bench.token()
         try await bench.serving { port in
@@ -59,7 +59,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `A connection that does not read is cut, and no other`() throws {
+    @Test func `Only the connection that does not read is cut`() throws {
         let bench = try Bench()
         let (sockets, caller) = (bench.exchange.sockets, try bench.exchange.caller("bearer \(try bench.token())"))
         let cuts = Mutex<[Int]>([])
@@ -80,7 +80,7 @@ import WebSocketClient
         #expect(sockets.close(deaf.number).isEmpty && sockets.close(other.number).isEmpty && sockets.count == 0)
     }
 
-    @Test func `Who may not listen is told by the handshake`() async throws {
+    @Test func `The handshake refuses unauthorized listeners`() async throws {
         let bench = try Bench()
         try await bench.serving { port in
             await #expect(throws: WebSocketError.self) {
@@ -114,7 +114,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `Who does not register in time is told and closed`() async throws {
+    @Test func `A device that does not register in time gets an error and is disconnected`() async throws {
         let bench = try Bench { $0.registrationSeconds = 0.05 }
         try await bench.serving { port in
             try await bench.socket(port, "/websocket", [("ack", "true")]) { device in
@@ -126,7 +126,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `Pings come, a silent server is noticed, and sockets can be cut`() async throws {
+    @Test func `Pings arrive, a client notices a silent server, and sockets can be cut`() async throws {
         let bench = try Bench { $0.pingSeconds = 0.05 }
         let token = try bench.token()
         try await bench.serving { port in

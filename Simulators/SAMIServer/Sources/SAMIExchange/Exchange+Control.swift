@@ -1,7 +1,7 @@
 import GRDB
 public import WebFaults
 
-/// What tests and people ask of the exchange itself, below `/control/`.
+/// Control requests of tests and people to the exchange itself, below `/control/`.
 extension Exchange {
     public func control(_ request: WebRequest) throws -> WebAnswer? {
         do {
@@ -14,7 +14,7 @@ extension Exchange {
             case ("POST", "tokens"): return .json(try database.write { try addToken(try body(request), $0) })
             case ("POST", "history"): return .json(try database.write { try addHistory(try body(request), $0) })
             case ("DELETE", "tokens"):
-                // They end now, and can be renewed.
+                // The tokens expire now, and can be renewed.
                 try database.write {
                     try $0.execute(sql: "UPDATE token SET expiresOn = ? WHERE kind = 'user'", arguments: [now - 1])
                 }
@@ -80,7 +80,7 @@ extension Exchange {
         let properties = tree["properties"] ?? [:]
         if let complaint = Manifest.complaint(about: properties) { throw WebFaultsError("properties: \(complaint)") }
         let undeclared = tree["undeclared"] ?? [:]
-        // An id that is there already gets the next version of its manifest.
+        // An existing id gets the next version of its manifest.
         if let id = tree["id"]?.text, try DeviceTypeRow.exists(database, key: id) {
             let version = try insertManifest(id, properties: properties, undeclared: undeclared, database)
             return ["id": .text(id), "version": .whole(version)]
@@ -94,7 +94,7 @@ extension Exchange {
         return ["id": .text(type.id), "version": 1]
     }
 
-    /// A user's token without a browser.
+    /// Creates a user's token without a browser.
     private func addToken(_ tree: JSONTree, _ database: Database) throws -> JSONTree {
         let name = tree["user"]?.text ?? Fixtures.user
         let user = try UserRow.filter(sql: "id = ? OR name = ?", arguments: [name, name]).fetchOne(database)

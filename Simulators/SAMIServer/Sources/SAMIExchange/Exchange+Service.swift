@@ -36,7 +36,7 @@ extension Exchange: StandInService {
         let rest = path.dropFirst()
         if rest.first == "accounts" { return try accounts(request, rest.dropFirst().joined(separator: "/")) }
         if socket(request.path) != nil {
-            // A question without a handshake.
+            // A request without a handshake.
             _ = try hearing(request)
             throw APIError(400, "Bad Request")
         }
@@ -62,14 +62,14 @@ extension Exchange: StandInService {
         }
     }
 
-    /// A call of the API: who calls, whether it is too much, and what is done.
+    /// Handles a call of the API: authenticates the caller, checks the rate limit, and runs the handler.
     private func called(_ request: WebRequest, _ path: [Substring], _ faults: [Fault]) throws -> WebAnswer {
         guard let route = Route.all.first(where: { $0.method == request.method && $0.places(of: path) != nil }),
             let places = route.places(of: path)
         else { throw APIError.notFound }
         guard !faults.contains(where: { $0.kind == .form("expired") }) else { throw APIError.unauthorized }
         var header = request.fields["authorization"]
-        // The first iOS SDK can send a device's token in the body instead.
+        // The first iOS SDK may send a device's token in the body instead.
         if header == nil, route.counter == .messages, let token = request.json?["token"]?.text {
             header = "bearer \(token)"
         }

@@ -3,41 +3,42 @@ import Foundation
 import GRDB
 public import WebFaults
 
-/// A SAMI-compatible data exchange: people, their devices and what those measured, behind the calls of the reference.
+/// A SAMI-compatible data exchange: users, their devices and the devices' messages, with the calls of the reference.
 ///
-/// All of it may be used from any thread. Its state is one SQLite file; the counters of the rate limits are not kept.
+/// It may be used from any thread. Its state is one SQLite file; the counters of the rate limits are not stored.
 public final class Exchange: Sendable {
     public struct Options: Sendable {
         public var dialect = Dialect.sami
-        /// The state file; nil keeps everything in memory.
+        /// The state file; `nil` keeps the data in memory.
         public var state: String?
         public var hasRateLimits = true
-        /// Calls a minute and a day that each caller has for everything; nil: SAMI's own numbers.
+        /// The limits of calls per minute and day for each caller and all kinds of calls; `nil` for SAMI's own numbers.
         public var limits: (minute: Int, day: Int)?
         /// How far in the future a message may be dated, in milliseconds.
         public var futureGrace: Int64 = 86_400_000
-        /// How long a user's token lives, in seconds; an application's lives half as long.
+        /// The lifetime of a user's token, in seconds; an application's token lives half as long.
         public var tokenLife: Int64 = 1_209_600
-        /// How long a message that was taken is not shown yet, in milliseconds.
+        /// How long an accepted message stays hidden, in milliseconds.
         public var deliveryDelay: Int64 = 0
-        /// Whether analytics leave out what is less than a minute old.
+        /// Whether analytics ignore messages that are less than a minute old.
         public var analyticsLag = false
-        /// Whether a device type is also found by the beginning of its name.
+        /// Whether a device type is also found by a prefix of its name.
         public var findsByPrefix = false
         /// Whether a logout revokes the tokens that the user gave this client.
         public var logoutRevokes = true
         /// Seconds between two pings on a socket.
         public var pingSeconds = 30.0
-        /// Seconds within which a device registers on a socket.
+        /// The number of seconds within which a device must register on a socket.
         public var registrationSeconds = 30.0
-        /// Where the first application wants browsers to be sent back to; nil for what the state file says, at first
-        /// ``Fixtures/redirect``.
+        /// The redirect address of the first application.
+        ///
+        /// `nil` keeps the address in the state file, which is ``Fixtures/redirect`` at first.
         public var redirect: String?
 
         public init() {}
     }
 
-    /// Names of faults that only this service has.
+    /// Names of faults that only this service can produce.
     public static let forms = ["expired", "silent", "twice"]
 
     let options: Options
@@ -68,10 +69,10 @@ public final class Exchange: Sendable {
 
     var dialect: Dialect { options.dialect }
 
-    // MARK: - Who calls
+    // MARK: - Callers
 
-    /// - Parameter header: as `Authorization` has it.
-    /// - Throws: ``APIError`` 401 when it names no user or application.
+    /// - Parameter header: the value of `Authorization`.
+    /// - Throws: ``APIError`` 401 if it identifies no user or application.
     func caller(_ header: String?) throws -> Caller {
         let parts = (header ?? "").split(separator: " ")
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw APIError.unauthorized }
@@ -96,7 +97,7 @@ public final class Exchange: Sendable {
         return Caller(token: token, kind: kind, scope: row.scope, rights: application?.rights ?? [:])
     }
 
-    /// Whether the caller may see this user's things.
+    /// Checks that the caller may access this user's data.
     func require(_ caller: Caller, mayActFor uid: String, _ database: Database) throws {
         guard try UserRow.exists(database, key: uid) else { throw APIError.noUser }
         switch caller.kind {
@@ -109,7 +110,7 @@ public final class Exchange: Sendable {
         }
     }
 
-    /// The device, if the caller may do this with it.
+    /// The device, if the caller has this right for it.
     func device(
         _ did: String, for caller: Caller, _ right: Caller.Right, _ database: Database
     ) throws -> DeviceRow {
@@ -142,7 +143,7 @@ public final class Exchange: Sendable {
         return (manifest, properties)
     }
 
-    /// The manifest that a device's messages are made to fit.
+    /// The manifest that normalises a device's messages.
     func manifest(of device: DeviceRow, _ database: Database) throws -> Manifest? {
         let version =
             device.policy == "DEVICE" ? device.manifestVersion : try latestManifest(device.dtid, database)

@@ -157,7 +157,7 @@ struct SAMIServerCommand: AsyncParsableCommand {
         return (String(listen[..<colon]), port)
     }
 
-    /// Everything confirmed is in the file already, so that it may end at any instant.
+    /// Exits immediately on request, because all confirmed data is already in the file.
     private func endOnRequest() {
         for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(0) } }
         guard untilEof else { return }

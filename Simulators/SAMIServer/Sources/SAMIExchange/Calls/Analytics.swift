@@ -14,7 +14,7 @@ extension Route {
 private enum Interval: String {
     case minute, hour, day, month, year
 
-    /// The widest range that one question may have, in milliseconds.
+    /// The widest range of one query, in milliseconds.
     func widest(forPresence: Bool) -> Int64 {
         let day: Int64 = 86_400_000
         return switch self {
@@ -26,7 +26,7 @@ private enum Interval: String {
         }
     }
 
-    /// When the bucket of this instant begins.
+    /// The start of the bucket that contains this instant.
     func start(_ ts: Int64) -> Int64 {
         switch self {
         case .minute: return ts / 60_000 * 60_000
@@ -42,14 +42,14 @@ private enum Interval: String {
     }
 }
 
-/// What is told of a set of values.
+/// The statistics of a set of values.
 private struct Summary {
     let values: [Double]
 
     var members: KeyValuePairs<String, JSONTree?> {
         let (count, sum) = (Double(values.count), values.reduce(0, +))
         let mean = values.isEmpty ? 0 : sum / count
-        // Of the population; which one SAMI meant is not known (reference §11).
+        // The variance of the population; SAMI's definition is unknown (reference §11).
         let variance = values.isEmpty ? 0 : values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / count
         return [
             "count": JSONTree(values.count), "min": .real(values.min() ?? 0), "max": .real(values.max() ?? 0),
@@ -128,7 +128,7 @@ extension Exchange {
         ])
     }
 
-    /// In which buckets there is anything.
+    /// The buckets that contain any messages.
     fileprivate func fieldPresence(_ call: Call) throws -> WebAnswer {
         let query = call.query
         let interval = try interval(query)

@@ -12,7 +12,7 @@ extension Route {
 }
 
 extension Exchange {
-    /// Published to all, or the caller's own.
+    /// Whether a type is published to all, or belongs to the caller.
     private func isVisible(_ type: DeviceTypeRow, to caller: Caller) -> Bool {
         type.published || type.uid == caller.user
     }
@@ -40,7 +40,7 @@ extension Exchange {
         }
     }
 
-    /// Those that the application may read or write.
+    /// The device types that the application may read or write.
     fileprivate func deviceTypes(ofApplication call: Call) throws -> WebAnswer {
         guard call.caller.application == call.place("aid") else {
             throw APIError.forbidden("this is another application")

@@ -28,7 +28,7 @@ extension Exchange {
     private func checkName(_ name: String) throws -> String {
         guard name.count >= 5 else { throw APIError.invalid("name", "Minimum length 5") }
         guard !name.unicodeScalars.contains("\0") else { throw APIError.invalid("name", "Text field only") }
-        // The SDK's own page registers a phone by its UDID, which is longer than the 36 that the documentation allows.
+        // The SDK's own page registers a phone by its UDID, which exceeds the documented maximum of 36.
         guard name.count <= 64 else { throw APIError.invalid("name", "Maximum length 64") }
         return name
     }
@@ -54,7 +54,7 @@ extension Exchange {
         return .data(device.tree(dialect, withProperties: false))
     }
 
-    /// Takes what the body says; what it leaves out stays.
+    /// Applies the members of the body; missing members stay unchanged.
     private func merge(_ body: JSONTree, into device: inout DeviceRow, _ database: Database) throws {
         if let name = body["name"]?.text { device.name = try checkName(name) }
         if let version = body["manifestVersion"], version != .null {
@@ -105,7 +105,7 @@ extension Exchange {
         return .data(device.tree(dialect, withProperties: false))
     }
 
-    // MARK: - Its token
+    // MARK: - Device tokens
 
     private func tree(_ token: TokenRow) -> JSONTree {
         .members([
@@ -149,7 +149,7 @@ extension Exchange {
         }
     }
 
-    // MARK: - Whether it is there
+    // MARK: - Presence
 
     fileprivate func presence(_ call: Call) throws -> WebAnswer {
         let device = try database.read { try self.device(call.place("did"), for: call.caller, .read, $0) }

@@ -5,7 +5,7 @@ import WebFaults
 extension Route {
     static let exportRoutes = [
         Route("POST messages/export") { try $0.requestExport($1, $1.object()) },
-        // What the first iOS SDK does: everything in the query (2014).
+        // The form of the first iOS SDK: all parameters in the query (2014).
         Route("GET messages/export") { exchange, call in
             var body: JSONTree = [:]
             for (name, value) in call.request.query {
@@ -41,7 +41,7 @@ private struct ExportRow: Codable, FetchableRecord, MutablePersistableRecord {
 }
 
 extension Exchange {
-    /// The request's terms, checked.
+    /// The checked parameters of an export.
     private struct Order {
         var ids: [(id: String, isUser: Bool)]
         var types: [String]

@@ -2,8 +2,9 @@ import Foundation
 import GRDB
 import WebFaults
 
-/// A condition on the fields of a message: `field:value`, `field:>=value`, or the Lucene form that one SDK sends for
-/// several fields, `(+_exists_:a +_exists_:b)`.
+/// A condition on the fields of a message: `field:value`, `field:>=value`, or a Lucene form.
+///
+/// One SDK sends the Lucene form for several fields: `(+_exists_:a +_exists_:b)`.
 ///
 /// Names are compared without regard to case.
 struct FieldFilter {
@@ -12,7 +13,7 @@ struct FieldFilter {
     let condition: String
     let arguments: [any DatabaseValueConvertible]
 
-    /// - Throws: ``APIError`` for a form that was never seen.
+    /// - Throws: ``APIError`` for an unknown form.
     static func read(_ text: String) throws -> [FieldFilter] {
         let parts = text.split { $0 == " " || $0 == "(" || $0 == ")" || $0 == "+" }
         guard !parts.isEmpty else { throw APIError.invalid("filter", "Invalid rule") }
@@ -36,7 +37,7 @@ struct FieldFilter {
     }
 }
 
-/// Where a page ends: after which message, of which question.
+/// The end of a page: its last message, and the query it belongs to.
 struct PageCursor {
     let ts: Int64
     let mid: String
@@ -47,7 +48,7 @@ struct PageCursor {
         stamp = PageCursor.stamp(mark, isDescending)
     }
 
-    /// Reads what ``text`` wrote.
+    /// Parses ``text``.
     init?(_ text: String) {
         var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
         base64 += String(repeating: "=", count: (4 - base64.count % 4) % 4)
@@ -59,7 +60,7 @@ struct PageCursor {
         (self.ts, mid, stamp) = (ts, String(parts[1]), String(parts[2]))
     }
 
-    /// Opaque: base64 for URLs.
+    /// An opaque text: base64 for URLs.
     var text: String {
         Data("\(ts) \(mid) \(stamp)".utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
             .replacing("=", with: "")
@@ -67,7 +68,7 @@ struct PageCursor {
 
     func isFor(_ mark: String, isDescending: Bool) -> Bool { stamp == PageCursor.stamp(mark, isDescending) }
 
-    /// FNV-1a: it finds mistakes, and guards no secret.
+    /// FNV-1a: it detects mistakes, and protects no secret.
     private static func stamp(_ mark: String, _ isDescending: Bool) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in (mark + (isDescending ? "<" : ">")).utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -47,14 +47,14 @@ extension Exchange {
 
     // MARK: - Reading
 
-    /// What `/messages` is asked for, without the page.
+    /// The conditions of a request to `/messages`, without the page.
     private struct Terms {
         var conditions: [String] = ["sdid = ?", "visibleOn <= ?"]
         var arguments: [any DatabaseValueConvertible]
         var isDescending: Bool
         var count: Int
 
-        /// Distinguishes the cursors of different questions.
+        /// Distinguishes the cursors of different queries.
         var mark: String { (conditions + arguments.map { "\($0.databaseValue)" }).joined(separator: "|") }
     }
 
@@ -81,13 +81,13 @@ extension Exchange {
 
     private func terms(_ query: Question, _ sdid: String) throws -> Terms {
         let (start, end) = (try query.date("startDate"), try query.date("endDate"))
-        // Together or not at all; without them a field must be named.
+        // Both or neither; without them the query must name a field.
         if start != nil || end != nil || query["fieldPresence"] == nil {
             guard start != nil else { throw APIError.required("startDate") }
             guard end != nil else { throw APIError.required("endDate") }
         }
         guard ["asc", "desc", nil].contains(query["order"]) else { throw APIError.invalid("order", "Invalid rule") }
-        // What is not shown yet stays hidden for the whole of a paging, and for a later one from the start.
+        // Messages that are not visible yet stay hidden during this paging; a later one includes them from the start.
         var terms = Terms(
             arguments: [sdid, now], isDescending: query["order"] == "desc",
             count: try query.integer("count", in: 1...dialect.pageMessages) ?? dialect.pageMessages)
@@ -112,7 +112,7 @@ extension Exchange {
         _ terms: Terms, after text: String?, _ database: Database
     ) throws -> (rows: [MessageRow], next: String?) {
         var (conditions, arguments) = (terms.conditions, terms.arguments)
-        // The second argument is the time of asking, which differs from page to page.
+        // The second argument is the time of the request, which differs from page to page.
         let mark = Terms(
             conditions: terms.conditions, arguments: [arguments[0]] + arguments.dropFirst(2),
             isDescending: terms.isDescending, count: 0
@@ -145,7 +145,7 @@ extension Exchange {
         }
     }
 
-    /// The newest first; `count` of each device.
+    /// The newest messages first, `count` for each device.
     fileprivate func lastMessages(_ call: Call) throws -> WebAnswer {
         let query = call.query
         let ids = query.list("sdids")
@@ -170,7 +170,7 @@ extension Exchange {
             ]), sorted.map(\.text))
     }
 
-    /// What was posted, as text (until spring 2015).
+    /// The posted texts (until spring 2015).
     fileprivate func rawMessages(_ call: Call) throws -> WebAnswer {
         let query = call.query
         let sdid = try query.text("sdid")
@@ -244,7 +244,7 @@ extension Exchange {
 }
 
 extension Posting.Fault {
-    /// - Parameter latest: the latest `ts` that is taken.
+    /// - Parameter latest: the latest accepted `ts`.
     fileprivate func apiError(latest: Int64) -> APIError {
         switch self {
         case .noSource: .required("sdid")
@@ -257,7 +257,7 @@ extension Posting.Fault {
 }
 
 extension WebAnswer {
-    /// A flat list: the members of `tree`, and `data` with messages that are JSON text already.
+    /// A flat list: the members of `tree`, and `data` with messages that are already JSON text.
     fileprivate static func messages(_ tree: JSONTree, _ messages: [String]) -> WebAnswer {
         .api(text: tree.json.dropLast() + #","data":["# + messages.joined(separator: ",") + "]}")
     }

@@ -1,9 +1,9 @@
 import GRDB
 import WebFaults
 
-/// A message or an action, as REST or a socket brings it.
+/// A message or an action, received by REST or on a socket.
 struct Posting: Sendable {
-    /// Why it is none.
+    /// The reason why a posting is invalid.
     enum Fault: Error { case noSource, noDestination, noData, noTime, future }
 
     let isAction: Bool
@@ -30,10 +30,10 @@ struct Posting: Sendable {
     }
 }
 
-/// What was kept of a posting, and who is to hear of it once it is on the disk.
+/// The stored part of a posting, for the listeners to be notified after the commit.
 struct Kept: Sendable {
     let mid: String
-    /// Stored messages: none for an action, two where the fault `twice` says so.
+    /// Stored messages: none for an action, two with the fault `twice`.
     var messages: [MessageRow] = []
     var action: ActionRow?
 }
@@ -43,13 +43,13 @@ extension Exchange {
         try Posting(tree, now: now, grace: options.futureGrace)
     }
 
-    /// Keeps a message of `device`, made to fit its manifest.
+    /// Stores a message of `device`, normalised by its manifest.
     func keep(
         _ posting: Posting, of device: DeviceRow, twice: Bool = false, _ database: Database
     ) throws -> Kept {
         let manifest = try manifest(of: device, database)
         let time = now
-        // A manifest of the real service parsed text by a program of its own; ours take JSON in it, and what Withings sends.
+        // A manifest of the real service parsed text with its own program; ours accept JSON in it, and Withings' payloads.
         let posted = posting.data.text.flatMap { JSONTree(Array($0.utf8)) } ?? posting.data
         let payload = device.dtid == Fixtures.withings ? WithingsPayload.read(posted) : nil
         let ts = posting.ts ?? payload?.ts.flatMap { $0 <= time + options.futureGrace ? $0 : nil } ?? time
@@ -69,7 +69,7 @@ extension Exchange {
         return Kept(mid: messages[0].mid, messages: messages)
     }
 
-    /// Keeps an action for `destination`.
+    /// Stores an action for `destination`.
     func keep(_ posting: Posting, for destination: DeviceRow, _ database: Database) throws -> Kept {
         let time = now
         var action = ActionRow(
@@ -80,7 +80,7 @@ extension Exchange {
         return Kept(mid: action.mid, action: action)
     }
 
-    /// Tells the sockets, after the commit.
+    /// Sends the stored messages to the sockets, after the commit.
     func tell(_ kept: Kept) {
         guard !faults.isSilent else { return }
         for message in kept.messages { sockets.pass(message) }
@@ -89,6 +89,6 @@ extension Exchange {
 }
 
 extension FaultQueue {
-    /// Whether sockets stay open without a word: no pings, no messages.
+    /// Whether sockets stay open without any frames: no pings, no messages.
     var isSilent: Bool { faults.contains { $0.kind == .form("silent") } }
 }

@@ -3,7 +3,7 @@ struct TapeArchive {
     private var bytes: [UInt8] = []
     private let time: Int64
 
-    /// - Parameter time: seconds since 1970, of all its files.
+    /// - Parameter time: the time of all its files, in seconds since 1970.
     init(at time: Int64) { self.time = time }
 
     mutating func add(_ name: String, _ text: String) {
@@ -32,9 +32,9 @@ struct TapeArchive {
         bytes += [UInt8](repeating: 0, count: (512 - content.count % 512) % 512)
     }
 
-    /// The file, ended and wrapped.
+    /// Ends the archive and compresses it.
     ///
-    /// Deflate in stored blocks: every gzip reads it, and nothing here is large enough to need packing.
+    /// Deflate with stored blocks: every gzip reads it, and no archive here is large enough to need compression.
     func gzipped() -> [UInt8] {
         let tar = bytes + [UInt8](repeating: 0, count: 1024)
         var result: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]

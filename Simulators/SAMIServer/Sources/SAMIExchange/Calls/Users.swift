@@ -32,7 +32,7 @@ extension Exchange {
             try require(call.caller, mayActFor: uid, database)
             var request = DeviceRow.filter(sql: "uid = ?", arguments: [uid])
             if let dtid = query["dtid"] { request = request.filter(sql: "dtid = ?", arguments: [dtid]) }
-            // A device that the application may not even read is not shown.
+            // A device that the application may neither read nor write is not listed.
             let visible = try request.order(sql: "number").fetchAll(database).filter {
                 call.caller.may(.read, $0.dtid) || call.caller.may(.write, $0.dtid)
             }
@@ -56,7 +56,7 @@ extension Exchange {
         }
     }
 
-    // MARK: - What an application keeps for a user
+    // MARK: - An application's data for a user
 
     private func application(_ call: Call) throws -> String {
         guard let own = call.caller.application else { throw APIError.forbidden("a device has no application") }

@@ -5,7 +5,7 @@ import WebFaults
 extension Exchange {
     private static let cookie = "sami_session"
 
-    /// What `/authorize` was asked, checked as far as it can be without a person.
+    /// The parameters of `/authorize`, checked as far as possible without a person.
     private struct Asked {
         var application: ApplicationRow
         var redirect: String
@@ -20,12 +20,12 @@ extension Exchange {
         var user: UserRow
     }
 
-    /// The query as it came, to be passed from page to page.
+    /// The query as received, which is passed from page to page.
     private static func query(_ request: WebRequest) -> String {
         request.query.map { "\(WebRequest.encoded($0.name))=\(WebRequest.encoded($0.value))" }.joined(separator: "&")
     }
 
-    /// `GET /`, for a person who looks whether anything is there.
+    /// `GET /`, the page for a person checking that the server is running.
     func startPage(_ request: WebRequest) throws -> WebAnswer {
         let counts = try database.read { database in
             try [("device", "devices"), ("message", "messages"), ("application", "applications")].map { table, plural in
@@ -37,7 +37,7 @@ extension Exchange {
             base: "http://\(request.fields["host"] ?? "localhost")", dialect: dialect.name, counts: counts)
     }
 
-    /// `GET /authorize`, and `/signin`, which does not look at the browser's session.
+    /// `GET /authorize`, and `/signin`, which ignores the browser's session.
     func authorize(_ request: WebRequest, ignoresSession: Bool) throws -> WebAnswer {
         try database.write { database in
             let asked: Asked
@@ -93,11 +93,11 @@ extension Exchange {
         return .success(asked)
     }
 
-    /// Back to the application: in the fragment for the implicit grant, else in the query.
+    /// Redirects to the application: in the fragment for the implicit grant, otherwise in the query.
     private func sendBack(_ asked: Asked, _ members: [(String, String)]) -> WebAnswer {
         var members = members
         if let state = asked.state {
-            // The access token stays last: shipped clients take whatever follows the last `=`.
+            // The access token stays last, because shipped clients take the text after the last `=`.
             let place = members.last?.0 == "access_token" ? members.count - 1 : members.count
             members.insert(("state", state), at: place)
         }
@@ -130,7 +130,7 @@ extension Exchange {
         return Session(id: String(id), mark: row["mark"], user: user)
     }
 
-    /// `POST /login`: a session, and on with what was asked.
+    /// `POST /login`: starts a session and continues with the original request.
     func logIn(_ request: WebRequest) throws -> WebAnswer {
         let form = request.form
         let (query, name) = (form["query"] ?? "", form["name"] ?? "")
@@ -143,7 +143,7 @@ extension Exchange {
             try database.execute(
                 sql: "INSERT INTO session (id, uid, mark, expiresOn) VALUES (?, ?, ?, ?)",
                 arguments: [id, user.id, Identifier.make(), now + 86_400_000])
-            // What asked for the log-in must not ask for it again.
+            // The original request must not ask for a log-in again.
             let rest = WebRequest("GET", "/?" + query).query.filter { $0.name != "prompt" }
             let text = rest.map { "\(WebRequest.encoded($0.name))=\(WebRequest.encoded($0.value))" }
             let isDevice = rest.contains { $0.name == "user_code" }
@@ -193,7 +193,7 @@ extension Exchange {
         }
     }
 
-    /// `GET` and `POST /device`: where a person allows a device that has no browser.
+    /// `GET` and `POST /device`: a person allows a device that has no browser.
     func allowDevice(_ request: WebRequest) throws -> WebAnswer {
         let form = request.form
         let code =
@@ -223,8 +223,8 @@ extension Exchange {
 
     /// `GET /logout`: logs a person out of the client with this redirect address.
     ///
-    /// Ends the tokens that the person has given it, unless told otherwise, and the browser's session.
-    /// Who it is, a browser says by its session, and an app by the token that it wants to be rid of.
+    /// It revokes the tokens that the person has given the client, unless an option disables that, and ends the browser's session. A browser
+    /// identifies the person by its session, an app by the token that it sends.
     func logOut(_ request: WebRequest) throws -> WebAnswer {
         let redirect = request.query("redirect_uri")
         let caller = try request.fields["authorization"].map { try self.caller($0) }

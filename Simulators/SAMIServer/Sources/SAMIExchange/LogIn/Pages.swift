@@ -1,6 +1,6 @@
 import WebFaults
 
-/// The pages that a person sees: small, without scripts, and nothing on them is fetched from anywhere.
+/// The pages for a person: small, without scripts, and without external resources.
 enum Pages {
     static func logIn(query: String, mistake: String?) -> WebAnswer {
         page(
@@ -18,7 +18,7 @@ enum Pages {
 
     /// - Parameters:
     ///   - rights: lines such as `Withings Device: read`.
-    ///   - redirect: where the browser goes with the answer; nil for nowhere else.
+    ///   - redirect: the address that receives the answer; `nil` for none.
     static func consent(
         application: String, user: String, rights: [String], query: String, mark: String, redirect: String?,
         action: String = "/consent"
@@ -37,7 +37,7 @@ enum Pages {
             """, redirect: redirect)
     }
 
-    /// What a person reads who opens the address in a browser.
+    /// The page at the root address.
     /// - Parameter counts: such as `30 messages`.
     static func start(base: String, dialect: String, counts: [String]) -> WebAnswer {
         page(

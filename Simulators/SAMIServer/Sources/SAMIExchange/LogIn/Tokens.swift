@@ -3,9 +3,9 @@ import Foundation
 import GRDB
 import WebFaults
 
-/// `POST /token`, on the accounts host and, for SDKs, on the API's (reference §1.3).
+/// `POST /token`, on the accounts host and, for SDKs, on the API's host (reference §1.3).
 extension Exchange {
-    /// Form fields first, then the query, where one SDK and an old page put them.
+    /// Form fields first, then the query, which one SDK and an old page use.
     private static func fields(_ request: WebRequest) -> [String: String] {
         let query = Dictionary(request.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         return request.form.merging(query) { form, _ in form }
@@ -13,7 +13,7 @@ extension Exchange {
 
     func token(_ request: WebRequest) throws -> WebAnswer {
         let fields = Self.fields(request)
-        // A refusal that is written down, such as a device's that asks too often, must not be rolled back.
+        // A refusal that changes the database, such as for a device that polls too often, must not be rolled back.
         let row = try database.write { database -> Result<TokenRow, OAuthError> in
             switch fields["grant_type"] {
             case "authorization_code": .success(try exchangeCode(fields, request, database))
@@ -35,7 +35,7 @@ extension Exchange {
 
     func seconds(left row: TokenRow) -> Int64? { row.expiresOn.map { max(0, ($0 - now) / 1000) } }
 
-    /// A new token of a user for an application, with one to renew it by.
+    /// A new token of a user for an application, with a refresh token.
     func userToken(
         _ uid: String, _ aid: String, scope: String, flow: String, _ database: Database
     ) throws -> TokenRow {
@@ -49,7 +49,7 @@ extension Exchange {
         return row
     }
 
-    /// Who says with id and secret that it is this application: by HTTP Basic, or in the form.
+    /// The application that authenticates with id and secret: by HTTP Basic, or in the form.
     private func client(
         _ fields: [String: String], _ request: WebRequest, _ database: Database
     ) throws -> ApplicationRow? {
@@ -87,7 +87,7 @@ extension Exchange {
         if let redirect = fields["redirect_uri"], redirect != row["redirect"] as String {
             throw OAuthError.invalidRequest
         }
-        // Once.
+        // A code is valid once.
         try database.execute(sql: "DELETE FROM code WHERE code = ?", arguments: [code])
         return try userToken(row["uid"], aid, scope: row["scope"], flow: "code", database)
     }
@@ -106,7 +106,7 @@ extension Exchange {
         return row
     }
 
-    /// Renews a token: of the code flow with the application's secret, of the implicit flow with the old token itself.
+    /// Renews a token: for the code flow with the application's secret, for the implicit flow with the old token itself.
     private func refreshed(
         _ fields: [String: String], _ request: WebRequest, _ database: Database
     ) throws -> TokenRow {
@@ -130,9 +130,9 @@ extension Exchange {
 
     // MARK: - A device without a browser
 
-    /// How long the two codes live, and how often one may ask, in seconds.
+    /// The lifetime of the two codes, and the minimum interval of polling, in seconds.
     ///
-    /// A device that asks sooner is told so, and has to wait that much longer each time (RFC 8628 §3.5).
+    /// A device that polls sooner gets an error, and has to wait that much longer each time (RFC 8628 §3.5).
     private static let (deviceCodeLife, deviceCodeInterval): (Int64, Int64) = (1_800, 5)
 
     /// `POST /device/code`.
@@ -181,7 +181,7 @@ extension Exchange {
         return .success(try userToken(uid, row["aid"], scope: "read,write", flow: "device_code", database))
     }
 
-    // MARK: - Looking at one, and giving it back
+    // MARK: - Token information and revocation
 
     func tokenInfo(_ request: WebRequest) throws -> WebAnswer {
         let caller = try caller(request.fields["authorization"])
@@ -200,7 +200,7 @@ extension Exchange {
         return .data(["message": "Valid token"])
     }
 
-    /// `PUT /revokeAccessToken` of SAMI, by an application that says who it is; `PUT` or `POST /revokeToken` of ARTIK Cloud.
+    /// `PUT /revokeAccessToken` of SAMI, by an authenticated application; `PUT` or `POST /revokeToken` of ARTIK Cloud.
     func revoke(_ request: WebRequest, isLater: Bool) throws -> WebAnswer {
         let fields = Self.fields(request)
         return try database.write { database in

@@ -1,14 +1,14 @@
 import GRDB
 import WebFaults
 
-/// What is said on a `/websocket` (reference §6.1): a frame in, an answer out.
+/// The dialogue on a `/websocket` (reference §6.1): a frame in, an answer out.
 ///
-/// Used by the one task that reads the socket.
+/// Only the task that reads the socket uses it.
 struct DeviceDialogue {
     let exchange: Exchange
-    /// In the registry.
+    /// The number in the registry.
     let number: Int
-    /// Whether the client wants answers; without `ack=true` it is told nothing.
+    /// Whether the client wants answers; without `ack=true` it gets none.
     let acknowledges: Bool
     private var callers: [String: Caller] = [:]
 
@@ -16,7 +16,7 @@ struct DeviceDialogue {
         (self.exchange, self.number, self.acknowledges) = (exchange, number, acknowledges)
     }
 
-    /// Why a frame is refused.
+    /// The reason why a frame is refused.
     private struct Refusal: Error {
         let code: Int
         let message: String
@@ -25,7 +25,7 @@ struct DeviceDialogue {
         init(_ code: Int, _ message: String) { (self.code, self.message) = (code, message) }
     }
 
-    /// The answer to a frame; nil when there is none.
+    /// The answer to a frame; `nil` if there is none.
     mutating func answer(to text: String, isTwice: Bool) -> String? {
         let tree = JSONTree(Array(text.utf8)) ?? .null
         let cid = tree["cid"]?.lenientText
@@ -92,7 +92,7 @@ struct DeviceDialogue {
         } catch {
             throw Refusal(400, error.socketMessage)
         }
-        // An action names its destination; who sends it is one of the devices here.
+        // An action names its destination; its sender is one of the devices on this socket.
         guard let caller = posting.sdid.flatMap({ callers[$0] }) ?? (posting.isAction ? callers.values.first : nil)
         else { throw Refusal(401, "Device not registered") }
         if let tally = exchange.limits.count(caller.actor, .socket, at: exchange.now), let excess = tally.excess {
@@ -103,7 +103,7 @@ struct DeviceDialogue {
         let kept: Kept
         do {
             kept = try exchange.database.write { database in
-                // The token may have ended since it registered.
+                // The token may have expired since it registered.
                 guard let caller = try exchange.caller(token: caller.token, database) else {
                     throw APIError.unauthorized
                 }

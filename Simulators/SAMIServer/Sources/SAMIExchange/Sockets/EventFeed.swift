@@ -1,7 +1,7 @@
 import GRDB
 import WebFaults
 
-/// What `/events` tells (reference §6.3; ARTIK Cloud alone).
+/// The events of `/events` (reference §6.3; only ARTIK Cloud).
 enum ExchangeEvent: String, CaseIterable, Sendable {
     case deviceNew = "device.new"
     case deviceConnected = "device.connected"
@@ -13,11 +13,11 @@ enum ExchangeEvent: String, CaseIterable, Sendable {
     case profileUpdated = "user.profile.updated"
 }
 
-/// Something that happened to a device.
+/// An event of a device.
 struct DeviceEvent: Sendable {
     let event: ExchangeEvent
     let device: DeviceRow
-    /// The application that did it, where one did.
+    /// The application that caused it, if any.
     let aid: String?
     let ts: Int64
 
@@ -29,7 +29,7 @@ struct DeviceEvent: Sendable {
     }
 }
 
-/// What an event socket has asked for.
+/// The filter of an event socket.
 struct EventFilter: Sendable {
     let caller: Caller
     let uid: String
@@ -46,7 +46,7 @@ struct EventFilter: Sendable {
 }
 
 extension Exchange {
-    /// What `/events` is asked for.
+    /// The filter that a request to `/events` contains.
     /// - Throws: ``APIError``, which the handshake answers with.
     func eventFilter(_ request: WebRequest) throws -> EventFilter {
         let query = Question(request.query)
@@ -64,13 +64,13 @@ extension Exchange {
         return EventFilter(caller: caller, uid: uid, devices: devices, events: events)
     }
 
-    /// Tells that the socket on which a device was registered has ended.
+    /// Reports that the socket on which a device was registered has ended.
     func tellDisconnected(_ did: String, _ caller: Caller) {
         let device = try? database.read { try DeviceRow.filter(sql: "id = ?", arguments: [did]).fetchOne($0) }
         if let device { tell(.deviceDisconnected, of: device, by: caller) }
     }
 
-    /// Tells the event sockets, after the commit.
+    /// Sends an event to the event sockets, after the commit.
     func tell(_ event: ExchangeEvent, of device: DeviceRow, by caller: Caller?) {
         guard !faults.isSilent else { return }
         sockets.pass(DeviceEvent(event: event, device: device, aid: caller?.application, ts: now))

@@ -2,7 +2,7 @@ import GRDB
 import WebFaults
 
 extension Exchange {
-    /// Which socket a path below `/v1.1` is of.
+    /// The kind of socket of a path below `/v1.1`.
     enum SocketKind: String { case websocket, live, events }
 
     func socket(_ path: String) -> SocketKind? {
@@ -12,7 +12,7 @@ extension Exchange {
         return kind == .events && !dialect.isLater ? nil : kind
     }
 
-    /// What the socket of a handshake is to hear; nil for a device's.
+    /// The subscription that a handshake requests; `nil` for a device's socket.
     /// - Throws: ``APIError``, which the handshake answers with.
     func hearing(_ handshake: WebRequest) throws -> SocketRegistry.Subscription? {
         switch socket(handshake.path) {
@@ -23,7 +23,7 @@ extension Exchange {
         }
     }
 
-    /// What `/live` is asked for.
+    /// The filter that a request to `/live` contains.
     /// - Throws: ``APIError``, which the handshake answers with.
     func liveFilter(_ request: WebRequest) throws -> LiveFilter {
         let query = Question(request.query)

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Which sockets are open, and what each wants to hear.
+/// The open sockets with their subscriptions.
 final class SocketRegistry: Sendable {
-    /// What a socket hears beside the actions for the devices that are registered on it.
+    /// The frames for a socket in addition to the actions for its registered devices.
     enum Subscription: Sendable {
         case messages(LiveFilter)
         case events(EventFilter)
     }
 
-    /// What a socket has to be sent, and since when.
+    /// A frame for a socket, and the time it was queued.
     struct Frame: Sendable {
         let text: String
         let time: ContinuousClock.Instant
@@ -16,10 +16,10 @@ final class SocketRegistry: Sendable {
 
     private struct Entry {
         var hearing: Subscription?
-        /// Registered on a device socket, each with who did it.
+        /// The devices registered on a device socket, each with the caller that registered it.
         var devices: [String: Caller] = [:]
         let continuation: AsyncStream<Frame>.Continuation
-        /// Ends the connection, whatever it is busy with; nil while its handshake is not answered.
+        /// Ends the connection, even if it is busy; `nil` until its handshake is answered.
         var cut: (@Sendable () -> Void)?
 
         func end() {
@@ -34,11 +34,11 @@ final class SocketRegistry: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Frames that a socket may have waiting; a client that reads slower is cut, as a real service would.
+    /// Maximum number of waiting frames; a slower client is cut, as by a real service.
     private static let bound = 10_000
 
-    /// - Parameter hearing: nil for a device socket.
-    /// - Returns: frames to send; when they end, the socket is to be closed.
+    /// - Parameter hearing: `nil` for a device socket.
+    /// - Returns: the frames to send; when they end, the socket has to be closed.
     func open(_ hearing: Subscription?) -> (number: Int, frames: AsyncStream<Frame>) {
         let (frames, continuation) = AsyncStream<Frame>.makeStream(bufferingPolicy: .bufferingOldest(Self.bound))
         let number = state.withLock { state in
@@ -53,7 +53,7 @@ final class SocketRegistry: Sendable {
         state.withLock { $0.entries[number]?.cut = cut }
     }
 
-    /// Forgets a socket that has ended.
+    /// Removes a socket that has ended.
     /// - Returns: the devices that were registered on it.
     func close(_ number: Int) -> [String: Caller] {
         let entry = state.withLock { $0.entries.removeValue(forKey: number) }
@@ -68,7 +68,7 @@ final class SocketRegistry: Sendable {
 
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// - Returns: false when it is registered on this socket already.
+    /// - Returns: false if it is already registered on this socket.
     func register(_ device: String, by caller: Caller, on number: Int) -> Bool {
         state.withLock { state in
             guard state.entries[number]?.devices[device] == nil else { return false }
@@ -93,7 +93,7 @@ final class SocketRegistry: Sendable {
         pass(message.text) { if case .messages(let filter) = $0.hearing { filter.takes(message) } else { false } }
     }
 
-    /// To the sockets on which its destination is registered.
+    /// Sends an action to the sockets on which its destination is registered.
     func pass(_ action: ActionRow) {
         pass(action.frame) { $0.devices[action.ddid] != nil }
     }
@@ -115,7 +115,7 @@ final class SocketRegistry: Sendable {
     }
 }
 
-/// What a live socket has asked for.
+/// The filter of a live socket.
 struct LiveFilter: Sendable {
     let caller: Caller
     let uid: String?

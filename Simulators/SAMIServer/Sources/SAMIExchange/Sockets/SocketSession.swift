@@ -19,11 +19,11 @@ extension Exchange: SocketService {
     }
 }
 
-/// One WebSocket: registered before its handshake is answered, so that nothing is missed between.
+/// One WebSocket; it is registered before its handshake is answered, so that no frame is missed in between.
 final class SocketSession: SocketTalk {
     private let exchange: Exchange
     private let handshake: WebRequest
-    /// Nil for a device's socket, which is listened to.
+    /// `nil` for a device's socket, which sends messages.
     private let hearing: SocketRegistry.Subscription?
     private let number: Int
     private let frames: AsyncStream<SocketRegistry.Frame>
@@ -34,14 +34,14 @@ final class SocketSession: SocketTalk {
         (number, frames) = exchange.sockets.open(hearing)
     }
 
-    /// Where the connection ended before it was open.
+    /// Unregisters the socket if the connection ended before it was open.
     deinit { leave() }
 
     private func leave() {
         for (did, caller) in exchange.sockets.close(number) { exchange.tellDisconnected(did, caller) }
     }
 
-    /// Returns when either side has ended it.
+    /// Returns when either side has ended the connection.
     func run(_ socket: StandInSocket) async throws {
         defer { leave() }
         exchange.sockets.opened(number, cut: socket.cut)
@@ -50,13 +50,13 @@ final class SocketSession: SocketTalk {
             group.addTask { [self] in for await frame in frames { try await pass(frame, socket) } }
             group.addTask { [self] in try await ping(socket) }
             if hearing == nil { group.addTask { [self] in try await expectRegistration(socket) } }
-            // The first that ends, ends all.
+            // The first task that ends, ends all.
             _ = try await group.next()
             group.cancelAll()
         }
     }
 
-    /// What goes wrong with a frame, which has a path of its own: that of the handshake, and `/frame`.
+    /// The faults of a frame, which have a separate path: that of the handshake, with `/frame` appended.
     private func disturbance() -> [Fault.Kind] {
         exchange.faults.draw(for: handshake.path + "/frame") { kind in
             switch kind {
@@ -66,7 +66,7 @@ final class SocketSession: SocketTalk {
         }.map(\.kind)
     }
 
-    /// Sends what the exchange has to tell; late by the same time for each frame, so that the order stays.
+    /// Sends a frame of the exchange; each frame has the same delay, so that the order stays.
     private func pass(_ frame: SocketRegistry.Frame, _ socket: StandInSocket) async throws {
         let drawn = disturbance()
         for case .delay(let seconds) in drawn { try await Task.sleep(until: frame.time + .seconds(seconds)) }
@@ -84,11 +84,11 @@ final class SocketSession: SocketTalk {
         }
     }
 
-    /// Ends a device's socket without a registration in time.
+    /// Ends a device's socket if it does not register in time.
     private func expectRegistration(_ socket: StandInSocket) async throws {
         try await Task.sleep(for: .seconds(exchange.options.registrationSeconds))
         guard exchange.sockets.devices(on: number).isEmpty else {
-            // Of the tasks of a socket the first that ends, ends all.
+            // The first task of a socket that ends, ends all.
             return try await Task.sleep(for: .seconds(366 * 86_400))
         }
         try await socket.send(#"{"error":{"code":400,"message":"Registration timeout"}}"#)
@@ -101,7 +101,7 @@ final class SocketSession: SocketTalk {
         try await socket.read { text in
             let drawn = disturbance()
             for case .delay(let seconds) in drawn { try await Task.sleep(for: .seconds(seconds)) }
-            // A device's socket that is disturbed is cut, before or after what was said is done.
+            // A fault cuts a device's socket before or after its frame is processed.
             guard !drawn.contains(.cutBefore) else { return false }
             guard !exchange.faults.isSilent else { return true }
             let answer = dialogue?.answer(to: text, isTwice: drawn.contains(.form("twice")))

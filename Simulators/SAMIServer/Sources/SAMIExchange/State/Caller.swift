@@ -1,4 +1,4 @@
-/// Who calls, and what the token allows.
+/// The caller, and the rights of its token.
 struct Caller: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case user(String, application: String)
@@ -14,12 +14,12 @@ struct Caller: Sendable, Hashable {
     let kind: Kind
     /// `read`, `write` or both.
     let scope: String
-    /// Rights by device type, of the application; `*` is any type.
+    /// The application's rights by device type; `*` is any type.
     ///
     /// A device's own token needs none.
     let rights: [String: String]
 
-    /// Whose data it is about when nothing is said; an application's token says nothing.
+    /// The user whose data a request concerns by default; `nil` for an application's token.
     var user: String? {
         switch kind {
         case .user(let user, _), .device(_, let user): user

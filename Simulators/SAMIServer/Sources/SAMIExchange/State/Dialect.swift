@@ -1,9 +1,9 @@
-/// What differs between SAMI of 2014 and ARTIK Cloud of 2016 (reference §0 and §5.9).
+/// The differences between SAMI of 2014 and ARTIK Cloud of 2016 (reference §0 and §5.9).
 public struct Dialect: Sendable, Hashable {
     public let name: String
-    /// The most bytes that one message may have.
+    /// The maximum number of bytes in one message.
     let messageBytes: Int
-    /// The most messages that one page of a range has, and how many it has when nothing is said.
+    /// The maximum and default number of messages in one page of a range.
     let pageMessages: Int
     /// Whether it is ARTIK Cloud: presence, status, snapshots, actions, token information, dates in milliseconds.
     let isLater: Bool

@@ -1,12 +1,12 @@
 import WebFaults
-/// What a new state file holds, so that the article's walk-through works at once.
+/// The content of a new state file, so that the article's walk-through works immediately.
 public enum Fixtures {
     public static let user = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
     public static let userName = "ada"
     public static let password = "withings"
     public static let application = "a11ce0000000000000000000000000aa"
     public static let secret = "5ec2e70000000000000000000000005a"
-    /// Where `hub login` listens.
+    /// The address at which `hub login` listens.
     public static let redirect = "http://127.0.0.1:8737/"
     public static let scale = "c0ffee00112233445566778899aabbcc"
     public static let withings = "dt00112233445566778899aabbccddeeff"

@@ -1,4 +1,4 @@
-/// Names that cannot be guessed: 32 hexadecimal digits, as SAMI's were.
+/// Identifiers that cannot be guessed: 32 hexadecimal digits, like SAMI's.
 enum Identifier {
     static func make() -> String {
         (0..<16).map { _ in

@@ -1,5 +1,5 @@
 import WebFaults
-/// What a device type says of its messages, and how a message is made to fit (reference §3).
+/// The fields of a device type's messages, and the normalisation of messages (reference §3).
 struct Manifest: Sendable {
     enum FieldType: String, Sendable, CaseIterable {
         case boolean = "Boolean"
@@ -19,8 +19,8 @@ struct Manifest: Sendable {
     let fields: [String: Field]
 
     /// - Parameters:
-    ///   - properties: the object that clients are shown.
-    ///   - undeclared: names and types that data has without the properties saying so: the Withings manifest emits two.
+    ///   - properties: the object that clients receive.
+    ///   - undeclared: names and types of data that the properties do not declare: the Withings manifest emits two.
     init(version: Int64, properties: JSONTree, undeclared: JSONTree) {
         self.version = version
         var fields = Manifest.fields(properties["fields"])
@@ -35,7 +35,7 @@ struct Manifest: Sendable {
     private static func fields(_ tree: JSONTree?) -> [String: Field] {
         var fields: [String: Field] = [:]
         for member in tree?.members ?? [] {
-            // A leaf is known by a type that is text; anything else holds leaves.
+            // A leaf has a type that is text; any other object contains leaves.
             if let name = member.value["type"]?.text {
                 guard let type = FieldType(rawValue: name) else { continue }
                 fields[member.name] = .leaf(type, isCollection: member.value["isCollection"]?.truth ?? false)
@@ -46,7 +46,7 @@ struct Manifest: Sendable {
         return fields
     }
 
-    /// What is wrong with an object of fields, in SAMI's words; nil when nothing is.
+    /// The fault of an object of fields, in SAMI's words; `nil` if there is none.
     static func complaint(about properties: JSONTree) -> String? {
         guard let fields = properties["fields"]?.members, !fields.isEmpty else { return "manifest content empty" }
         func isField(_ tree: JSONTree) -> Bool {
@@ -57,7 +57,7 @@ struct Manifest: Sendable {
         return fields.allSatisfy { isField($0.value) } ? nil : "manifest content invalid"
     }
 
-    /// The fields that the manifest knows, each in its type; the others vanish, as they did with SAMI.
+    /// The fields that the manifest declares, each in its type; other fields are dropped, as by SAMI.
     func normalised(_ data: JSONTree) -> JSONTree { .object(Manifest.normalised(data, fields)) }
 
     private static func normalised(_ data: JSONTree, _ fields: [String: Field]) -> [JSONTree.Member] {
@@ -85,7 +85,7 @@ struct Manifest: Sendable {
             return value.lenientDouble.map { .real($0) }
         case .integer, .long:
             if let whole = value.lenientInteger { return .whole(whole) }
-            // Rounded down, as SAMI's own example is.
+            // Rounded down, as in SAMI's own example.
             return value.lenientDouble.flatMap { Int64(exactly: $0.rounded(.down)) }.map { .whole($0) }
         }
     }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// How often a user may call, counted as SAMI did: a sliding minute and the day of UTC (reference §7.1).
+/// Limits a user's calls, counted like SAMI did: a sliding minute and the day of UTC (reference §7.1).
 final class RateLimits: Sendable {
-    /// Whose calls are counted together.
+    /// The caller whose calls are counted together.
     enum Actor: Hashable, Sendable {
         case user(String, application: String)
         case device(String)
@@ -17,17 +17,17 @@ final class RateLimits: Sendable {
         }
     }
 
-    /// What is counted apart.
+    /// The kinds of calls that are counted separately.
     enum Kind: Hashable, Sendable {
         case verb(String)
         case messages
         case socket
     }
 
-    /// What is left after a call.
+    /// The remaining allowance after a call.
     struct Tally: Sendable {
         let limit, remaining, reset: String
-        /// Why it is too much; nil when it is not.
+        /// The reason why the limit is exceeded; `nil` if it is not.
         let excess: String?
 
         var fields: [(name: String, value: String)] {
@@ -36,7 +36,7 @@ final class RateLimits: Sendable {
     }
 
     private struct Count {
-        /// Milliseconds, the oldest first; no more than a minute's limit.
+        /// Milliseconds, the oldest first; at most a minute's limit.
         var minute: [Int64] = []
         var day: Int64 = 0
         var today = 0
@@ -55,7 +55,7 @@ final class RateLimits: Sendable {
     private let state: Mutex<State>
     private static let (minute, day): (Int64, Int64) = (60_000, 86_400_000)
 
-    /// Calls a minute and a day, instead of SAMI's numbers: of every caller and for everything.
+    /// Calls a minute and a day instead of SAMI's numbers, for every caller and all kinds of calls.
     struct Own: Sendable {
         let minute, day: Int
     }
@@ -82,8 +82,8 @@ final class RateLimits: Sendable {
         }
     }
 
-    /// Counts a call, unless it is one too many.
-    /// - Returns: nil where nothing is limited.
+    /// Counts a call, unless it exceeds a limit.
+    /// - Returns: `nil` if there are no limits.
     func count(_ actor: Actor, _ kind: Kind, at now: Int64) -> Tally? {
         let limits = limits(actor, kind)
         return state.withLock { state in
@@ -102,7 +102,7 @@ final class RateLimits: Sendable {
             }
             state.counts[Key(actor: actor, kind: kind)] = count
             let oldest = count.minute.first ?? now
-            // Rounded up: a caller that waits until then finds room.
+            // Rounded up, so that a caller waiting until then is accepted.
             return Tally(
                 limit: "\(limits.minute)/\(limits.day)",
                 remaining: "\(limits.minute - count.minute.count)/\(limits.day - count.today)",

@@ -8,7 +8,7 @@ struct UserRow: Codable, FetchableRecord, PersistableRecord, Sendable {
     var createdOn, modifiedOn: Int64
 
     func tree(_ dialect: Dialect) -> JSONTree {
-        // SAMI counted these in seconds whatever its documentation said; ARTIK Cloud in milliseconds.
+        // SAMI counted these in seconds, contrary to its documentation; ARTIK Cloud in milliseconds.
         let unit: Int64 = dialect.isLater ? 1 : 1000
         return .members([
             "id": .text(id), "name": .text(name), "email": .text(email), "fullName": .text(fullName),
@@ -21,9 +21,9 @@ struct UserRow: Codable, FetchableRecord, PersistableRecord, Sendable {
 struct ApplicationRow: Codable, FetchableRecord, PersistableRecord, Sendable {
     static let databaseTableName = "application"
     var id, name, secret, redirect: String
-    /// A comma list of `code`, `token`, `client_credentials` and `device_code`.
+    /// A comma-separated list of `code`, `token`, `client_credentials` and `device_code`.
     var grants: String
-    /// An object: device type id, or `*`, to `read`, `write` or `read,write`.
+    /// A JSON object: device type id, or `*`, to `read`, `write` or `read,write`.
     var permissions: String
 
     func mayUse(_ grant: String) -> Bool { grants.split(separator: ",").contains { $0 == grant } }
@@ -70,7 +70,7 @@ struct DeviceRow: Codable, FetchableRecord, MutablePersistableRecord, Sendable {
 
     mutating func didInsert(_ inserted: InsertionSuccess) { number = inserted.rowID }
 
-    /// - Parameter isListed: in a list, where SAMI left the owner out.
+    /// - Parameter isListed: whether the device is part of a list, in which SAMI omitted the owner.
     func tree(
         _ dialect: Dialect, withProperties: Bool, isListed: Bool = false, isConnected: Bool = false
     ) -> JSONTree {
@@ -95,7 +95,7 @@ struct TokenRow: Codable, FetchableRecord, PersistableRecord, Sendable {
     var kind: String
     var uid, aid, did: String?
     var scope: String
-    /// The grant that it came by: `code` and `token` are refreshed in different ways.
+    /// The grant that produced it: `code` and `token` are refreshed in different ways.
     var flow: String
     var expiresOn: Int64?
     var refresh: String?
@@ -107,14 +107,14 @@ struct MessageRow: Codable, FetchableRecord, MutablePersistableRecord, Sendable 
     var number: Int64?
     var mid, sdid, sdtid, uid: String
     var ts, cts, mv: Int64
-    /// Normalised fields, and what was posted.
+    /// The normalised fields, and the posted text.
     var data, raw: String
-    /// When `/messages` begins to show it.
+    /// The time from which `/messages` shows it.
     var visibleOn: Int64
 
     mutating func didInsert(_ inserted: InsertionSuccess) { number = inserted.rowID }
 
-    /// As JSON text: a page has a thousand of them, and their data is JSON already.
+    /// The JSON text: a page has a thousand of them, and their data is already JSON.
     var text: String {
         """
         {"mid":\(JSONTree.text(mid).json),"data":\(data),"ts":\(ts),"cts":\(cts),"sdid":\(JSONTree.text(sdid).json),\
@@ -122,7 +122,7 @@ struct MessageRow: Codable, FetchableRecord, MutablePersistableRecord, Sendable 
         """
     }
 
-    /// As it was before normalisation: the payload as a string (reference §5.8).
+    /// The JSON before normalisation: the payload as a string (reference §5.8).
     var rawText: String {
         let tree: JSONTree = [
             "mid": .text(mid), "data": .text(raw), "ts": .whole(ts), "cts": .whole(cts), "sdid": .text(sdid),
@@ -149,6 +149,6 @@ struct ActionRow: Codable, FetchableRecord, MutablePersistableRecord, Sendable {
         ])
     }
 
-    /// What the socket of its destination gets.
+    /// The frame for the socket of its destination.
     var frame: String { tree.with(["type": "action"]).json }
 }

@@ -8,7 +8,7 @@ enum Schema {
             try database.execute(sql: version1)
         }
         migrator.registerMigration("2") { database in
-            // When a device without a browser asked last, and how many seconds it has to wait.
+            // The last request of a device without a browser, and the number of seconds it has to wait.
             try database.execute(
                 sql: """
                     ALTER TABLE deviceCode ADD COLUMN askedOn INTEGER;
@@ -18,7 +18,7 @@ enum Schema {
         return migrator
     }
 
-    // Times are milliseconds since 1970. Objects whose members are never asked for are kept as JSON.
+    // Times are milliseconds since 1970. Objects whose members are never queried are stored as JSON.
     private static let version1 = """
         CREATE TABLE user (
             id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, email TEXT NOT NULL, fullName TEXT NOT NULL,

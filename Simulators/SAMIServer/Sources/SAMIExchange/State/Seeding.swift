@@ -2,7 +2,7 @@ import GRDB
 import WebFaults
 
 extension Exchange {
-    /// Fills a new state file, so that the article's walk-through works at once.
+    /// Fills a new state file, so that the article's walk-through works immediately.
     func seed(_ database: Database) throws {
         guard try UserRow.fetchCount(database) == 0 else {
             if let redirect = options.redirect {
@@ -34,7 +34,7 @@ extension Exchange {
         try scale.insert(database)
     }
 
-    /// A device type with the first version of its manifest.
+    /// Inserts a device type with the first version of its manifest.
     func insert(
         _ type: DeviceTypeRow, properties: JSONTree, undeclared: JSONTree, _ database: Database
     ) throws {
@@ -42,7 +42,7 @@ extension Exchange {
         try insertManifest(type.id, properties: properties, undeclared: undeclared, database)
     }
 
-    /// The next version of a manifest.
+    /// Inserts the next version of a manifest.
     @discardableResult
     func insertManifest(
         _ dtid: String, properties: JSONTree, undeclared: JSONTree, _ database: Database
@@ -73,7 +73,7 @@ extension Exchange {
         }
     }
 
-    /// Somewhere from 78.0 to 82.9, and the same for the same number.
+    /// A weight from 78.0 to 82.9, always the same for the same number.
     private static func weight(_ number: Int) -> String {
         let tenths = 780 + (number &* 7919) % 50
         return "\(tenths / 10).\(tenths % 10)"

@@ -1,16 +1,17 @@
 import WebFaults
 
-/// What Withings' own service sent, and the cloud connector of SAMI posted as it was: a measure group becomes the fields of the
-/// `Withings Device` (reference §3.3).
+/// Payloads of Withings' own service, which SAMI's cloud connector posted unchanged.
+///
+/// A measure group becomes the fields of the `Withings Device` (reference §3.3).
 enum WithingsPayload {
-    /// Field by Withings' number of a measure.
+    /// The fields by Withings' number of a measure.
     private static let fields: [Int: String] = [
         1: "weight", 4: "height", 5: "fatFreeMass", 6: "fatRatio", 8: "fatMassWeight", 9: "diastolicBloodPressure",
         10: "systolicBloodPressure", 11: "heartRate", 12: "temperature", 54: "bloodOxygenLevel", 71: "bodyTemperature",
         73: "skinTemperature", 76: "muscleMass", 77: "hydration", 88: "boneMass", 91: "pulseWaveVelocity",
     ]
 
-    /// Fields of a payload, and when it was measured in milliseconds since 1970; nil for what is not a measure group.
+    /// The fields of a payload, and its time in milliseconds since 1970; `nil` if it is not a measure group.
     static func read(_ data: JSONTree) -> (data: JSONTree, ts: Int64?)? {
         guard data["category"]?.text == "measure/getmeas", let group = data["measuregrp"], group.members != nil else {
             return nil
@@ -29,7 +30,7 @@ enum WithingsPayload {
         return (.object(members), (0...10_000_000_000).contains(seconds) ? seconds * 1000 : nil)
     }
 
-    /// `value` times ten to the `exponent`, with no digit lost: 81400 and -3 are 81.4.
+    /// `value` times ten to the `exponent`, without losing digits: 81400 and -3 are 81.4.
     private static func decimal(_ value: Int, _ exponent: Int) -> String? {
         guard (-18...18).contains(exponent) else { return nil }
         var digits = String(value.magnitude)

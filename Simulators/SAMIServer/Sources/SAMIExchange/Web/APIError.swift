@@ -1,11 +1,11 @@
 import WebFaults
 
-/// What SAMI says when it does not do what it was asked, in the envelope of its errors (reference §7.2).
+/// A failure in SAMI's error envelope (reference §7.2).
 struct APIError: Error {
     let status: Int
     let code: Int
     let message: String
-    /// The parameter that is wrong, and what is wrong with it in SAMI's own words.
+    /// The wrong parameter, and its fault in SAMI's own words.
     private var field: (name: String, message: String)?
 
     init(_ status: Int, _ message: String, code: Int? = nil) {
@@ -41,7 +41,7 @@ struct APIError: Error {
     static func required(_ field: String) -> APIError { invalid(field, "Required parameter") }
 }
 
-/// What OAuth says instead (RFC 6749 §5.2).
+/// A failure in OAuth's form (RFC 6749 §5.2).
 struct OAuthError: Error {
     let code: String
 
@@ -60,6 +60,6 @@ extension WebAnswer {
         WebAnswer(status, fields: [("Content-Type", "application/json; charset=utf-8")], body: Array(text.utf8))
     }
 
-    /// With `data` around it.
+    /// Wraps the value in `data`.
     static func data(_ tree: JSONTree) -> WebAnswer { .api(["data": tree]) }
 }

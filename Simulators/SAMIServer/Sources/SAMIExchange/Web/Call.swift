@@ -1,12 +1,12 @@
 import WebFaults
 
-/// A request below `/v1.1` with what its handler asks of it, read as tolerantly as old clients need.
+/// A request below `/v1.1`; its accessors are as tolerant as old clients need.
 struct Call: Sendable {
     let request: WebRequest
-    /// What stood in the places of a path, by their names.
+    /// The values of the path's placeholders, by name.
     let places: [String: String]
     let caller: Caller
-    /// Whether what is posted is to be stored twice, under two ids, as the real service was seen to do.
+    /// Whether to store the posted message twice, under two ids, as the real service was observed to do.
     let isTwice: Bool
 
     func place(_ name: String) -> String { places[name] ?? "" }
@@ -25,13 +25,13 @@ struct Question: Sendable {
     private let members: [String: String]
 
     init(_ query: [(name: String, value: String)]) {
-        // The device simulator of SAMI itself wrote `&?sdid=`.
+        // SAMI's own device simulator wrote `&?sdid=`.
         members = Dictionary(
             query.map { ($0.name.first == "?" ? String($0.name.dropFirst()) : $0.name, $0.value) },
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// Text that is not empty; nil when there is none.
+    /// A text that is not empty; `nil` if there is none.
     subscript(_ name: String) -> String? { members[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     func text(_ name: String) throws -> String {
@@ -39,7 +39,7 @@ struct Question: Sendable {
         return value
     }
 
-    /// `true`, `True`, `1` and their opposites: Swagger, Python and Objective-C write it differently.
+    /// Parses `true`, `True`, `1` and their opposites, because Swagger, Python and Objective-C differ.
     func flag(_ name: String) throws -> Bool {
         switch self[name]?.lowercased() {
         case nil, "false", "0": false
@@ -56,7 +56,7 @@ struct Question: Sendable {
         return value
     }
 
-    /// Milliseconds since 1970; the bound keeps what is computed from them from running over.
+    /// Milliseconds since 1970; the limit keeps computations with them from overflowing.
     func date(_ name: String) throws -> Int64? { try integer(name, in: 0...10_000_000_000_000).map { Int64($0) } }
 
     func requiredDate(_ name: String) throws -> Int64 {
@@ -64,12 +64,12 @@ struct Question: Sendable {
         return date
     }
 
-    /// A comma list.
+    /// A comma-separated list.
     func list(_ name: String) -> [String] {
         (self[name] ?? "").split(separator: ",").map { String($0.replacing(" ", with: "")) }.filter { !$0.isEmpty }
     }
 
-    /// Where a page begins and how long it may be.
+    /// The start and the maximum length of a page.
     func page() throws -> Page {
         Page(offset: try integer("offset", in: 0...Int.max) ?? 0, count: try integer("count", in: 1...100) ?? 100)
     }

@@ -1,7 +1,7 @@
 import WebFaults
 
 extension JSONTree {
-    /// Text, or a number as it is written: `cid` is sent as either.
+    /// The text, or a number as written, because clients send `cid` as either.
     var lenientText: String? {
         switch self {
         case .text(let text), .number(let text): text
@@ -12,10 +12,10 @@ extension JSONTree {
     static func whole(_ value: Int64?) -> JSONTree? { value.map { .number(String($0)) } }
     static func real(_ value: Double) -> JSONTree { .number("\(value)") }
     static func text(_ value: String?) -> JSONTree? { value.map { .text($0) } }
-    /// What is JSON already, such as an object of the state file.
+    /// Parses text that is known to be JSON, such as an object of the state file.
     static func written(_ text: String) -> JSONTree { JSONTree(Array(text.utf8)) ?? .null }
 
-    /// Adds members at the end.
+    /// Appends members.
     func with(_ more: KeyValuePairs<String, JSONTree?>) -> JSONTree {
         .object((members ?? []) + (JSONTree.members(more).members ?? []))
     }

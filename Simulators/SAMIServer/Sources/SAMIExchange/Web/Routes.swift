@@ -1,14 +1,14 @@
 import WebFaults
 
-/// Which handler a request below `/v1.1` goes to.
+/// Maps a request below `/v1.1` to its handler.
 struct Route: Sendable {
     typealias Handler = @Sendable (Exchange, Call) throws -> WebAnswer
 
-    /// Whose counter of the rate limits a call moves.
+    /// The rate limit counter that a call increases.
     enum Counter: Sendable, Hashable { case verb, messages }
 
     let method: String
-    /// `{name}` is a place.
+    /// `{name}` is a placeholder.
     let pattern: [Substring]
     let counter: Counter
     let handler: Handler
@@ -20,9 +20,9 @@ struct Route: Sendable {
         (self.counter, self.handler) = (counter, handler)
     }
 
-    /// What is in the places; nil when the path is another.
+    /// The values of the placeholders; `nil` if the path does not match.
     ///
-    /// A slash at the end means nothing.
+    /// A trailing slash is ignored.
     func places(of path: [Substring]) -> [String: String]? {
         guard path.count == pattern.count else { return nil }
         var places: [String: String] = [:]
