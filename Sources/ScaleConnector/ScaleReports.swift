@@ -81,7 +81,7 @@ struct ScaleReports {
         case .userList(let list):
             looks += 1
             await report(users: list)
-        case .userResult, .commandResult, .commandRefused, .userSerial, .cloudRecord: break  // For the caller
+        case .userResult, .commandResult, .commandRefused, .userSerial, .cloudRecord: break  // For callers.
         case .deviceError(let error): await report(error)
         case .protocolWarning(let warning): await report(warning)
         }

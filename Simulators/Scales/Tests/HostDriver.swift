@@ -6,7 +6,7 @@ import Testing
 
 @testable import ScaleSimulation
 
-/// A simulator on a thread of its own, and what it told.
+/// A simulator on a separate thread, with its events.
 final class RunningScale: Sendable {
     let simulator: ScaleSimulator
     private let told = Mutex<[SimulatorEvent]>([])
@@ -58,7 +58,7 @@ final class Thread: Sendable {
     func join() { handle.withLock { _ = pthread_join($0, nil) } }
 }
 
-/// A host on a real link: the machine of `ScaleProtocols` driven by `poll` and the real clock, with an in-memory spool.
+/// A host on a real link: the dialogue of `ScaleProtocols`, driven by `poll` and the real clock, with an in-memory spool.
 struct HostDriver {
     var host: HS3Host
     private(set) var kept: [ScaleReading] = []
@@ -67,7 +67,7 @@ struct HostDriver {
     private let startedAt = ContinuousClock.now
     private var needsClose = false
 
-    /// Short waits, since the simulated scale repeats after short ones too.
+    /// Short delays, because the simulated scale also repeats after short ones.
     init() {
         var settings = HS3Host.Settings()
         settings.openAfter = .zero
@@ -119,7 +119,7 @@ struct HostDriver {
         }
     }
 
-    /// Serves the link until `isEnough`, the end of the link, or ten seconds, which no sound session needs.
+    /// Serves the link until `isEnough`, the end of the link, or ten seconds, which no correct session needs.
     mutating func serve(until isEnough: (HostDriver) -> Bool) {
         let limit = now.uptime + .seconds(10)
         while let link, !isEnough(self), now.uptime < limit {

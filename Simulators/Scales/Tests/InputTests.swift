@@ -5,9 +5,9 @@ import Testing
 
 @testable import ScaleSimulation
 
-/// What people type, and what they are told when it is wrong.
+/// The input that people type, and the errors for wrong input.
 struct InputTests {
-    @Test func `commands are read as they are documented`() throws {
+    @Test func `documented commands are parsed`() throws {
         let time = WallTime("2026-11-20T07:30")
         #expect(try SimulatorCommand(line: "step on 72.4") == .stepOn(tenthsOfKilogram: 724, at: nil))
         #expect(try SimulatorCommand(line: " step  on 72 2026-11-20T07:30") == .stepOn(tenthsOfKilogram: 720, at: time))
@@ -20,7 +20,7 @@ struct InputTests {
         #expect(try SimulatorCommand(line: "clock -1h") == .clock(seconds: -3600))
         #expect(try SimulatorCommand(line: "fault none") == .noFaults)
         #expect(try SimulatorCommand(line: "") == nil)
-        // Every line of the help is itself a command.
+        // Every line of the help is a valid command.
         for line in SimulatorCommand.help.split(separator: "\n") {
             #expect(throws: Never.self) { try SimulatorCommand(line: String(line.prefix(31))) }
         }
@@ -34,7 +34,7 @@ struct InputTests {
         ("fail Er3", "error 'Er3'"), ("clock soon", "duration 'soon'"), ("fault lost", "there is none of that name"),
         ("fault cut", "expected cut=n"), ("fault count=256", "one byte"), ("fault deaf=x", "expected deaf=n"),
     ])
-    func `a wrong command is told what is wrong`(line: String, part: String) {
+    func `the error for a wrong command names the fault`(line: String, part: String) {
         let error = #expect(throws: SimulatorError.self) { try SimulatorCommand(line: line) }
         #expect(error?.description.contains(part) == true, "\(error?.description ?? "no error")")
     }
@@ -67,7 +67,7 @@ struct InputTests {
         }
     }
 
-    @Test func `a script is a scale and its day`() throws {
+    @Test func `a script describes a scale and its day`() throws {
         let json = """
             {"deviceId": "020000003001", "clockSkewSeconds": 46,
              "memory": [{"kg": 72.3, "at": "2026-11-19T07:30:05"}],
@@ -102,7 +102,7 @@ struct InputTests {
         (#"{"events": [{"after": "1s", "since": "noon", "kg": 1}]}"#, "expected session or memory"),
         (#"{"memory": [{"kg": "72", "at": "2026-11-19"}]}"#, "memory.[0].kg"), (#"{"faults": ["x"]}"#, "fault 'x'"),
     ])
-    func `a wrong script is told what is wrong and where`(json: String, part: String) {
+    func `the error for a wrong script names the fault and its place`(json: String, part: String) {
         let error = #expect(throws: SimulatorError.self) {
             try SimulatorScript(json: Data(json.utf8), file: "day.json")
         }
@@ -111,7 +111,7 @@ struct InputTests {
         #expect(error?.kind == .script)
     }
 
-    @Test func `invented weighings are believable, one a morning, and the same for the same seed`() throws {
+    @Test func `invented weighings are plausible, one a morning, and equal for equal seeds`() throws {
         let now = try #require(WallTime("2026-11-20 07:10:00"))
         var (one, same, other) = (WeighingSeries(seed: 7), WeighingSeries(seed: 7), WeighingSeries(seed: 8))
         let mornings = one.mornings(400, before: now)

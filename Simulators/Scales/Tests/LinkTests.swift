@@ -25,8 +25,7 @@ struct LinkTests {
 
     static let weighings = [(731, "2026-11-20 07:30:01"), (728, "2026-11-20 07:30:59")]
 
-    /// Three records of the memory, then two weighings by the script, over whatever `link` is; the host must have
-    /// exactly these.
+    /// Transfers three records of the memory, then two scripted weighings, over `link`; the host must have exactly these.
     static func session(_ link: ScaleSimulator.Link) throws {
         var options = options(link)
         for (place, weighing) in weighings.enumerated() {
@@ -53,21 +52,21 @@ struct LinkTests {
         #expect(scale.events.contains(.done))
     }
 
-    @Test func `a session over TCP gives exactly the scripted weighings`() throws {
+    @Test func `a session over TCP transfers exactly the scripted weighings`() throws {
         try LinkTests.session(LinkTests.loopback())
     }
 
-    @Test func `a session over a pty gives exactly the scripted weighings`() throws {
+    @Test func `a session over a pty transfers exactly the scripted weighings`() throws {
         try LinkTests.session(.pty)
     }
 
-    @Test func `a session over a unix socket gives exactly the scripted weighings`() throws {
+    @Test func `a session over a unix socket transfers exactly the scripted weighings`() throws {
         let path = "/tmp/hub-scale-test-\(getpid()).sock"
         try LinkTests.session(.listen(try LinkAddress("unix://\(path)")))
         #expect(access(path, F_OK) != 0, "the socket file is gone")
     }
 
-    @Test func `a scale that dials out finds the host that listens`() throws {
+    @Test func `a scale that dials out finds the listening host`() throws {
         let (listener, address) = try LinkAddress("tcp://127.0.0.1:0").listen()
         let scale = try RunningScale(LinkTests.options(.connect(address)))
         defer { scale.stop() }
@@ -79,7 +78,7 @@ struct LinkTests {
         #expect(driver.keptKeys == Set(LinkTests.memory(3)))
     }
 
-    @Test(arguments: [true, false]) func `the scale keeps its state when a host goes, and serves the next`(
+    @Test(arguments: [true, false]) func `the scale keeps its state when a host leaves, and serves the next one`(
         overTCP: Bool
     ) throws {
         let scale = try RunningScale(LinkTests.options(overTCP ? LinkTests.loopback() : .pty))
@@ -129,7 +128,7 @@ struct LinkTests {
         #expect(!driver.isConnected)
     }
 
-    /// Each fault over a real socket: whatever goes wrong, the host has every weighing once in the end.
+    /// Each fault on a real socket: in the end the host must have every weighing once.
     @Test(arguments: [
         "bad-checksum", "lose-ack", "repeat", "deaf", "cut=5", "hangup=60", "garbage", "pieces", "pieces=1000",
         "power-off=25",
@@ -152,7 +151,7 @@ struct LinkTests {
         #expect(driver.keptKeys.isSuperset(of: LinkTests.memory(30)))
     }
 
-    @Test(arguments: ["bad-digit=10", "zero-date=10", "count=201"]) func `wrong content is told to the host`(
+    @Test(arguments: ["bad-digit=10", "zero-date=10", "count=201"]) func `wrong content is reported to the host`(
         fault: String
     ) throws {
         var options = LinkTests.options(try LinkTests.loopback(), memory: 30)
@@ -182,7 +181,7 @@ struct LinkTests {
         #expect(scale.events.filter { if case .scale(.stored) = $0 { true } else { false } }.count == 2000)
     }
 
-    @Test func `an address in use is an error that names it`() throws {
+    @Test func `the error for an address in use names it`() throws {
         let (listener, address) = try LinkAddress("tcp://127.0.0.1:0").listen()
         #expect(throws: SimulatorError.self) {
             _ = try ScaleSimulator(LinkTests.options(.listen(address))) { _ in }

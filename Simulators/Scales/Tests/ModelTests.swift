@@ -6,13 +6,13 @@ import Testing
 
 @testable import ScaleSimulation
 
-/// A host's dialogue on a real link, driven by `poll` and the real clock, with a spool in memory.
+/// A host's dialogue on a real link, driven by `poll` and the real clock, with an in-memory spool.
 struct DialogueDriver<Host: ScaleDialogue> {
     var host: Host
     private(set) var kept: [ScaleReading] = []
     private(set) var events: [ScaleEvent] = []
     private let link: Descriptor
-    /// Where datagrams go; nil on a stream.
+    /// The destination of datagrams; `nil` on a stream.
     private var scale: DatagramAddress?
     private let startedAt = ContinuousClock.now
 
@@ -22,7 +22,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
         give(.linkOpened)
     }
 
-    /// On a port of its own of this machine.
+    /// Creates a driver with a separate port of this machine.
     init(_ host: Host, datagramsTo port: UInt16) throws {
         self.host = host
         (link, _) = try LinkAddress("udp://127.0.0.1:0").listenForDatagrams()
@@ -48,7 +48,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
         }
     }
 
-    /// Serves the link until `isEnough`, its end, or ten seconds, which no sound session needs.
+    /// Serves the link until `isEnough`, its end, or ten seconds, which no correct session needs.
     mutating func serve(until isEnough: (Self) -> Bool) {
         let limit = now.uptime + .seconds(10)
         while !isEnough(self), now.uptime < limit {
@@ -68,7 +68,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
     }
 }
 
-/// HS4, HS5 and HSL/1 behind real links.
+/// HS4, HS5 and HSL/1 on real links.
 struct ModelTests {
     private static let key = ScaleKey((0..<16).map { UInt8($0) })
     private static let first = WallTime(2026, 11, 18, 7, 30)
@@ -81,7 +81,7 @@ struct ModelTests {
         try #require(UInt16(scale.simulator.address.split(separator: ":").last ?? ""))
     }
 
-    @Test func `a HS4 gives its memory and its weights over TCP after the log-in`() throws {
+    @Test func `a HS4 sends its memory and its weights over TCP after the log-in`() throws {
         var profile = HS4Device.Profile()
         profile.key = Self.key
         let memory = try times(3).compactMap { HS4Record($0, tenthsOfKilogram: 731, more: 1) }
@@ -102,7 +102,7 @@ struct ModelTests {
         #expect(scale.events.contains(.scale(.refused("this scale has no fault busy"))))
     }
 
-    @Test func `a scale out of reach keeps what is weighed there, and gives it when it is back`() throws {
+    @Test func `a scale out of reach keeps its weighings and sends them when it returns`() throws {
         let scale = try RunningScale(.init(link: LinkTests.loopback(), device: .hs4(HS4Device())))
         defer { scale.stop() }
         let address = try LinkAddress(scale.simulator.address)
@@ -110,7 +110,7 @@ struct ModelTests {
         driver.serve { $0.host.isMeasuring }
         scale.simulator.submit(.away)
         scale.simulator.submit(.stepOn(tenthsOfKilogram: 804, at: Self.first))
-        // Served until its end.
+        // Serve the link until its end.
         driver.serve { _ in false }
         var second = DialogueDriver(HS4Host(), stream: try address.connect())
         #expect(driver.kept.isEmpty)
@@ -125,14 +125,14 @@ struct ModelTests {
                 == #"{"event":"weighing","how":"step on","kg":"80.4","local":"2026-11-18 07:30:00"}"#)
     }
 
-    @Test func `a HS5 out of reach answers no datagram until it is back`() throws {
+    @Test func `a HS5 out of reach answers no datagram until it returns`() throws {
         let place = try #require(HS5Position(0))
         let scale = try RunningScale(
             .init(link: .datagrams(try LinkAddress("udp://127.0.0.1:0")), device: .hs5(HS5Device(users: [place: 11]))))
         defer { scale.stop() }
         scale.simulator.submit(.away)
         scale.simulator.submit(.stepOn(tenthsOfKilogram: 700, at: Self.first, user: 11))
-        // A search that it answers before it is out of reach would be followed by a dialogue that it does not.
+        // If the scale answered a search before it is out of reach, a dialogue without answers would follow.
         while !scale.events.contains(where: { if case .weighing = $0 { true } else { false } }) { sched_yield() }
         var settings = HS5Host.Settings()
         settings.searchEvery = .milliseconds(50)
@@ -142,7 +142,7 @@ struct ModelTests {
         #expect(driver.kept.map(\.tenthsOfKilogram) == [700])
     }
 
-    @Test func `a HS5 gives its users' memories and a composition by datagrams`() throws {
+    @Test func `a HS5 sends its users' memories and a composition in datagrams`() throws {
         let (one, two) = (try #require(HS5Position(0)), try #require(HS5Position(3)))
         let records = try times(2).compactMap { HS5Record($0, tenthsOfKilogram: 700) }
         let device = HS5Device(users: [one: 11, two: 22], memory: [22: records])
@@ -154,7 +154,7 @@ struct ModelTests {
         (settings.measures, settings.memoryEvery) = (11, .milliseconds(200))
         var driver = try DialogueDriver(HS5Host(settings: settings), datagramsTo: try port(scale))
         driver.serve { $0.kept.count == 2 && $0.host.isMeasuring }
-        // A person who is not the user of the open measurement gets into the memory.
+        // The weighing of a person other than the user of the open measurement goes into the memory.
         scale.simulator.submit(.store(tenthsOfKilogram: 621, at: nil, user: 22))
         driver.serve { $0.kept.count == 3 }
         #expect(driver.kept.map(\.user) == [22, 22, 22])
@@ -164,7 +164,7 @@ struct ModelTests {
         #expect(driver.kept.last?.composition == .invented(tenthsOfKilogram: 804))
     }
 
-    @Test(arguments: ScaleModel.allCases) func `any scale speaks HSL over TCP, and a session has all of it`(
+    @Test(arguments: ScaleModel.allCases) func `every scale speaks HSL over TCP, and a session transfers all its data`(
         model: ScaleModel
     ) throws {
         var scale = HSLDevice.Scale(try #require(HSLDeviceID(model, "020000003001")))
@@ -178,7 +178,7 @@ struct ModelTests {
         defer { running.stop() }
         var settings = HSLSession.Settings(model: model)
         (settings.token, settings.measures) = (HSLToken("both know it"), 11)
-        // A weighing between two requests is in the memory, and found there.
+        // A weighing between two requests goes into the memory, where the host finds it.
         settings.memoryEvery = .milliseconds(300)
         var driver = DialogueDriver(
             HSLDialogue(settings: settings), stream: try LinkAddress(running.simulator.address).connect())
@@ -190,7 +190,7 @@ struct ModelTests {
         #expect((driver.kept.last?.composition == .invented(tenthsOfKilogram: 804)) == (model == .hs5))
     }
 
-    @Test func `a script is said line by line once the host has said its part`() throws {
+    @Test func `a replayed script advances when the host has sent its part`() throws {
         let script = "# a remark\n> 0 b0 03 a6 23 01 ca\n< 5 a0 03 a6 ff 01 a6\n> b0 03 a6 ff 02 a7\n< a0 <2 × ff> 01\n"
         let running = try RunningScale(
             .init(link: LinkTests.loopback(), device: .replay(try ReplayDevice(script: script))))
@@ -209,7 +209,7 @@ struct ModelTests {
         #expect(running.events.contains(.scale(.fault(fault))))
     }
 
-    @Test(arguments: ["> zz", "= aa", "> 1 2 3", "", "# only", "< <9 x"]) func `a script that is none is refused`(
+    @Test(arguments: ["> zz", "= aa", "> 1 2 3", "", "# only", "< <9 x"]) func `an invalid script is refused`(
         script: String
     ) {
         #expect(throws: SimulatorError.self) { try ReplayDevice(script: script) }

@@ -3,7 +3,7 @@ import ScaleStandIns
 
 /// A fault by its name on the command line, `name` or `name=value`.
 public struct FaultOption: Sendable, Hashable {
-    /// Kinds of scales that have a fault.
+    /// The kinds of scales that have a fault.
     public struct Scales: OptionSet, Sendable, Hashable {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
@@ -13,28 +13,28 @@ public struct FaultOption: Sendable, Hashable {
         public static let hsl = Scales(rawValue: 8)
     }
 
-    /// What a value does to the faults of one kind of scale.
+    /// The effect of a value on the faults of one kind of scale.
     struct Effect<Faults>: Sendable {
         let apply: @Sendable (inout Faults, Int) -> Void
 
         init(_ apply: @escaping @Sendable (inout Faults, Int) -> Void) { self.apply = apply }
     }
 
-    /// One that can be asked for, with what it does to each kind of scale that has it.
+    /// A known fault, with its effect on each kind of scale that has it.
     public struct Known: Sendable {
         public let name: String
-        /// What its value means.
+        /// The meaning of its value.
         public let value: String
-        /// What it is without one; nil where one must be given.
+        /// The default value; `nil` if a value is required.
         public let standard: Int?
-        /// Whose fault it can be.
+        /// The kinds of scales that can have the fault.
         public let scales: Scales
         let hs3: Effect<HS3Device.Faults>?
         let hs4: Effect<HS4Device.Faults>?
         let hs5: Effect<HS5Device.Faults>?
         let hsl: Effect<HSLDevice.Faults>?
 
-        /// - Parameter links: whose link it befalls, beside the scales themselves.
+        /// - Parameter links: the kinds of scales whose link it affects, in addition to the scales themselves.
         fileprivate init(
             _ name: String, _ value: String, _ standard: Int?, hs3: Effect<HS3Device.Faults>? = nil,
             hs4: Effect<HS4Device.Faults>? = nil, hs5: Effect<HS5Device.Faults>? = nil,
@@ -122,10 +122,10 @@ public struct FaultOption: Sendable, Hashable {
 
     let name: String
     let value: Int
-    /// Whose fault it can be.
+    /// The kinds of scales that can have the fault.
     public let scales: Scales
 
-    /// Reads `name` or `name=value`.
+    /// Parses `name` or `name=value`.
     public init(_ text: some StringProtocol, of scales: Scales? = nil) throws(SimulatorError) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let allowed = FaultOption.all.filter { scales == nil || !$0.scales.isDisjoint(with: scales ?? []) }

@@ -1,7 +1,7 @@
 import Glibc
 import ScaleLinks
 
-/// Where a link is: `tcp://127.0.0.1:4711`, `tcp://[::1]:4711`, `unix:///run/scale.sock`, `udp://127.0.0.1:10000`.
+/// The address of a link: `tcp://127.0.0.1:4711`, `tcp://[::1]:4711`, `unix:///run/scale.sock`, `udp://127.0.0.1:10000`.
 public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     enum Place: Sendable, Hashable {
         case tcp(host: String, port: UInt16)
@@ -11,7 +11,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
 
     let place: Place
 
-    /// Reads an address; port 0 is any free one, which only listening can use.
+    /// Parses an address; port 0 means any free port, and is valid only for listening.
     public init(_ text: String) throws(SimulatorError) {
         let wrong = SimulatorError(
             .usage, "address '\(text)': expected tcp://HOST:PORT or unix:///PATH, such as tcp://127.0.0.1:0")
@@ -46,12 +46,11 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A listening socket and the address it really has.
+    /// A listening socket and its actual address.
     func listen() throws(SimulatorError) -> (Descriptor, LinkAddress) {
         switch place {
         case .unix(let path):
-            // A socket file left by a process that was killed would make bind fail; one that answers is another
-            // program's.
+            // The socket file of a killed process would make bind fail; one that answers belongs to another program.
             if (try? connect()) == nil { unlink(path) }
             let socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
             try LinkAddress.unix(path, "listen on") { Glibc.bind(socket.number, $0, $1) }
@@ -66,7 +65,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A socket for datagrams and the address it really has.
+    /// A socket for datagrams and its actual address.
     func listenForDatagrams() throws(SimulatorError) -> (Descriptor, LinkAddress) {
         guard case .udp(let host, let port) = place else {
             throw SimulatorError(.usage, "'\(self)': this scale is reached by datagrams, such as udp://127.0.0.1:10000")
@@ -148,7 +147,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
         }
         guard result == 0 else { return nil }
-        // The port has the same place, bytes 2 and 3, in the addresses of both families.
+        // The port is in bytes 2 and 3 in the addresses of both families.
         return withUnsafeBytes(of: &storage) { UInt16($0[2]) << 8 | UInt16($0[3]) }
     }
 

@@ -1,14 +1,14 @@
 import Glibc
 import ScaleLinks
 
-/// A serial line that exists only in the kernel: the simulator holds one end, the program that opens `path` the other.
+/// A serial line inside the kernel: the simulator holds one end, the program that opens `path` the other.
 struct PseudoTerminal: Sendable {
     let master: Descriptor
     let path: String
 
     init() throws(SimulatorError) {
         var (ours, theirs): (Int32, Int32) = (-1, -1)
-        // Without raw mode the line discipline would echo, and rewrite the bytes that look like control characters.
+        // Without raw mode the line discipline would echo, and change bytes that resemble control characters.
         var mode = termios()
         cfmakeraw(&mode)
         mode.c_cflag |= tcflag_t(CREAD)

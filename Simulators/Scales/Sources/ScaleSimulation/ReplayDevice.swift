@@ -1,10 +1,10 @@
 public import ScaleProtocols
 public import ScaleStandIns
 
-/// A scale that says what a script says, when the host has said its part.
+/// A scale that replays a script; it continues when the host has sent its part.
 ///
-/// A line is a direction (`<` scale to host, `>` host to scale), optionally the milliseconds since the line before, and bytes in hex;
-/// `<68 × ff>` is that byte so often, and a line that begins with `#` is a remark.
+/// A line consists of a direction (`<` scale to host, `>` host to scale), optionally the milliseconds since the previous line, and bytes in
+/// hex. `<68 × ff>` repeats that byte, and a line that begins with `#` is a comment.
 public struct ReplayDevice: ScaleStandIn {
     /// A line of a script.
     public struct Line: Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct ReplayDevice: ScaleStandIn {
     private var dueAt: Duration?
     private var isLinked = false
 
-    /// Reads a script; the error names the line.
+    /// Parses a script; the error contains the line number.
     public init(script: String) throws(SimulatorError) {
         var lines: [Line] = []
         for (index, text) in script.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -36,7 +36,7 @@ public struct ReplayDevice: ScaleStandIn {
         guard direction == "<" || direction == ">" else { throw wrong("expected < or > at its start") }
         var words = text.dropFirst().split(whereSeparator: \.isWhitespace).map(String.init)
         var after = Duration.zero
-        // A byte has two digits, so one word of another length is a time.
+        // A byte has two digits, so a word of another length is a time.
         if let first = words.first, first.utf8.count != 2, !first.hasPrefix("<"), let time = Values.digits(first) {
             after = .milliseconds(time)
             words.removeFirst()
@@ -70,7 +70,7 @@ public struct ReplayDevice: ScaleStandIn {
         var actions: [StandInAction] = []
         switch input {
         case .linkOpened:
-            // Each connection hears the script from its beginning.
+            // Each connection starts the script from its beginning.
             (isLinked, next, heard, dueAt) = (true, 0, [], nil)
             actions.append(.event(.sessionOpened))
         case .received(let bytes): heard += bytes

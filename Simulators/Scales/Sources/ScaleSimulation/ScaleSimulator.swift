@@ -5,14 +5,14 @@ import Synchronization
 
 /// A simulated scale behind a real link.
 ///
-/// Make it, then call ``run()`` on a thread of its own; it blocks until ``stop()`` or `quit`. The other calls may
-/// come from any thread. Hosts are served one at a time; between them the scale stays powered, as a real one does.
+/// Create it, then call ``run()`` on a separate thread; it blocks until ``stop()`` or `quit`. The other calls may come from any thread. Hosts
+/// are served one at a time; between them the scale stays powered, like a real one.
 public final class ScaleSimulator: Sendable {
-    /// How a host reaches the scale.
+    /// The way in which a host reaches the scale.
     public enum Link: Sendable, Hashable {
         /// Hosts dial in.
         case listen(LinkAddress)
-        /// The scale dials out, again every second while it has no link.
+        /// The scale dials out, and tries again every second while it has no link.
         case connect(LinkAddress)
         /// A serial device whose path is the address.
         case pty
@@ -20,23 +20,23 @@ public final class ScaleSimulator: Sendable {
         case datagrams(LinkAddress)
     }
 
-    /// What a simulator is made of.
+    /// The configuration of a simulator.
     public struct Options: Sendable {
-        /// How a host reaches it.
+        /// The way in which a host reaches the scale.
         public var link: Link
         /// The scale, with its memory and faults.
         public var device: SimulatedDevice
         /// Its Bluetooth or WiFi address as twelve upper-case hex digits.
         ///
-        /// The wires of HS3 and HS4 do not carry it.
+        /// The protocols of HS3 and HS4 do not transmit it.
         public var deviceId = "020000003001"
-        /// Where its dates come from.
+        /// The clock for its dates.
         public var clock = SimulationClock.system
-        /// What happens by itself once the first session has opened.
+        /// The commands to run once the first session has opened.
         public var plan: [PlannedCommand] = []
         /// Whether to end with ``SimulatorEvent/done``.
         public var endsWhenDone = false
-        /// Drop the link after this many bytes of the scale, once.
+        /// The number of bytes from the scale after which the link is dropped once.
         public var hangUpAfter: Int?
 
         /// A scale behind a link.
@@ -45,7 +45,7 @@ public final class ScaleSimulator: Sendable {
         /// A HS3 behind a link.
         public init(link: Link, device: HS3Device) { self.init(link: link, device: .hs3(device)) }
 
-        /// Reads a device id: twelve hex digits, in which colons are ignored.
+        /// Parses a device id: twelve hex digits; colons are ignored.
         public static func deviceId(_ text: String) throws(SimulatorError) -> String {
             let digits = text.filter { $0 != ":" }.uppercased()
             guard digits.utf8.count == 12, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
@@ -54,11 +54,11 @@ public final class ScaleSimulator: Sendable {
             return digits
         }
 
-        /// Turns a fault on.
+        /// Activates a fault.
         public mutating func add(_ fault: FaultOption) { hangUpAfter = device.begin(fault) ?? hangUpAfter }
     }
 
-    /// Where a host finds the scale: the address listened on, dialled, or the path of the pty.
+    /// The address of the scale: the listening address, the dialled one, or the path of the pty.
     public let address: String
 
     private let options: Options
@@ -67,10 +67,10 @@ public final class ScaleSimulator: Sendable {
     private let commands = Mutex<[SimulatorCommand]>([])
     private let opened: Mutex<OpenedLink?>
 
-    /// Commands waiting to be carried out; more are dropped and said to be.
+    /// Maximum number of waiting commands; further ones are dropped and reported.
     private static let commandLimit = 10_000
 
-    /// Opens the link, so that hosts may come as soon as this returns.
+    /// Opens the link, so that hosts may connect as soon as the call returns.
     ///
     /// `report` is called on the thread of ``run()``.
     public init(_ options: Options, report: @escaping @Sendable (SimulatorEvent) -> Void) throws(SimulatorError) {
@@ -95,9 +95,9 @@ public final class ScaleSimulator: Sendable {
         }
     }
 
-    /// Serves hosts until told to stop.
+    /// Serves hosts until it is stopped.
     ///
-    /// A second call returns at once.
+    /// A second call returns immediately.
     public func run() throws(SimulatorError) {
         guard let link = opened.withLock({ $0.take() }) else { return }
         report(.listening(address, deviceId: options.deviceId))
@@ -110,9 +110,9 @@ public final class ScaleSimulator: Sendable {
         }
     }
 
-    /// Has a command carried out soon, after those submitted before.
+    /// Queues a command after those submitted before.
     ///
-    /// False where too many wait already.
+    /// Returns false if too many commands are waiting.
     @discardableResult
     public func submit(_ command: SimulatorCommand) -> Bool {
         let isTaken = commands.withLock { queue in
@@ -131,7 +131,7 @@ public final class ScaleSimulator: Sendable {
     }
 }
 
-/// The opened end of a link, before a host has come.
+/// The opened end of a link, before a host has connected.
 enum OpenedLink: Sendable {
     case listener(Descriptor)
     case dialling

@@ -8,7 +8,7 @@ public enum SimulatedDevice: Sendable {
     case hs5(HS5Device)
     /// Any model behind HSL/1.
     case hsl(HSLDevice)
-    /// One side of a conversation that was written down.
+    /// One side of a recorded conversation.
     case replay(ReplayDevice)
 
     var deadline: Duration? {
@@ -21,7 +21,7 @@ public enum SimulatedDevice: Sendable {
         }
     }
 
-    /// Whether everything it had to say is acknowledged.
+    /// Whether all its messages are acknowledged.
     var isIdle: Bool {
         switch self {
         case .hs3(let device): device.isIdle
@@ -52,7 +52,7 @@ public enum SimulatedDevice: Sendable {
         }
     }
 
-    /// What the faults of this kind of scale are called.
+    /// The kind of scale, which selects the names of its faults.
     public var faultNames: FaultOption.Scales {
         switch self {
         case .hs3: .hs3
@@ -63,7 +63,7 @@ public enum SimulatedDevice: Sendable {
         }
     }
 
-    /// Turns a fault on; what is of the link is returned: after how many bytes it is dropped.
+    /// Activates a fault; for a fault of the link, returns the number of bytes after which it is dropped.
     mutating func begin(_ fault: FaultOption) -> Int? {
         if fault.name == "hangup" { return fault.value }
         switch self {

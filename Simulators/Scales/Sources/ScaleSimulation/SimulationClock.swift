@@ -2,10 +2,9 @@ import Glibc
 import Samples
 public import ScaleProtocols
 
-/// The clock a simulator lives by: the system's, or one that starts at a given instant and runs at a given rate, so
-/// that a month passes in a minute.
+/// The clock of a simulator: the system's, or one that starts at a given instant and runs at a given rate, so that a month passes in a minute.
 ///
-/// Only dates come from it. Timeouts on the link are in real time, because the other end is real.
+/// Only dates use it. Timeouts on the link use real time, because the other end is real.
 public struct SimulationClock: Sendable {
     private let startedAt: ContinuousClock.Instant
     private let start: Double?
@@ -18,7 +17,7 @@ public struct SimulationClock: Sendable {
         (startedAt, self.start, self.rate) = (ContinuousClock.now, start, rate)
     }
 
-    /// Reads `system` or `START@RATE`, where START is RFC 3339 with offset and RATE is clock seconds per real second:
+    /// Parses `system` or `START@RATE`: START is RFC 3339 with offset, and RATE is clock seconds per real second, as in
     /// `2026-01-01T00:00:00Z@3600`.
     public init(_ text: String) throws(SimulatorError) {
         switch ClockSetting(text, rates: SimulationClock.rates) {
@@ -35,7 +34,7 @@ public struct SimulationClock: Sendable {
 
     private static let rates = ClockSetting.rates.lowerBound...1_000_000
 
-    /// What the wall clock shows now, in the zone of the environment (`TZ`).
+    /// The current wall time in the zone of the environment (`TZ`).
     public var wall: WallTime {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
@@ -46,7 +45,7 @@ public struct SimulationClock: Sendable {
         }
         var local = tm()
         localtime_r(&seconds, &local)
-        // A leap second shows as 60, which no scale can say.
+        // A leap second is shown as 60, which a scale cannot represent.
         let second = Int(min(local.tm_sec, 59))
         let date = WallTime(
             Int(local.tm_year) + 1900, Int(local.tm_mon) + 1, Int(local.tm_mday), Int(local.tm_hour), Int(local.tm_min),

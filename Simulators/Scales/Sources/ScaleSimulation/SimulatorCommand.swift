@@ -1,24 +1,24 @@
 public import ScaleProtocols
 
-/// What a person or a test tells a running scale.
+/// A command of a person or a test to a running scale.
 public enum SimulatorCommand: Sendable, Hashable {
-    /// Someone steps on: tenths of a kilogram, and what the clock of the scale shows where it is not now.
+    /// A person steps on: tenths of a kilogram, and the time on the scale's clock if it is not the current one.
     ///
-    /// On a HS5 it is one of its users, by number, and shoes keep the composition from being measured.
+    /// On a HS5 the person is one of its users, by number, and shoes prevent the measurement of the composition.
     case stepOn(tenthsOfKilogram: Int, at: WallTime?, user: UInt32? = nil, hasShoes: Bool = false)
-    /// A weighing gets into the memory unseen; without a time it is of now.
+    /// A weighing goes into the memory without being reported; without a time it has the current one.
     case store(tenthsOfKilogram: Int, at: WallTime?, user: UInt32? = nil)
     /// The scale reports an error byte.
     case fail(UInt8)
-    /// The link is dropped; the scale stays powered and takes the next one.
+    /// The link is dropped; the scale stays powered and accepts the next one.
     case disconnect
-    /// The scale is carried out of reach: no link until it is ``back``.
+    /// The scale is out of reach: no link until ``back``.
     case away
-    /// It is in reach again.
+    /// The scale is in reach again.
     case back
-    /// The batteries are taken out and put in again.
+    /// The batteries are replaced.
     case restart
-    /// The clock of the scale jumps by seconds.
+    /// The scale's clock jumps by this many seconds.
     case clock(seconds: Int)
     /// A fault begins.
     case fault(FaultOption)
@@ -27,7 +27,7 @@ public enum SimulatorCommand: Sendable, Hashable {
     /// The simulator ends.
     case quit
 
-    /// What can be typed, a line each.
+    /// The available commands, one per line.
     public static let help = """
         step on 72.4                   someone weighs 72.4 kg now
         step on 72.4 2026-11-20T07:30  the same, with that date on the scale
@@ -44,7 +44,7 @@ public enum SimulatorCommand: Sendable, Hashable {
         quit                           end the simulator
         """
 
-    /// Reads a line; nil where it is empty.
+    /// Parses a line; `nil` if it is empty.
     public init?(line: String) throws(SimulatorError) {
         let words = line.split(whereSeparator: \.isWhitespace)
         guard let verb = words.first else { return nil }
@@ -69,7 +69,7 @@ public enum SimulatorCommand: Sendable, Hashable {
         }
     }
 
-    /// What may follow a weight: a date, `user` and a number, `shoes`.
+    /// The optional parts after a weight: a date, `user` and a number, `shoes`.
     private struct Details {
         var time: WallTime?
         var user: UInt32?

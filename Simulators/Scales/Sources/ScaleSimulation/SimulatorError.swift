@@ -1,20 +1,20 @@
-/// Why a simulator could not start or go on, in words for the person who started it.
+/// The reason why a simulator could not start or continue, for the person who started it.
 public struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of failure; it decides the exit code.
+    /// The kind of failure, which decides the exit code.
     public enum Kind: Int32, Sendable, Hashable {
-        /// An option or a command has a value that means nothing: exit code 64.
+        /// An invalid value of an option or a command: exit code 64.
         case usage = 64
-        /// A script cannot be read: exit code 65.
+        /// An unreadable script: exit code 65.
         case script = 65
-        /// A link cannot be opened: exit code 69.
+        /// A link that cannot be opened: exit code 69.
         case link = 69
     }
 
-    /// What kind of failure.
+    /// The kind of failure.
     public let kind: Kind
-    /// What was found, where, and what would do.
+    /// The value found, its place, and valid values.
     public let description: String
 
-    /// An error that says `description`.
+    /// Creates an error with this description.
     public init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
 }

@@ -1,29 +1,28 @@
 public import ScaleProtocols
 public import ScaleStandIns
 
-/// What a running simulator tells: a line of text for people, an object for programs.
+/// An event of a running simulator: a line of text for people, an object for programs.
 public enum SimulatorEvent: Sendable, Hashable {
-    /// The scale of this id can be reached at this address. The first event; comes again when a pty is renewed.
+    /// The scale with this id can be reached at this address. This is the first event; it is repeated when a pty is renewed.
     case listening(String, deviceId: String)
-    /// A host is on the link.
+    /// A host is connected.
     case connected
-    /// It is gone.
+    /// The host is disconnected.
     case disconnected
-    /// A dial-out failed and is tried again.
+    /// A dial-out failed; the scale tries again.
     case unreachable(String)
-    /// Bytes on the wire.
+    /// Bytes on the link.
     case wire(FrameOrigin, [UInt8])
-    /// A person steps on, or a weighing that no host is told of gets into the memory.
+    /// A person steps on, or a weighing goes into the memory without being reported to a host.
     ///
-    /// Comes before what the scale makes of it.
+    /// It comes before the events of the scale about it.
     case weighing(StandInWeighing, isStored: Bool)
-    /// Something happened in the scale.
+    /// An event in the scale.
     case scale(StandInEvent)
-    /// Everything planned has happened, all of it is acknowledged, and the link has been silent for half a second
-    /// since.
+    /// All planned events have happened and are acknowledged, and the link has been silent for half a second since.
     case done
 
-    /// Members of the JSON object, in order; all values are text.
+    /// The members of the JSON object, in order; all values are text.
     public var members: [(name: String, value: String)] {
         switch self {
         case .listening(let address, let deviceId):
@@ -71,7 +70,7 @@ public enum SimulatorEvent: Sendable, Hashable {
 
     /// A line for people.
     ///
-    /// The address is alone on its line, so that a script can read it.
+    /// A line with an address contains nothing more, so that a script can read it.
     public var text: String {
         if case .listening(let address, _) = self { return address }
         return members.map(\.value).joined(separator: " ")

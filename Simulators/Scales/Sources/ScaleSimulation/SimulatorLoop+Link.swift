@@ -3,7 +3,7 @@ import ScaleLinks
 import ScaleProtocols
 import ScaleStandIns
 
-/// Hosts come and go.
+/// Connects and disconnects hosts.
 extension SimulatorLoop {
     mutating func dialWhenDue() {
         guard case .connect(let address) = options.link, !isLinked, !isAway, uptime >= dialAt else { return }
@@ -20,7 +20,7 @@ extension SimulatorLoop {
     mutating func begin(_ connection: Descriptor) {
         connection.setNonBlocking()
         var yes: Int32 = 1
-        // Pieces of a frame shall arrive as pieces. On a unix socket the option does not exist and is not needed.
+        // Chunks of a frame must arrive as chunks. On a unix socket the option does not exist and is not needed.
         setsockopt(connection.number, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
         socket = connection
         linked()
@@ -58,7 +58,7 @@ extension SimulatorLoop {
         (terminal?.master ?? socket)?.read().value(orLater: [])
     }
 
-    /// Ends the link from this side or after the other side has gone.
+    /// Ends the link, from this side or after the other side has gone.
     mutating func hangUp() {
         guard isLinked else { return }
         (isLinked, unsent, socket) = (false, [], nil)
@@ -67,8 +67,9 @@ extension SimulatorLoop {
         perform(device.handle(.linkClosed, at: now))
     }
 
-    /// Notices when a program opens the terminal, and renews it after a link was dropped from this side, since
-    /// nothing else makes the other end notice.
+    /// Notices when a program opens the terminal.
+    ///
+    /// It renews the terminal after this side has ended a link, because the other end would not notice otherwise.
     mutating func watchTerminal() throws(SimulatorError) {
         guard isTerminal, !isLinked, !isAway else { return }
         if terminal == nil {

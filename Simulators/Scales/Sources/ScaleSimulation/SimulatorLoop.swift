@@ -3,8 +3,7 @@ import ScaleLinks
 import ScaleProtocols
 import ScaleStandIns
 
-/// The one thread of a simulator: waits for the link, for commands and for time, and carries bytes between the link
-/// and the scale.
+/// The single thread of a simulator: waits for the link, for commands and for deadlines, and transfers bytes between link and scale.
 struct SimulatorLoop {
     var device: SimulatedDevice
     let options: ScaleSimulator.Options
@@ -14,19 +13,19 @@ struct SimulatorLoop {
     var terminal: PseudoTerminal?
     var socket: Descriptor?
     var datagrams: Descriptor?
-    /// The host that has sent the last datagram.
+    /// The sender of the last datagram.
     var sender: DatagramAddress?
-    /// Whether a host is on the link.
+    /// Whether a host is connected.
     var isLinked = false
-    /// What the link has not taken yet.
+    /// Bytes that the link has not accepted yet.
     var unsent: [UInt8] = []
     var hangUpAfter: Int?
     var dialAt = Duration.zero
-    /// Out of reach of every host.
+    /// Whether the scale is out of reach.
     var isAway = false
 
     let startedAt = ContinuousClock.now
-    /// What is still to happen; of what is due at once the first comes first.
+    /// The remaining commands; among simultaneous ones the first comes first.
     var plan: [PlannedCommand]
     var firstSession: Duration?
     var firstTransfer: Duration?
@@ -34,7 +33,7 @@ struct SimulatorLoop {
     var isDoneReported = false
     var lastTraffic = Duration.zero
 
-    /// A host that takes no bytes is hung up on beyond this.
+    /// A host that leaves more unread bytes than this is disconnected.
     static let unsentLimit = 65536
 
     init(
@@ -79,7 +78,7 @@ struct SimulatorLoop {
         if let datagrams {
             files.append(pollfd(fd: datagrams.number, events: Int16(POLLIN), revents: 0))
         } else if isTerminal, !isLinked {
-            // A terminal that no program has opened is always "ready"; it is looked at in `watchTerminal` instead.
+            // A terminal that no program has opened is always "ready"; `watchTerminal` checks it instead.
         } else if let link {
             let wanted = isLinked && !unsent.isEmpty ? POLLIN | POLLOUT : POLLIN
             files.append(pollfd(fd: link, events: Int16(wanted), revents: 0))
@@ -96,21 +95,21 @@ struct SimulatorLoop {
     var listenerNumber: Int32? { listener?.number }
     var linkNumber: Int32? { (terminal?.master ?? socket)?.number }
 
-    /// Milliseconds until something is due, −1 where nothing is.
+    /// Milliseconds until the next deadline, −1 if there is none.
     var timeout: Int32 {
         var due: [Duration] = []
         if let deadline = device.deadline { due.append(deadline) }
         due += plan.compactMap { self.due($0) }
         if case .connect = options.link, !isLinked, !isAway { due.append(dialAt) }
         if let doneAt { due.append(doneAt) }
-        // Nothing in the kernel tells when a program opens a terminal.
+        // The kernel does not report when a program opens a terminal.
         if isTerminal, !isLinked, !isAway { due.append(uptime + .milliseconds(20)) }
         guard let first = due.min() else { return -1 }
         let left = (first - uptime).components
         return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
     }
 
-    /// When it is to happen; nil as long as what it is counted from has not happened.
+    /// The time of a planned command; `nil` until its starting event has happened.
     private func due(_ planned: PlannedCommand) -> Duration? {
         let start = planned.since == .session ? firstSession : firstTransfer
         return start.map { $0 + planned.after }
@@ -201,8 +200,8 @@ struct SimulatorLoop {
         unsent.removeFirst(taken)
     }
 
-    /// When all is done if nothing more comes: half a second after the last byte, since a host asks for the memory
-    /// only after several others.
+    /// When all is done if no more bytes arrive: half a second after the last byte, because a host asks for the memory only after several other
+    /// requests.
     var doneAt: Duration? {
         guard !isDoneReported, firstSession != nil, plan.isEmpty, device.isIdle else { return nil }
         return lastTraffic + .milliseconds(500)

@@ -13,33 +13,32 @@ public import ScaleStandIns
 ///   "faults": ["bad-checksum=3"]
 /// }
 /// ```
-/// Every member may be missing; one that is not listed here is an error. `after` counts from the first session, or with
-/// `"since": "memory"` from the end of the first memory transfer, however long that takes. A weighing may have an `at`, and
-/// on a HS5 the number of its `user`.
+/// All members are optional; an unknown member is an error. `after` counts from the first session, or with `"since": "memory"` from the end of
+/// the first memory transfer, however long that takes. A weighing may have an `at`, and on a HS5 the number of its `user`.
 public struct SimulatorScript: Sendable, Hashable {
-    /// Twelve hex digits; nil where the script names none.
+    /// Twelve hex digits; `nil` if the script names none.
     public var deviceId: String?
-    /// How far the scale's clock is ahead.
+    /// The number of seconds by which the scale's clock is ahead.
     public var clockSkewSeconds = 0
-    /// What the memory holds at the start, in the order of the file; each with its time.
+    /// The initial memory in the order of the file; each weighing has its time.
     public var weighings: [StandInWeighing] = []
-    /// What happens, and when, counted from the first session.
+    /// The planned events with their times, counted from the first session.
     public var events: [PlannedCommand] = []
-    /// What goes wrong.
+    /// The faults.
     public var faults: [FaultOption] = []
-    /// The same as it is written: a name may mean something else on another scale.
+    /// The same faults as written, because a name may mean another fault on another scale.
     public var faultNames: [String] = []
 
     private let hourMode: HS3HourMode
 
-    /// The memory as a HS3 holds it.
+    /// The memory in the form of a HS3.
     public var memory: [HS3RecordKey] {
         weighings.compactMap { weighing in
             weighing.time.flatMap { HS3Record($0, tenthsOfKilogram: weighing.tenthsOfKilogram, mode: hourMode)?.key }
         }
     }
 
-    /// Reads a script; errors name `file`, the place and what is expected there.
+    /// Parses a script; errors contain `file`, the place and the expected value.
     public init(json: Data, file: String, hourMode: HS3HourMode = .sdk12) throws(SimulatorError) {
         self.hourMode = hourMode
         let raw: Raw
@@ -157,7 +156,7 @@ public struct SimulatorScript: Sendable, Hashable {
         }
     }
 
-    /// `Decodable` ignores members it does not know; a script with a misspelt one would silently do something else.
+    /// `Decodable` ignores unknown members; a script with a misspelt one would silently do something different.
     private struct AnyKey: CodingKey {
         var stringValue: String
         var intValue: Int? { nil }
@@ -176,19 +175,19 @@ public struct SimulatorScript: Sendable, Hashable {
     }
 }
 
-/// A command and when it is given.
+/// A command with its time.
 public struct PlannedCommand: Sendable, Hashable {
-    /// From when it is counted.
+    /// The event from which the time counts.
     public enum Start: String, Sendable, Hashable {
         /// The first session opens.
         case session
-        /// The first memory transfer is over: what is weighed then is of the moment, whatever the speed of this machine.
+        /// The first memory transfer is complete: later weighings are live, whatever the speed of this machine.
         case memory
     }
 
     public var after: Duration
     public var since: Start
-    /// What happens then.
+    /// The command to run.
     public var command: SimulatorCommand
 
     public init(after: Duration, since: Start = .session, command: SimulatorCommand) {

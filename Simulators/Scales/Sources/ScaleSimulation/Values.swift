@@ -1,6 +1,6 @@
-/// Reading of the small values people type: weights, durations, bytes.
+/// Parses the small values that people type: weights, durations, bytes.
 enum Values {
-    /// Tenths of a kilogram from `72.4` or `72`; at most 999.9, one decimal, since the scale knows no more.
+    /// Tenths of a kilogram from `72.4` or `72`; at most 999.9 with one decimal, because the scale has no other values.
     static func tenths(_ text: some StringProtocol) throws(SimulatorError) -> Int {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let whole = digits(parts[0]), whole <= 999,
@@ -46,9 +46,9 @@ enum Values {
 }
 
 extension Duration {
-    /// Reads `0.8s`, `300ms`, `2m`, `1h`, `1d`; a bare number means seconds.
+    /// Parses `0.8s`, `300ms`, `2m`, `1h`, `1d`; a bare number means seconds.
     public static func parse(_ text: String) throws(SimulatorError) -> Duration { try Values.duration(text) }
 
-    /// Reads whole seconds with a sign: `+46s`, `-1h`, `90`.
+    /// Parses whole seconds with a sign: `+46s`, `-1h`, `90`.
     public static func signedSeconds(_ text: String) throws(SimulatorError) -> Int { try Values.signedSeconds(text) }
 }

@@ -1,7 +1,7 @@
 public import ScaleProtocols
 import Seeds
 
-/// Invented weighings that look like a person's: one each morning, drifting and jittering by a few hundred grams.
+/// Invented weighings that resemble a person's: one each morning, drifting and varying by a few hundred grams.
 ///
 /// The same seed gives the same series.
 public struct WeighingSeries: Sendable {
@@ -15,8 +15,8 @@ public struct WeighingSeries: Sendable {
         level = 64 + 18 * fraction()
     }
 
-    /// `count` weighings on consecutive mornings, oldest first, the last of them on the morning before `now` or,
-    /// after 9 o'clock, of the same day.
+    /// `count` weighings on consecutive mornings, oldest first; the last one is on the morning before `now` or, after 9 o'clock, on the same
+    /// day.
     public mutating func mornings(_ count: Int, before now: WallTime) -> [(time: WallTime, tenthsOfKilogram: Int)] {
         let midnight = now.secondsSince2000 - (now.hour * 3600 + now.minute * 60 + now.second)
         let lastDay = now.hour >= 9 ? midnight : midnight - 86400
@@ -29,7 +29,7 @@ public struct WeighingSeries: Sendable {
 
     /// The next weight in tenths of a kilogram.
     public mutating func next() -> Int {
-        // The level drifts slowly and is drawn back to 73 kg, so that a long series stays believable.
+        // The level drifts slowly and is pulled back to 73 kg, so that a long series stays plausible.
         level += (fraction() - 0.5) * 0.3 + (73 - level) * 0.002
         return Int(((level + (fraction() - 0.5) * 0.8) * 10).rounded())
     }
@@ -40,7 +40,7 @@ public struct WeighingSeries: Sendable {
 }
 
 extension HS5Record.Composition {
-    /// A body that may well weigh so much; the same weight gives the same one.
+    /// A plausible body composition for this weight; equal weights give equal ones.
     public static func invented(tenthsOfKilogram tenths: Int) -> HS5Record.Composition {
         let fat = 180 + tenths * 7 % 90
         return HS5Record.Composition(

@@ -1,46 +1,46 @@
 public import ScaleProtocols
 
-/// The scale's side of a dialogue, as a value: a stand-in that answers as the notes say and can be made to fail.
+/// The scale's side of a dialogue, as a value: a stand-in that follows the protocol notes and can be made to fail.
 ///
-/// Inputs go in, actions come out; no sockets and no clock of its own. Keep it across connections: a scale stays powered.
+/// Inputs go in, actions come out; it has no sockets and no clock. Keep it across connections, because a scale stays powered.
 public protocol ScaleStandIn: Sendable {
-    /// The uptime at which to call with ``StandInInput/tick``; nil where nothing is waited for.
+    /// The uptime at which to call with ``StandInInput/tick``; `nil` if there is no deadline.
     var deadline: Duration? { get }
-    /// Takes what has happened and returns what to do about it, in order.
+    /// Handles an input and returns the resulting actions, in order.
     mutating func handle(_ input: StandInInput, at now: ScaleMoment) -> [StandInAction]
 }
 
-/// What happens to a stand-in.
+/// An input to a stand-in.
 public enum StandInInput: Sendable, Hashable {
     /// A host is connected.
     case linkOpened
-    /// Bytes came from the host, cut anywhere.
+    /// Bytes from the host, split at any position.
     case received([UInt8])
-    /// The link is gone.
+    /// The link is closed.
     case linkClosed
     case tick
     /// Someone steps on and off.
     case weigh(StandInWeighing)
-    /// A weighing gets into the memory without being reported, as while no host was near.
+    /// A weighing goes into the memory without being reported, as if no host were near.
     case store(StandInWeighing, at: WallTime)
     /// The scale reports this error byte.
     case fail(UInt8)
-    /// Its clock jumps by this many seconds.
+    /// The scale's clock jumps by this many seconds.
     case moveClock(seconds: Int)
-    /// Batteries out and in: the link ends, the memory stays.
+    /// The batteries are replaced: the link ends, the memory stays.
     case restart
 }
 
-/// One weighing as a person makes it.
+/// One weighing of a person.
 public struct StandInWeighing: Sendable, Hashable {
     public var tenthsOfKilogram: Int
-    /// On a scale that measures it.
+    /// The body composition, on a scale that measures it.
     public var composition: HS5Record.Composition?
-    /// Whose number the scale takes it to be; nil: the user of the open measurement.
+    /// The user number that the scale assigns; `nil` for the user of the open measurement.
     public var user: UInt32?
-    /// What the scale's clock shows; nil: what it shows now.
+    /// The time on the scale's clock; `nil` for its current time.
     ///
-    /// A HS4 tells no time with a weight of the moment; it counts when the weighing is stored.
+    /// A HS4 sends no time with a live weight, so the time matters only if the weighing is stored.
     public var time: WallTime?
 
     public init(
@@ -51,7 +51,7 @@ public struct StandInWeighing: Sendable, Hashable {
     }
 }
 
-/// What the driver of a stand-in has to do, in order.
+/// An action for the driver of a stand-in; perform actions in order.
 public enum StandInAction: Sendable, Hashable {
     /// Write these bytes to the link: one frame.
     case send([UInt8])
@@ -61,7 +61,7 @@ public enum StandInAction: Sendable, Hashable {
     case event(StandInEvent)
 }
 
-/// What a stand-in has to tell its operator.
+/// An event for the operator of a stand-in.
 public enum StandInEvent: Sendable, Hashable {
     /// A host has opened a session.
     case sessionOpened
@@ -69,14 +69,14 @@ public enum StandInEvent: Sendable, Hashable {
     case clockSet(WallTime)
     /// A weighing is in the memory, by its key.
     case stored([UInt8])
-    /// The host has acknowledged a weighing, by its key: the scale does not hold it for it any more.
+    /// The host has acknowledged the weighing with this key, so the scale no longer holds it for the host.
     case acknowledged([UInt8])
     /// A memory transfer begins with this many records.
     case transferStarted(Int)
     /// The host has acknowledged the last record.
     case transferFinished
-    /// A fault has just been carried out.
+    /// A fault has just happened.
     case fault(String)
-    /// What was asked of it was refused, and why.
+    /// A command was refused, with the reason.
     case refused(String)
 }

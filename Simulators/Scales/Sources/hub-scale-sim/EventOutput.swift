@@ -1,11 +1,11 @@
 import Glibc
 import ScaleSimulation
 
-/// Writes events to stdout, whole lines at once, so that a reader behind a pipe sees each as it happens.
+/// Writes events to stdout in whole lines, so that a reader behind a pipe receives each one immediately.
 struct EventOutput: Sendable {
-    /// Whether a line is an object.
+    /// Whether to write each event as a JSON object.
     let json: Bool
-    /// Whether bytes on the link are shown.
+    /// Whether to show bytes on the link.
     let wire: Bool
 
     func write(_ event: SimulatorEvent) {
@@ -19,7 +19,7 @@ struct EventOutput: Sendable {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {
             let taken = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            // The output is not read any more: the scale goes on, since its host may still be there.
+            // The output is no longer read: the scale continues, because its host may still be connected.
             if taken < 0, errno != EINTR { return }
             rest = rest.dropFirst(max(0, taken))
         }

@@ -23,7 +23,7 @@ struct HSLOptions: ParsableArguments {
     @Option(help: ArgumentHelp("HSL: time between two lines that tell something.", valueName: "duration"))
     var pace = "0s"
 
-    /// Three digits, which is all that a scale can say.
+    /// Three digits, the only form that a scale can report.
     static func version(_ text: String) throws -> String {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts.allSatisfy({ $0.count == 1 && ("0"..."9").contains($0) }) else {
@@ -73,7 +73,7 @@ struct HSLOptions: ParsableArguments {
 }
 
 extension ScaleOptions {
-    /// Where none is given.
+    /// The default id of a model.
     static func deviceId(of model: ScaleModel) -> String {
         switch model {
         case .hs3: "020000003001"
@@ -82,7 +82,7 @@ extension ScaleOptions {
         }
     }
 
-    /// A made-up key of 32 hex digits; nil where there is none.
+    /// An invented key of 32 hex digits; `nil` if there is none.
     static func key(_ text: String?) throws -> ScaleKey? {
         guard let text else { return nil }
         let digits = Array(text.utf8)

@@ -1,6 +1,6 @@
 import ScaleSimulation
 
-/// What the help of every scale says below its options.
+/// The help text of every scale below its options.
 enum LongHelp {
     static func discussion(_ begin: String, faults: FaultOption.Scales, _ more: String = "") -> String {
         """

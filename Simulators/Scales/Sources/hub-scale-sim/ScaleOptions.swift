@@ -7,7 +7,7 @@ import ScaleSimulation
 
 import Glibc
 
-/// What every simulated scale has in common on the command line.
+/// The command line options of all simulated scales.
 struct ScaleOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Let hosts come; port 0 is any free one.", valueName: "ADDRESS"))
     var listen: String?
@@ -56,7 +56,7 @@ struct ScaleOptions: ParsableArguments {
 
     enum Dates: String, ExpressibleByArgument { case daily, now }
 
-    /// What is invented or written in the script, whichever scale it is for.
+    /// The invented or scripted events, for any scale.
     struct Story {
         var held: [StandInWeighing] = []
         var plan: [PlannedCommand] = []
@@ -66,7 +66,7 @@ struct ScaleOptions: ParsableArguments {
         var clock = SimulationClock.system
     }
 
-    /// - Throws: ``SimulatorError``, of which usage is the user's mistake.
+    /// - Throws: ``SimulatorError``; its kind is usage for mistakes of the user.
     func story(users: [UInt32] = [], hourMode: HS3HourMode = .sdk12) throws -> Story {
         guard (0...255).contains(memory), (0...100_000).contains(play) else {
             throw SimulatorError(.usage, "--memory takes 0 to 255 weighings, --play 0 to 100000")
@@ -116,7 +116,7 @@ struct ScaleOptions: ParsableArguments {
         }
     }
 
-    /// The link of a scale that speaks over a stream.
+    /// The link of a scale that uses a stream.
     func stream() throws -> ScaleSimulator.Link {
         switch (listen, connect, pty) {
         case (let address?, nil, false): .listen(try LinkAddress(address))
@@ -165,7 +165,7 @@ struct ScaleOptions: ParsableArguments {
         return options
     }
 
-    /// Returns at the end of stdin, which by itself is not the end of the scale: a service manager gives none.
+    /// Returns at the end of stdin, which does not end the scale, because a service manager provides no stdin.
     private static func readCommands(for simulator: ScaleSimulator) {
         while let line = readLine() {
             do {

@@ -87,7 +87,7 @@ extension Exchange {
             guard end != nil else { throw APIError.required("endDate") }
         }
         guard ["asc", "desc", nil].contains(query["order"]) else { throw APIError.invalid("order", "Invalid rule") }
-        // Messages that are not visible yet stay hidden during this paging; a later one includes them from the start.
+        // Hides messages that are not visible at the time of this request.
         var terms = Terms(
             arguments: [sdid, now], isDescending: query["order"] == "desc",
             count: try query.integer("count", in: 1...dialect.pageMessages) ?? dialect.pageMessages)

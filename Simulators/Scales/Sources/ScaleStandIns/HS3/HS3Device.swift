@@ -1,20 +1,18 @@
 public import ScaleProtocols
 
-/// The scale's side of the dialogue, as a value: a stand-in for an HS3 that answers as the captures do and can be
-/// made to fail.
+/// The scale's side of the dialogue, as a value: a stand-in for a HS3 that answers like the captures and can be made to fail.
 ///
-/// Inputs go in, actions come out; no sockets and no clock of its own. Keep it across connections: a scale stays
-/// powered, so its counter goes on and an unacknowledged weight is sent again on the next connection.
+/// Inputs go in, actions come out; it has no sockets and no clock. Keep it across connections: a scale stays powered, so its counter continues,
+/// and an unacknowledged weight is sent again on the next connection.
 ///
-/// Where captures are silent it does this: on a lost link it forgets every unacknowledged frame but weights; a
-/// repeated command is acknowledged again and not carried out again; while a weight is unacknowledged it answers no
-/// `23`.
+/// The captures do not cover all cases. On a lost link this device forgets every unacknowledged frame except weights. A repeated command is
+/// acknowledged again but not executed again. While a weight is unacknowledged, `23` is not answered.
 public struct HS3Device: ScaleStandIn {
-    /// What it is like.
+    /// The properties of the scale.
     public let profile: Profile
-    /// What goes wrong.
+    /// The active faults.
     ///
-    /// May be changed at any time.
+    /// They may be changed at any time.
     public var faults: Faults
     /// Its memory, oldest first; at most `profile.memoryLimit`.
     public private(set) var memory: [HS3RecordKey]
@@ -26,25 +24,25 @@ public struct HS3Device: ScaleStandIn {
     private var lastCommand: HS3Frame?
     var unanswered: Outgoing?
     var queue: [Outgoing] = []
-    /// Records of the running transfer, and how many of them are not acknowledged yet.
+    /// The records of the transfer in progress, and the number of unacknowledged ones.
     var transferTotal = 0
     var transferLeft = 0
     private var lastReceived: Duration?
     var counts = Counts()
     var noise: UInt64
 
-    /// A frame to be acknowledged; `frame` and `repeatAt` exist once it has been sent.
+    /// A frame to be acknowledged; `frame` and `repeatAt` are set once it has been sent.
     struct Outgoing: Sendable {
         var command: HS3Command
         var data: [UInt8]
-        /// What its data was before a fault touched it.
+        /// Its data before a fault changed it.
         var weight: HS3RecordKey?
         var records = 0
         var frame: HS3Frame?
         var repeatAt = Duration.zero
     }
 
-    /// How often each thing has happened that a fault counts.
+    /// Counters for the faults.
     struct Counts: Sendable {
         var sent = 0
         var commands = 0
@@ -52,13 +50,12 @@ public struct HS3Device: ScaleStandIn {
         var records = 0
     }
 
-    /// At most this many frames wait to be sent; a weighing beyond is in the memory only, and errors beyond are
-    /// dropped.
+    /// The maximum number of waiting frames; further weighings are stored only in the memory, and further errors are dropped.
     static let queueLimit = 64
 
-    /// A scale with `memory` (oldest first; what exceeds the limit is dropped from the front).
+    /// Creates a scale with `memory` (oldest first; records beyond the limit are dropped from the front).
     ///
-    /// `seed` fixes the noise of the garbage fault.
+    /// `seed` determines the noise of the garbage fault.
     public init(profile: Profile = Profile(), memory: [HS3RecordKey] = [], faults: Faults = Faults(), seed: UInt64 = 1)
     {
         (self.profile, self.faults, noise) = (profile, faults, seed)
@@ -72,13 +69,13 @@ public struct HS3Device: ScaleStandIn {
         return [unanswered?.repeatAt, partial].compactMap(\.self).min()
     }
 
-    /// Whether everything it had to say is acknowledged.
+    /// Whether all its frames are acknowledged.
     public var isIdle: Bool { unanswered == nil && queue.isEmpty }
 
-    /// What its clock shows at `now`.
+    /// The time on its clock at `now`.
     public func clock(at now: ScaleMoment) -> WallTime { now.wall.adding(seconds: clockOffset) ?? now.wall }
 
-    /// Above 150 kg it reports Er2 and keeps nothing; a restart forgets what is not acknowledged, but not the memory.
+    /// Above 150 kg it reports Er2 and stores nothing; a restart discards unacknowledged frames, but not the memory.
     public mutating func handle(_ input: StandInInput, at now: ScaleMoment) -> [StandInAction] {
         var actions: [StandInAction] = []
         switch input {
@@ -94,7 +91,7 @@ public struct HS3Device: ScaleStandIn {
         case .store(let weighing, let time): remember(weighing.tenthsOfKilogram, at: time, &actions)
         case .fail(let raw): enqueue(Outgoing(command: .error, data: [raw]), at: now, &actions)
         case .moveClock(let seconds):
-            // Kept within what a date can show, so that no sum of jumps overflows.
+            // Limited to the range of dates, so that no sum of jumps overflows.
             clockOffset = max(-3_000_000_000, min(3_000_000_000, clockOffset.addingReportingOverflow(seconds).0))
         case .restart: restart(&actions)
         }

@@ -13,7 +13,7 @@ extension HS3Device {
         transmit(at: now, &actions)
     }
 
-    /// Sends the frame that waits to be acknowledged, the first time or again.
+    /// Sends the unacknowledged frame, for the first time or again.
     mutating func transmit(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard var outgoing = unanswered else { return }
         let repeated = outgoing.frame
@@ -50,7 +50,7 @@ extension HS3Device {
         }
     }
 
-    /// The data of a frame after the faults that spoil records.
+    /// The data of a frame after the faults that damage records.
     private mutating func spoilt(_ outgoing: Outgoing) -> [UInt8] {
         var data = outgoing.data
         let width = outgoing.command == .memory ? 7 : 6
@@ -59,7 +59,7 @@ extension HS3Device {
             counts.records += 1
             if isDue(faults.badDigitEvery, counts.records) { data[start + 4] |= 0xA0 }
             if isDue(faults.zeroDateEvery, counts.records) {
-                // Month and day are the nine bits after the six of the year.
+                // Month and day are the nine bits after the six bits of the year.
                 data[start] &= 0b1111_1100
                 data[start + 1] &= 0b0000_0001
             }
@@ -84,7 +84,7 @@ extension HS3Device {
         }
     }
 
-    /// Joins and cuts what is to be written, where that is asked for.
+    /// Joins and splits the output if a fault requires it.
     func written(_ actions: [StandInAction]) -> [StandInAction] {
         guard let size = faults.pieces, size > 0 else { return actions }
         var (bytes, others): ([UInt8], [StandInAction]) = ([], [])

@@ -1,18 +1,18 @@
 public import ScaleProtocols
 
-/// What a frame from the host says.
+/// The content of a frame from the host.
 public enum HS3HostMessage: Sendable, Hashable {
     case acknowledge
     case open
     case setClock(WallTime)
     case lastKnown(WallTime)
     case startMemory
-    /// A command the scale does not know, or data that cannot be a time.
+    /// A command that the scale does not know, or data that is not a valid time.
     case unknown
 
     /// Reads a frame.
     ///
-    /// Never fails: what cannot be understood is said to be so.
+    /// It never fails: content that cannot be understood becomes `unknown`.
     public init(_ frame: HS3Frame) {
         switch HS3Command(rawValue: frame.command) {
         case .acknowledge: self = .acknowledge

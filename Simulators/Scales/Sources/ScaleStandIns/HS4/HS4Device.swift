@@ -2,13 +2,13 @@ public import ScaleProtocols
 
 /// A stand-in for a HS4 or HS4S.
 ///
-/// Where it is not known what a real one does, it does what is hardest on the host: a record is forgotten as soon as the host has
-/// acknowledged it, and a weighing that was not acknowledged goes into the memory.
+/// If the behaviour of a real one is unknown, this device does the most difficult thing for the host. It forgets a record as soon as the host
+/// has acknowledged it, and stores an unacknowledged weighing in the memory.
 public struct HS4Device: ScaleStandIn {
     public let profile: Profile
-    /// What goes wrong.
+    /// The active faults.
     ///
-    /// May be changed at any time.
+    /// They may be changed at any time.
     public var faults: Faults
     /// Its memory, oldest first.
     public internal(set) var memory: [HS4Record]
@@ -18,21 +18,21 @@ public struct HS4Device: ScaleStandIn {
     var isLinked = false
     var isLoggedIn = false
     var mode = Mode.idle
-    /// What waits to be acknowledged, and when it is said again.
+    /// The unacknowledged message, with the time of its repetition.
     var unanswered: Outgoing?
     var queue: [Outgoing] = []
-    /// On a serial port: the record that the host has, as soon as it asks for more or leaves.
+    /// On a serial port: the record that counts as received once the host asks for more or leaves.
     var unasked: Outgoing?
     var transferLeft = 0
     var counts = Counts()
 
     enum Mode { case idle, memory, measuring }
 
-    /// A message on its way.
+    /// A message in transit.
     struct Outgoing: Sendable {
         var command: HS4Command
         var data: [UInt8]
-        /// The weighing that it tells.
+        /// The weighing in the message.
         var record: HS4Record?
         var isLastRecord = false
         var frames: [[UInt8]] = []
@@ -48,9 +48,9 @@ public struct HS4Device: ScaleStandIn {
         link = FamilyLink(.scale, product: .hs4, style: profile.link == .lowEnergy ? .lowEnergy : .serialPort)
     }
 
-    /// Whether a measurement is open: who weighs is told to the host.
+    /// Whether a measurement is open, so that weighings are sent to the host.
     public var isMeasuring: Bool { isLinked && mode == .measuring }
-    /// Whether everything it had to say is acknowledged.
+    /// Whether all its messages are acknowledged.
     public var isIdle: Bool { unanswered == nil && queue.isEmpty }
 
     public var deadline: Duration? { isLinked ? unanswered?.repeatAt : nil }
@@ -71,7 +71,7 @@ public struct HS4Device: ScaleStandIn {
         case .store(let weighing, let time): remember(time, weighing.tenthsOfKilogram, &actions)
         case .fail(let raw): enqueue(Outgoing(command: .error, data: [raw]), at: now, &actions)
         case .moveClock(let seconds):
-            // Kept within what a date can show, so that no sum of jumps overflows.
+            // Limited to the range of dates, so that no sum of jumps overflows.
             clockOffset = max(-3_000_000_000, min(3_000_000_000, clockOffset.addingReportingOverflow(seconds).0))
         case .restart: restart(&actions)
         }
@@ -80,7 +80,7 @@ public struct HS4Device: ScaleStandIn {
 
     func clock(at now: ScaleMoment) -> WallTime { now.wall.adding(seconds: clockOffset) ?? now.wall }
 
-    /// What had not been acknowledged is in the memory afterwards.
+    /// Ends the connection; unacknowledged weighings are in the memory afterwards.
     mutating func unlink(_ actions: inout [StandInAction]) {
         guard isLinked else { return }
         (isLinked, isLoggedIn, mode, transferLeft) = (false, false, .idle, 0)
@@ -113,7 +113,7 @@ public struct HS4Device: ScaleStandIn {
                     continue
                 }
                 if let reply = arrival.acknowledgement { actions.append(.send(link.sent(reply))) }
-                // A repeat of a command whose answer is on its way.
+                // A repetition of a command whose answer is in transit.
                 if arrival.isRepeat { continue }
                 if let record = unasked {
                     unasked = nil
@@ -131,7 +131,7 @@ public struct HS4Device: ScaleStandIn {
         sendNext(at: now, &actions)
     }
 
-    /// The host has it for certain: the scale may forget it.
+    /// Notes that the host certainly has the record, so the scale may forget it.
     mutating func taken(_ sent: Outgoing, _ actions: inout [StandInAction]) {
         if let record = sent.record {
             if sent.command == .memoryRecord { memory.removeAll { $0.key == record.key } }
@@ -174,7 +174,7 @@ public struct HS4Device: ScaleStandIn {
             mode = faults.refusesMeasurement ? .idle : .measuring
             enqueue(
                 Outgoing(command: .measure, data: [faults.refusesMeasurement ? 1 : 0]), at: now, &actions)
-        // On a serial port a confirmation takes the place of the acknowledgement.
+        // On a serial port a confirmation replaces the acknowledgement.
         case .confirm where link.style == .serialPort: acknowledged(at: now, &actions)
         default: break
         }
@@ -185,6 +185,6 @@ public struct HS4Device: ScaleStandIn {
         actions.append(.event(.clockSet(time)))
     }
 
-    /// 48 bytes that differ; a stand-in has no secret to keep.
+    /// 48 different bytes; a stand-in has no secret.
     private static let challenge = (0..<48).map { UInt8($0 * 5 + 1) }
 }

@@ -21,7 +21,7 @@ extension HS4Device {
             outgoing.frames = link.frames(outgoing.command.rawValue, outgoing.data)
         }
         outgoing.repeatAt = now.uptime + profile.repeatAfter
-        // A serial port brings no acknowledgements: only what the host confirms in words is waited for.
+        // A serial port has no acknowledgements, so the scale waits only for explicit confirmations.
         let isWaitedFor = link.style == .lowEnergy || outgoing.record != nil && outgoing.command == .stableWeight
         unanswered = isWaitedFor ? outgoing : nil
         actions += (isFirst ? spoilt(outgoing.frames, &actions) : outgoing.frames).map(StandInAction.send)
@@ -48,7 +48,7 @@ extension HS4Device {
 
     func isDue(_ every: Int?, _ count: Int) -> Bool { every.map { $0 > 0 && count % $0 == 0 } ?? false }
 
-    /// Cuts what is written into the pieces of the fault.
+    /// Splits the output into the chunks of the fault.
     func written(_ actions: [StandInAction]) -> [StandInAction] {
         guard let size = faults.pieces, size > 0 else { return actions }
         return actions.flatMap { action -> [StandInAction] in

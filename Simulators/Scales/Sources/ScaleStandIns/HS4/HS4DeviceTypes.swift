@@ -1,47 +1,47 @@
 public import ScaleProtocols
 
 extension HS4Device {
-    /// How a scale may differ.
+    /// The properties that may differ between scales.
     public struct Profile: Sendable, Hashable {
         public var link = HS4Host.Settings.Link.lowEnergy
-        /// What its log-in wants; nil: it lets every program in.
+        /// The key for its log-in; `nil` to accept every program.
         public var key: ScaleKey?
         public var identity = ScaleIdentity(
             protocolName: "com.jiuan.BWSV01", name: "Body Scale", firmware: "1.0.1", hardware: "1.0.0",
             manufacturer: "iHealth", model: "HS4 11070")
         public var skewSeconds = 0
         public var memoryLimit = 200
-        /// Whether the reply that says "no more" holds a record itself.
+        /// Whether the reply that ends the memory contains a record.
         public var tailHoldsRecord = true
-        /// After how long it repeats what was not acknowledged.
+        /// The delay after which it repeats unacknowledged messages.
         public var repeatAfter = Duration.seconds(1)
 
         public init() {}
     }
 
-    /// What can be made to go wrong; *every* counts from 1.
+    /// The faults to simulate; *every* counts from 1.
     public struct Faults: Sendable, Hashable {
-        /// Every n-th message of the host is not heard.
+        /// Every n-th message of the host is ignored.
         public var deafEvery: Int?
         /// Every n-th message is first sent with a wrong checksum in its last frame.
         public var badChecksumEvery: Int?
         /// Every n-th message is sent twice with the same number.
         public var repeatEvery: Int?
-        /// Every n-th message of several pieces lacks its first one the first time.
+        /// Every n-th message with several fragments lacks its first one the first time.
         public var losePieceEvery: Int?
-        /// Every n-th message of several pieces comes backwards.
+        /// Every n-th message with several fragments is sent in reverse order.
         public var shuffleEvery: Int?
-        /// This many bytes that mean nothing come before each message.
+        /// This many meaningless bytes precede each message.
         public var garbage = 0
-        /// Everything is written in pieces of this many bytes.
+        /// All output is split into chunks of this many bytes.
         public var pieces: Int?
         /// The battery falls out after this many records of a transfer; once.
         public var powerOffAfterRecords: Int?
         /// The log-in is refused.
         public var refusesLogIn = false
-        /// The scale asks this often to begin the log-in again.
+        /// How often the scale asks to restart the log-in.
         public var logInAgain = 0
-        /// It does not answer the log-in at all.
+        /// It does not answer the log-in.
         public var ignoresLogIn = false
         /// It refuses to measure.
         public var refusesMeasurement = false

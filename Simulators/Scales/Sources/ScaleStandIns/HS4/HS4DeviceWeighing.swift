@@ -38,7 +38,7 @@ extension HS4Device {
 
     mutating func sendRecord(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard transferLeft > 0, let next = memory.first, let time = next.time else {
-            // Nothing is left, or its bytes are not a date: the end, without a record.
+            // No record is left, or its bytes are not a date: the end, without a record.
             return enqueue(
                 Outgoing(command: .memoryRecord, data: Array(repeating: 0, count: 16), isLastRecord: true), at: now,
                 &actions)

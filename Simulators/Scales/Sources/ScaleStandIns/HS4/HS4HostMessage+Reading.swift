@@ -1,9 +1,9 @@
 public import ScaleProtocols
 
 extension HS4HostMessage {
-    /// Reads a message as the scale does.
+    /// Reads a message like the scale does.
     ///
-    /// Never fails: what cannot be understood is said to be so.
+    /// It never fails: content that cannot be understood becomes `unknown`.
     public init(_ message: FamilyMessage) {
         let data = message.data
         switch HS4Command(rawValue: message.command) {

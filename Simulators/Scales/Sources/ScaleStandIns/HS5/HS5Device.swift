@@ -2,31 +2,31 @@ public import ScaleProtocols
 
 /// A stand-in for a HS5 on the network.
 ///
-/// Where it is not known what a real one does, it does what is hardest on the host: records are forgotten as soon as the host asks for more
-/// or ends the connection, and a weighing that was not confirmed goes into the memory of its user. A host that begins again has said
-/// neither: what was on its way then is in the memory still.
+/// If the behaviour of a real one is unknown, this device does the most difficult thing for the host. It forgets records as soon as the host
+/// asks for more or ends the connection, and stores an unconfirmed weighing in the memory of its user. A host that starts again has done
+/// neither, so the records in transit stay in the memory.
 public struct HS5Device: ScaleStandIn {
     public let profile: Profile
-    /// What goes wrong.
+    /// The active faults.
     ///
-    /// May be changed at any time.
+    /// They may be changed at any time.
     public var faults: Faults
-    /// By position.
+    /// The users by position.
     public internal(set) var users: [UInt32?]
-    /// What each user weighed while no host was near, oldest first.
+    /// The weighings of each user made while no host was near, oldest first.
     public internal(set) var memory: [UInt32: [HS5Record]]
 
     var clockOffset: Int
     var isLinked = false
     var isLoggedIn = false
     var sequence: UInt8 = 0
-    /// The last request and what was answered: a repeat has the same answer.
+    /// The last request and its answer: a repetition gets the same answer.
     var last: (request: FamilyMessage, reply: [[UInt8]])?
     var mode = Mode.idle
-    /// Records on their way to the host, still in the memory.
+    /// Records in transit to the host, still in the memory.
     var sent: [HS5Record] = []
     var weighing: Weighing?
-    /// What it has said since the last request.
+    /// The messages sent since the last request.
     var said: [[UInt8]] = []
     var (heard, packets, datagrams) = (0, 0, 0)
 
@@ -36,7 +36,7 @@ public struct HS5Device: ScaleStandIn {
         case measuring(UInt32)
     }
 
-    /// A weighing that the host is being told, step by step; each is repeated until it is confirmed.
+    /// A weighing that is sent to the host step by step; each step is repeated until it is confirmed.
     struct Weighing: Sendable {
         var record: HS5Record
         var user: UInt32
@@ -46,7 +46,7 @@ public struct HS5Device: ScaleStandIn {
         var repeatsLeft = 0
     }
 
-    /// A scale with these users and memories; what exceeds the limit is dropped from the front.
+    /// Creates a scale with these users and memories; records beyond the limit are dropped from the front.
     public init(
         profile: Profile = Profile(), users: [HS5Position: UInt32] = [:], memory: [UInt32: [HS5Record]] = [:],
         faults: Faults = Faults()
@@ -60,7 +60,7 @@ public struct HS5Device: ScaleStandIn {
     public var isMeasuring: Bool {
         if case .measuring = mode { isLinked && weighing == nil } else { false }
     }
-    /// Whether everything it had to say is confirmed.
+    /// Whether all its messages are confirmed.
     public var isIdle: Bool { weighing == nil }
 
     public var deadline: Duration? { isLinked ? weighing?.repeatAt : nil }
@@ -98,7 +98,7 @@ public struct HS5Device: ScaleStandIn {
         unlink(&actions)
     }
 
-    /// A weighing that was not confirmed is kept for its user.
+    /// Stores an unconfirmed weighing for its user.
     mutating func breakOff(_ actions: inout [StandInAction]) {
         guard let open = weighing else { return }
         (weighing, mode) = (nil, .idle)
@@ -133,7 +133,7 @@ public struct HS5Device: ScaleStandIn {
         sequence = datagram.message.sequence
         said = []
         obey(message, at: now, &actions)
-        // Where it has lost its power meanwhile it remembers nothing.
+        // If it has lost power meanwhile, it remembers nothing.
         if isLinked { last = (datagram.message, said) }
     }
 
@@ -211,7 +211,7 @@ public struct HS5Device: ScaleStandIn {
         say(.memoryPacket, [0, 0, UInt8(sent.count), more] + sent.flatMap(\.bytes), &actions)
     }
 
-    /// The host has asked for more, or is done: it has these for certain.
+    /// Forgets the sent records, because the host has asked for more or is done and certainly has them.
     mutating func forgetSent(_ actions: inout [StandInAction]) {
         guard case .memory(let user) = mode else { return sent = [] }
         for record in sent {

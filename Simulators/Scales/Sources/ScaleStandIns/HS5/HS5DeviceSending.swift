@@ -14,7 +14,7 @@ extension HS5Device {
         transmit(bytes, &actions)
     }
 
-    /// Puts a datagram on the network, where a fault may befall it.
+    /// Sends a datagram; a fault may affect it.
     mutating func transmit(_ bytes: [UInt8], _ actions: inout [StandInAction]) {
         datagrams += 1
         if isDue(faults.loseEvery, datagrams) {

@@ -1,26 +1,26 @@
 public import ScaleProtocols
 
 extension HS5Device {
-    /// How a scale may differ.
+    /// The properties that may differ between scales.
     public struct Profile: Sendable, Hashable {
         public var id = HS5SenderID(checked: [2, 0, 0, 0, 0x50, 1])
-        /// What its log-in wants; nil: it lets every program in.
+        /// The key for its log-in; `nil` to accept every program.
         public var key: ScaleKey?
         public var identity = ScaleIdentity(
             protocolName: "com.jiuan.BFSV01", name: "iHealth HS5", firmware: "1.0.2", hardware: "1.0.0",
             manufacturer: "iHealth", model: "HS5 11070")
         public var skewSeconds = 0
         public var memoryLimit = 200
-        /// Records of one packet, at most 15.
+        /// The number of records in one packet, at most 15.
         public var packetRecords = 15
-        /// After how long it repeats an unconfirmed message of a weighing, and how often.
+        /// The delay after which it repeats an unconfirmed message of a weighing, and the number of repetitions.
         public var repeatAfter = Duration.milliseconds(700)
         public var repeats = 8
 
         public init() {}
     }
 
-    /// What can be made to go wrong; *every* counts from 1.
+    /// The faults to simulate; *every* counts from 1.
     public struct Faults: Sendable, Hashable {
         /// Every n-th message of the host is lost.
         public var deafEvery: Int?
@@ -28,11 +28,11 @@ extension HS5Device {
         public var loseEvery: Int?
         /// Every n-th datagram has a wrong checksum.
         public var badChecksumEvery: Int?
-        /// Every n-th datagram comes twice.
+        /// Every n-th datagram is sent twice.
         public var repeatEvery: Int?
-        /// The scale goes away after this many packets of records; once.
+        /// The scale disappears after this many packets of records; once.
         public var powerOffAfterPackets: Int?
-        /// It says that it is busy, so many times.
+        /// How often it reports that it is busy.
         public var busy = 0
         public var refusesLogIn = false
         public var ignoresLogIn = false

@@ -1,7 +1,7 @@
 public import ScaleProtocols
 
 extension HS5HostMessage {
-    /// Reads a message whose sender id has been taken off.
+    /// Reads a message without its sender id.
     public init(_ message: FamilyMessage) {
         let data = message.data
         func positioned(_ size: Int, _ make: (HS5Position, ArraySlice<UInt8>) -> HS5HostMessage?) -> HS5HostMessage {
@@ -41,7 +41,7 @@ extension HS5HostMessage {
 }
 
 extension HS5ScaleMessage {
-    /// The data of a list of users, as a scale sends it; what is missing of 20 positions is free.
+    /// The data of a list of users as a scale sends it; missing positions of the 20 are free.
     package static func listData(_ users: [UInt32?]) -> [UInt8] {
         (0..<HS5Position.count).flatMap { place in
             (place < users.count ? users[place] ?? free : free).bigEndianBytes

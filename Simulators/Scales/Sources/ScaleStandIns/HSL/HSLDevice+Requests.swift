@@ -28,7 +28,7 @@ extension HSLDevice {
             return refuse(.unsupported, "the scale has no such operation")
         }
         if let open = scales[place].request {
-            // A HS3 that only waits for a person makes room.
+            // A request of a HS3 that only waits for a person is replaced.
             guard open.operation == .hs3Init, open.isMeasuring else {
                 return refuse(.busy, "one request at a time for each scale")
             }
@@ -148,14 +148,14 @@ extension HSLDevice {
         end(place, isDone ? .done : .failed, error: error, at: now, &actions)
     }
 
-    /// The check of the person; the request is over where it fails.
+    /// Checks the person; the request ends if the check fails.
     private mutating func admits(
         _ user: JSONTree, _ place: Int, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) -> Bool {
         guard !faults.ignoresAuthentication else { return false }
         let model = scales[place].id.model
         let result = profile.account.result(for: model, at: now.wall)
-        // The keys of a program are not sent back.
+        // The credentials of a program are not sent back.
         let data = JSONTree.members([
             "code": JSONTree(result.rawValue), "name": .text(result.name), "userID": user["userID"],
             "height": user["height"],
@@ -202,7 +202,7 @@ extension HSLDevice {
         finish(true, place, at: now, &actions)
     }
 
-    /// What the scale's formulas take.
+    /// Whether the scale's formulas accept the person.
     private static func isPerson(_ user: JSONTree, at today: WallTime) -> Bool {
         guard let serial = user["serialNub"]?.whole.flatMap({ UInt32(exactly: $0) }),
             let height = user["height"]?.whole,
@@ -219,7 +219,7 @@ extension HSLDevice {
         } != nil
     }
 
-    /// The memory, or one user's, with everything around it; false where the request has failed.
+    /// Sends the memory, or one user's, with all events around it; returns false if the request has failed.
     private mutating func sendMemory(
         of user: UInt32?, _ place: Int, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) -> Bool {

@@ -6,7 +6,7 @@ extension HSLDevice {
         model.record(weighing.time, weighing.tenthsOfKilogram, weighing.composition)?.key ?? []
     }
 
-    /// Tells a durable event and waits for its acknowledgement.
+    /// Sends a durable event and waits for its acknowledgement.
     mutating func offer(
         _ weighing: Weighing, _ name: HSLEventName, _ place: Int, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) {

@@ -4,14 +4,14 @@ public import ScaleProtocols
 
 /// The device's side of HSL/1 as a value: a stand-in for a bridge with one scale, or several.
 ///
-/// Keep it across connections. What was told as it happened is told again in the next session until it is acknowledged.
+/// Keep it across connections. Unacknowledged live events are sent again in the next session.
 public struct HSLDevice: ScaleStandIn {
     public var profile: Profile
-    /// What goes wrong.
+    /// The active faults.
     ///
-    /// May be changed at any time.
+    /// They may be changed at any time.
     public var faults: Faults
-    /// The first is the one that inputs are for.
+    /// The scales; inputs are for the first one.
     public internal(set) var scales: [Scale]
 
     var isOpen = false
@@ -20,7 +20,7 @@ public struct HSLDevice: ScaleStandIn {
     private var lines = HSLLines()
     private var connections = 0
     private var nonce: [UInt8] = []
-    /// What is on its way, and when it leaves.
+    /// The outgoing messages, with the time at which they are sent.
     private var outbox: [(at: Duration, message: HSLMessage)] = []
     private var (heard, events, written, records) = (0, 0, 0, 0)
 
@@ -30,17 +30,17 @@ public struct HSLDevice: ScaleStandIn {
         (self.scales, self.profile, self.faults) = (scales, profile, faults)
     }
 
-    /// A scale with this memory, oldest first; what exceeds its limit is dropped from the front.
+    /// Creates a scale with this memory, oldest first; records beyond its limit are dropped from the front.
     public init(_ scale: Scale, memory: [Weighing] = [], profile: Profile = Profile(), faults: Faults = Faults()) {
         var scale = scale
         scale.memory = memory.suffix(max(0, scale.memoryLimit))
         self.init(scales: [scale], profile: profile, faults: faults)
     }
 
-    /// Whether a weight of this moment is awaited from the first of the ``scales``.
+    /// Whether the first of the ``scales`` waits for a live weight.
     public var isMeasuring: Bool { scales[0].request?.isMeasuring == true }
 
-    /// Whether all that it told as it happened is acknowledged.
+    /// Whether all live events are acknowledged.
     public var isIdle: Bool { outbox.isEmpty && !outstanding.contains { $0.isLive } }
 
     public var deadline: Duration? { isLinked ? outbox.first?.at : nil }
@@ -49,7 +49,7 @@ public struct HSLDevice: ScaleStandIn {
         handle(input, of: 0, at: now)
     }
 
-    /// - Parameter place: which of the ``scales``; for what is of the link it does not matter.
+    /// - Parameter place: the index in ``scales``; ignored for inputs about the link.
     public mutating func handle(_ input: StandInInput, of place: Int, at now: ScaleMoment) -> [StandInAction] {
         var actions: [StandInAction] = []
         switch input {
@@ -98,7 +98,7 @@ public struct HSLDevice: ScaleStandIn {
         records = 0
     }
 
-    // MARK: Hearing
+    // MARK: Receiving
 
     private mutating func hear(_ line: [UInt8], at now: ScaleMoment, _ actions: inout [StandInAction]) {
         heard += 1
@@ -140,7 +140,7 @@ public struct HSLDevice: ScaleStandIn {
         for event in outstanding where event.isLive { tell(event, ref: nil, at: now, &actions) }
     }
 
-    // MARK: Telling
+    // MARK: Sending
 
     mutating func say(_ message: HSLMessage, at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard isLinked else { return }
@@ -149,7 +149,7 @@ public struct HSLDevice: ScaleStandIn {
         outbox.append((leaves, message))
     }
 
-    /// An event, its number given.
+    /// Sends an event with its number.
     mutating func tell(
         _ name: HSLEventName, _ device: HSLDeviceID, _ data: JSONTree, ref: Int? = nil, rid: String? = nil,
         at now: ScaleMoment, _ actions: inout [StandInAction]
@@ -188,7 +188,7 @@ public struct HSLDevice: ScaleStandIn {
         ])
     }
 
-    /// What is due leaves, where a fault may befall it.
+    /// Sends the messages that are due; faults may affect them.
     private mutating func leave(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         while isLinked, let next = outbox.first, next.at <= now.uptime {
             outbox.removeFirst()

@@ -1,7 +1,7 @@
 public import ScaleProtocols
 
 extension HSLDevice {
-    /// A scale behind the link, and what it holds.
+    /// A scale behind the link, with its data.
     public struct Scale: Sendable, Hashable {
         public let id: HSLDeviceID
         public var firmware = "1.0.2"
@@ -10,26 +10,26 @@ extension HSLDevice {
         public var memoryLimit = 200
         /// HS5: by position.
         public var users: [UInt32?] = Array(repeating: nil, count: HS5Position.count)
-        /// What it weighed while no host was near, oldest first; a HS3 never forgets, the others what is acknowledged.
+        /// Weighings made while no host was near, oldest first; a HS3 never forgets them, the others forget acknowledged ones.
         public internal(set) var memory: [Weighing] = []
-        /// HS5: what it has put into the vendor's cloud.
+        /// HS5: the weighings that it has uploaded to the vendor's cloud.
         public var cloud: [Weighing] = []
-        /// HS4: the unit of the last measurement that a host asked for.
+        /// HS4: the unit of the last measurement that a host opened.
         public internal(set) var unit: ScaleDisplayUnit?
-        /// The height of the person of the last measurement, in centimetres, as the host says.
+        /// The height of the person of the last measurement, in centimetres, as the host sent it.
         public internal(set) var height: Int?
-        /// HS3: whether it calls its host by itself.
+        /// HS3: whether it dials its host.
         public internal(set) var callsByItself = true
 
         var number = 0
         var request: Open?
-        /// HS4: a person was admitted to a measurement.
+        /// HS4: whether a person was admitted to a measurement.
         var isVerified = false
 
         public init(_ id: HSLDeviceID) { self.id = id }
     }
 
-    /// A weighing as a scale holds it.
+    /// A weighing in a scale.
     public struct Weighing: Sendable, Hashable {
         public var time: WallTime
         public var tenthsOfKilogram: Int
@@ -45,10 +45,10 @@ extension HSLDevice {
         }
     }
 
-    /// What the vendor's account says of a person.
+    /// The state of a person's vendor account.
     public enum Account: Sendable, Hashable {
         case says(UserAuthentication)
-        /// No network since then: the trial of ten days, which a HS5 has not.
+        /// No network since then: within the ten days of the trial, which a HS5 does not have.
         case offline(since: WallTime)
 
         func result(for model: ScaleModel, at now: WallTime) -> UserAuthentication {
@@ -61,37 +61,37 @@ extension HSLDevice {
         }
     }
 
-    /// Forgets what hosts have asked for so far.
+    /// Forgets the values that hosts have set.
     public mutating func forgetRequests() {
         for place in scales.indices { (scales[place].unit, scales[place].height) = (nil, nil) }
     }
 
-    /// What the whole device is like.
+    /// The properties of the whole device.
     public struct Profile: Sendable, Hashable {
         public var token: HSLToken?
         public var family = HSLFamily.sim
         public var account = Account.says(.loggedIn)
-        /// What the nonce of each connection is made from: random, where it matters.
+        /// The seed for the nonce of each connection; use random bytes if security matters.
         public var seed: [UInt8] = []
-        /// Of every date it writes; nil: dates are local alone.
+        /// The offset in every written date; `nil` for local dates only.
         public var utcOffsetMinutes: Int?
-        /// Whether a stable weight says when it was.
+        /// Whether a stable weight contains its time.
         public var datesWeights = true
-        /// From one event to the next.
+        /// The delay from one event to the next.
         public var pace = Duration.zero
 
         public init() {}
     }
 
-    /// What can be made to go wrong; *every* counts from 1.
+    /// The faults to simulate; *every* counts from 1.
     public struct Faults: Sendable, Hashable {
         /// Every n-th line of the connector is not heard.
         public var deafEvery: Int?
-        /// Every n-th event comes twice, as after an acknowledgement that was lost.
+        /// Every n-th event is sent twice, as after a lost acknowledgement.
         public var repeatEvery: Int?
-        /// Every n-th line follows one that is not JSON.
+        /// An invalid JSON line precedes every n-th line.
         public var badLineEvery: Int?
-        /// Everything is written in pieces of this many bytes.
+        /// All output is split into chunks of this many bytes.
         public var pieces: Int?
         /// The battery falls out after this many records of a memory; once.
         public var powerOffAfterRecords: Int?
@@ -99,14 +99,14 @@ extension HSLDevice {
         public var refusesMemory = false
         public var losesComposition = false
         public var refusesUsers = false
-        /// HS5: it says that it is busy, so many times.
+        /// HS5: how often it reports that it is busy.
         public var busy = 0
-        /// Nothing is said about the person.
+        /// The check of the person is not answered.
         public var ignoresAuthentication = false
         public var wrongProof = false
-        /// No acknowledgement is heard.
+        /// Acknowledgements are ignored.
         public var losesAcknowledgements = false
-        /// A line longer than the protocol allows; once.
+        /// Sends one line longer than the protocol allows.
         public var overlongLine = false
 
         public init() {}
@@ -116,17 +116,17 @@ extension HSLDevice {
         var id: Int
         var operation: HSLOperation
         var serial: UInt32?
-        /// Weighings are awaited.
+        /// Whether it waits for weighings.
         var isMeasuring = false
     }
 
-    /// A durable event that was not acknowledged.
+    /// An unacknowledged durable event.
     struct Outstanding: Sendable, Hashable {
         var device: HSLDeviceID
         var name: HSLEventName
         var weighing: Weighing
         var rid: String
-        /// Told as it happened, so repeated after a reconnect; a record of the memory is in the memory still.
+        /// Whether it was reported live, and so is repeated after a reconnect; a record of the memory is still in the memory.
         var isLive: Bool
     }
 }
