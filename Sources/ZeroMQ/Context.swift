@@ -7,15 +7,15 @@ import Synchronization
 ///
 /// One per process is the rule; tests make their own.
 ///
-/// Any thread may hold, share and shut down a context. It ends when the last reference goes, and every ``Socket`` holds
-/// one, so it never ends before its sockets. Ending waits at most for the longest ``SocketOption/linger`` of sockets
-/// closed with unsent messages (zero unless set), and never for ever, since an endless linger cannot be set.
+/// Any thread may hold, share and shut down a context. It ends with its last reference, and every ``Socket`` holds one, so it never ends before
+/// its sockets. Ending waits at most for the longest ``SocketOption/linger`` of sockets closed with unsent messages (zero unless set). It never
+/// waits indefinitely, because an endless linger cannot be set.
 public final class Context: Sendable {
-    /// libzmq documents contexts as thread-safe, which the pointer's type cannot say.
+    /// libzmq documents contexts as thread-safe, which the pointer's type cannot express.
     nonisolated(unsafe) let raw: UnsafeMutableRawPointer
     private let isFinished = Atomic(false)
 
-    /// Makes a context.
+    /// Creates a context.
     /// - Parameters:
     ///   - ioThreads: threads that move bytes; one serves about a gigabyte a second. Zero allows `inproc://` only.
     ///   - maxSockets: the most sockets open at a time; one more is ``ZeroMQError/Code/tooManySockets``.
@@ -64,11 +64,10 @@ public final class Context: Sendable {
         _ = isOver.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1))))
     }
 
-    /// Makes every operation on this context's sockets, also one that is waiting, throw
-    /// ``ZeroMQError/Code/contextTerminated``.
+    /// Makes every operation on this context's sockets throw ``ZeroMQError/Code/contextTerminated``, including operations that are waiting.
     ///
-    /// May be called from any thread and more than once. The sockets stay open until their owners let go of them. A
-    /// ``PollLoop`` tells each watcher of such a socket once, with ``Readiness/terminated``.
+    /// It may be called from any thread and more than once. The sockets stay open until their owners release them. A ``PollLoop`` notifies each
+    /// watcher of such a socket once, with ``Readiness/terminated``.
     public func shutdown() {
         zmq_ctx_shutdown(raw)
     }

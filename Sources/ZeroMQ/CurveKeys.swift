@@ -7,13 +7,13 @@ public struct CurveKey: Hashable, Sendable, CustomStringConvertible {
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    /// A key from its 32 bytes; nil for any other number.
+    /// A key from its 32 bytes; `nil` for any other number.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Self.size else { return nil }
         self.bytes = bytes
     }
 
-    /// A key from its 40 Z85 characters; nil for anything else.
+    /// A key from its 40 Z85 characters; `nil` for any other text.
     public init?(z85: String) {
         guard let bytes = Z85.decode(z85) else { return nil }
         self.init(bytes: bytes)
@@ -33,13 +33,13 @@ public struct CurveSecretKey: Hashable, Sendable, CustomStringConvertible, Custo
 {
     let bytes: [UInt8]
 
-    /// A key from its 32 bytes; nil for any other number.
+    /// A key from its 32 bytes; `nil` for any other number.
     public init?(bytes: [UInt8]) {
         guard bytes.count == CurveKey.size else { return nil }
         self.bytes = bytes
     }
 
-    /// A key from its 40 Z85 characters; nil for anything else.
+    /// A key from its 40 Z85 characters; `nil` for any other text.
     public init?(z85: String) {
         guard let bytes = Z85.decode(z85) else { return nil }
         self.init(bytes: bytes)
@@ -51,7 +51,7 @@ public struct CurveSecretKey: Hashable, Sendable, CustomStringConvertible, Custo
     public var z85: String { Z85.encode(bytes) }
 
     /// The public key that belongs to this one.
-    /// - Throws: ``ZeroMQError/Code/notSupported`` when this libzmq was built without CURVE.
+    /// - Throws: ``ZeroMQError/Code/notSupported`` if this libzmq was built without CURVE.
     public func publicKey() throws(ZeroMQError) -> CurveKey {
         var text = [CChar](repeating: 0, count: Z85.keyTextSize)
         try call("zmq_curve_public") { zmq_curve_public(&text, z85) }
@@ -63,18 +63,18 @@ public struct CurveSecretKey: Hashable, Sendable, CustomStringConvertible, Custo
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
-/// A CURVE identity: give the public key away, keep the secret one.
+/// A CURVE identity: the public key may be shared, the secret key must not.
 public struct CurveKeyPair: Hashable, Sendable {
     public let publicKey: CurveKey
     public let secretKey: CurveSecretKey
 
-    /// A pair; whether the two belong together is not checked.
+    /// Creates a pair without checking whether the keys belong together.
     public init(publicKey: CurveKey, secretKey: CurveSecretKey) {
         (self.publicKey, self.secretKey) = (publicKey, secretKey)
     }
 
-    /// A new random pair.
-    /// - Throws: ``ZeroMQError/Code/notSupported`` when this libzmq was built without CURVE.
+    /// Generates a random pair.
+    /// - Throws: ``ZeroMQError/Code/notSupported`` if this libzmq was built without CURVE.
     public static func generate() throws(ZeroMQError) -> CurveKeyPair {
         var publicText = [CChar](repeating: 0, count: Z85.keyTextSize)
         var secretText = publicText
@@ -104,7 +104,7 @@ enum Z85 {
         return String(decoding: text.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Checked here first: libzmq decodes as many characters as it finds, wherever the destination ends.
+    /// The text is checked first, because libzmq decodes all characters, even beyond the end of the destination.
     static func decode(_ text: String) -> [UInt8]? {
         guard text.utf8.count == keyTextSize - 1, text.utf8.allSatisfy({ (0x21...0x7D).contains($0) }) else {
             return nil

@@ -17,7 +17,7 @@ public struct Message: ~Copyable, @unchecked Sendable {
         zmq_msg_init(&raw)
     }
 
-    /// Takes over what `zmq_msg_t` holds.
+    /// Takes ownership of a `zmq_msg_t`.
     init(owning raw: zmq_msg_t) {
         self.raw = raw
     }
@@ -56,7 +56,7 @@ public struct Message: ~Copyable, @unchecked Sendable {
         zmq_msg_close(&raw)
     }
 
-    /// Gives the content away without freeing it.
+    /// Returns the content without freeing it.
     consuming func release() -> zmq_msg_t {
         let raw = raw
         discard self
@@ -93,9 +93,9 @@ public struct Message: ~Copyable, @unchecked Sendable {
     /// A copy of the bytes.
     public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
-    /// The bytes as text, or nil if they are not valid UTF-8.
+    /// The bytes as text, or `nil` if they are not valid UTF-8.
     ///
-    /// Nothing is replaced.
+    /// Invalid bytes are not replaced.
     public var text: String? { withUnsafeBytes { String(validating: $0, as: UTF8.self) } }
 
     /// A second message with the same content.
@@ -114,7 +114,7 @@ public struct Message: ~Copyable, @unchecked Sendable {
     /// A property of the connection the frame came over, or nil: `User-Id` (as the ZAP handler named the peer),
     /// `Peer-Address`, `Socket-Type`, `Routing-Id`.
     ///
-    /// Not reliable on the routing id in front of a ROUTER's message: ask a frame of the peer's own.
+    /// The routing id in front of a ROUTER's message may lack the properties: read them from a frame that the peer sent.
     public func property(_ name: String) -> String? {
         raw.property(name)
     }
@@ -136,7 +136,7 @@ extension zmq_msg_t {
         withUnsafePointer(to: self) { raw in zmq_msg_gets(raw, name).map { String(cString: $0) } }
     }
 
-    /// Whether a property is this text; one that is not there is empty.
+    /// Whether a property is this text; a missing property counts as empty.
     func property(_ name: StaticString, is text: String) -> Bool {
         let found = withUnsafePointer(to: self) { raw in
             name.withUTF8Buffer { name in

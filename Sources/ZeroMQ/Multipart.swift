@@ -110,7 +110,7 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
         return size
     }
 
-    /// Whether libzmq has more of the message whose last frame this is.
+    /// Whether the message of the last frame has more frames.
     var hasMore: Bool { zmq_msg_more(at(count - 1)) != 0 }
 
     private mutating func added(_ slot: UnsafeMutablePointer<zmq_msg_t>) {
@@ -118,7 +118,7 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
         byteCount += zmq_msg_size(slot)
     }
 
-    /// Where the next frame goes: an empty message, which holds nothing that would have to be closed.
+    /// The slot for the next frame: an empty message, which holds no resource to be closed.
     private mutating func nextSlot() -> UnsafeMutablePointer<zmq_msg_t> {
         if count == slots.count { makeRoom() }
         return at(count)
@@ -138,7 +138,7 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
 
     /// The bytes of frame `index`, which must exist; valid until this message is changed or ends.
     ///
-    /// For what looks at every message; ``withBytes(of:_:)`` otherwise.
+    /// Use it in code that inspects every message; otherwise use ``withBytes(of:_:)``.
     public func unsafeBytes(of index: Int) -> UnsafeRawBufferPointer {
         precondition(index < count, "no frame \(index)")
         return UnsafeRawBufferPointer(start: zmq_msg_data(at(index)), count: zmq_msg_size(at(index)))
@@ -160,7 +160,7 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
         byteCount -= zmq_msg_size(at(0))
         for index in 1..<count { slots[index - 1] = slots[index] }
         count -= 1
-        zmq_msg_init(at(count))  // Its content has moved.
+        zmq_msg_init(at(count))  // Its content has been moved.
         return Message(owning: first)
     }
 

@@ -14,7 +14,7 @@ import Synchronization
 ///
 ///     init(loop: PollLoop, context: Context) { (self.loop, self.context) = (loop, context) }
 ///
-/// Runs on the loop's thread, like everything in this actor except `init`, so the socket belongs to that thread.
+///     /// Runs on the loop's thread, like everything in this actor except `init`, so the socket belongs to that thread.
 ///     func open(_ endpoint: String) throws {
 ///         let door = try Socket(.router, in: context)
 ///         try door.set(.routerMandatory, to: true)

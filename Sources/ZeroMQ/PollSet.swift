@@ -3,7 +3,7 @@ import Glibc
 
 /// The set that a ``PollLoop`` polls.
 ///
-/// The array for `zmq_poll` is kept from turn to turn and changed in place. Only on the loop's thread.
+/// The array for `zmq_poll` is kept from turn to turn and changed in place. Use it only on the loop's thread.
 final class PollSet {
     /// The bell, then one entry per watch; an entry without watch is a gap to be closed before the next poll.
     private var items: [zmq_pollitem_t]
@@ -49,15 +49,15 @@ final class PollSet {
             result = -1
         }
         if result == -1 {
-            // A signal, or a context that was shut down: what `revents` holds is from an earlier turn.
+            // A signal, or a context that was shut down: `revents` still contains an earlier turn's values.
             for place in items.indices where !(watches[place]?.isTerminated ?? false) { items[place].revents = 0 }
         }
         isBellRung = items[0].revents != 0
     }
 
-    /// Tells each ready watch once.
+    /// Notifies each ready watch once.
     ///
-    /// Watches may come, go and change meanwhile.
+    /// Watches may be added, removed and changed meanwhile.
     func dispatch() {
         for place in 1..<max(items.count, 1) where items[place].revents != 0 {
             let ready = Readiness(rawValue: items[place].revents)
@@ -154,7 +154,7 @@ extension PollLoop {
 
         fileprivate var item: zmq_pollitem_t {
             if let socket { return zmq_pollitem_t(socket: socket.raw, fd: 0, events: interest.rawValue, revents: 0) }
-            // A descriptor that is not waited for is left out: poll(2) would still report its hang-up, turn after turn.
+            // A descriptor without events is left out, because poll(2) would still report its hang-up, turn after turn.
             return zmq_pollitem_t(
                 socket: nil, fd: interest.isEmpty ? -1 : descriptor, events: interest.rawValue, revents: 0)
         }

@@ -1,20 +1,19 @@
 import CZeroMQ
 import Glibc
 
-/// A ZeroMQ socket, closed when its owner lets go of it.
+/// A ZeroMQ socket, closed when its owner releases it.
 ///
-/// **Threads.** Not `Sendable`: make, use and close it on one thread, normally that of a ``PollLoop``, inside an actor
-/// that runs on it. Debug builds check this on every call. A socket made elsewhere, such as in an actor's `init`, is
-/// taken over by ``adopt()``.
+/// **Threads.** Not `Sendable`: create, use and close it on one thread, normally that of a ``PollLoop``, inside an actor that runs on it. Debug
+/// builds check this on every call. Use ``adopt()`` to take over a socket created elsewhere, such as in an actor's `init`.
 ///
-/// **Never blocks.** Sending and receiving answer at once; full queues are results. Only ``wait(for:upTo:)`` waits.
+/// **Never blocks.** Sending and receiving return immediately; full queues are results. Only ``wait(for:upTo:)`` waits.
 ///
 /// **Errors.** Once the context was shut down, everything throws ``ZeroMQError/Code/contextTerminated``.
 public struct Socket: ~Copyable {
-    /// The messaging pattern a socket speaks.
+    /// The messaging pattern of a socket.
     public enum Kind: Sendable, Hashable, CaseIterable {
         case pair, pub, sub, req, rep, dealer, router, pull, push, xpub, xsub
-        /// The bytes of connections themselves: each message is the name of its connection, and bytes.
+        /// The raw bytes of connections: each message consists of the name of its connection, and bytes.
         case stream
 
         var number: CInt {

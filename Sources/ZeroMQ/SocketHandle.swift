@@ -10,8 +10,8 @@ final class SocketHandle {
     private(set) var isOpen = true
     /// The loop's watch on this socket, ended when the socket closes so that no loop polls a dead pointer.
     weak var registration: PollLoop.Registration?
-    /// Whether libzmq sends this socket's events somewhere; ended before the receiving end goes, or an I/O thread would
-    /// wait for ever.
+    /// Whether libzmq sends this socket's events to a monitor; stopped before the receiving end closes, because an I/O thread would otherwise
+    /// wait forever.
     private var isMonitored = false
     private var owner = ThreadOwner()
 
@@ -26,7 +26,7 @@ final class SocketHandle {
         }
     }
 
-    /// Debug builds stop a use from a foreign thread here: libzmq would corrupt memory instead.
+    /// Debug builds stop a use from a foreign thread here, because libzmq would corrupt memory instead.
     @inline(__always)
     func assertOwned(_ operation: StaticString = #function) {
         assert(owner.isCurrent, "\(operation): a socket is used only on the thread that made or adopted it")
@@ -58,10 +58,10 @@ final class SocketHandle {
     }
 }
 
-/// The thread a socket belongs to.
+/// The thread that a socket belongs to.
 ///
-/// A loop is remembered as such: after it stopped, its sockets may be closed elsewhere, because joining its thread is
-/// the memory barrier libzmq asks for.
+/// A loop is recorded as such: after it has stopped, its sockets may be closed elsewhere, because joining its thread is the memory barrier that
+/// libzmq requires.
 struct ThreadOwner {
     private let thread = pthread_self()
     private let loop = PollLoop.current

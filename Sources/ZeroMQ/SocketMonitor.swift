@@ -1,18 +1,18 @@
 import CZeroMQ
 import Synchronization
 
-/// What happened on a connection of a monitored socket (`tcp://` and `ipc://` only; `inproc://` has no such events).
+/// An event on a connection of a monitored socket (`tcp://` and `ipc://` only; `inproc://` has no such events).
 public struct ConnectionEvent: Hashable, Sendable {
-    /// What happened.
+    /// The kind of event.
     public let kind: Kind
-    /// The endpoint it happened on, as libzmq prints it.
+    /// The endpoint concerned, as libzmq prints it.
     public let endpoint: String
 
-    /// A kind of event, with what libzmq says about it.
+    /// A kind of event, with libzmq's details.
     public enum Kind: Hashable, Sendable {
-        /// The byte connection stands; the handshake follows.
+        /// The byte connection is established; the handshake follows.
         case connected, accepted
-        /// The first attempt goes on in the background.
+        /// The first attempt continues in the background.
         case connectDelayed
         /// The next attempt follows after the given number of milliseconds.
         case connectRetried(milliseconds: Int)
@@ -23,11 +23,11 @@ public struct ConnectionEvent: Hashable, Sendable {
         case closed
         /// A connection was lost.
         case disconnected
-        /// The peer is in: log-in included.
+        /// The peer is connected, including its log-in.
         case handshakeSucceeded
-        /// The ZAP handler said no, with its status: 300 (later), 400 (refused), 500 (handler failed).
+        /// The ZAP handler rejected the peer, with its status: 300 (later), 400 (refused), 500 (handler failed).
         case handshakeRefused(status: Int)
-        /// One end asks for a log-in of another kind than the other has.
+        /// One end requires a different kind of log-in than the other uses.
         case handshakeMismatched
         /// The two ends do not speak the same protocol; one of libzmq's `ZMQ_PROTOCOL_ERROR_…` numbers.
         case handshakeProtocolError(number: Int)
@@ -45,13 +45,12 @@ public struct ConnectionEvent: Hashable, Sendable {
 
 /// The events of one socket's connections, in order.
 ///
-/// Ends when let go of, or with ``ConnectionEvent/Kind/monitorStopped``.
+/// It ends when it is released, or with ``ConnectionEvent/Kind/monitorStopped``.
 ///
-/// Events queue without a limit until received, some hundred bytes each: a bound would make libzmq's I/O thread, and so
-/// every socket of the context, wait for the receiver. Read them on the socket's own thread, at the latest every few
-/// seconds.
+/// Events queue without a limit until received, some hundred bytes each. A limit would make libzmq's I/O thread, and so every socket of the
+/// context, wait for the receiver. Read them on the socket's own thread, at least every few seconds.
 public struct SocketMonitor: ~Copyable {
-    /// The receiving end; hand it to ``PollLoop/watch(_:for:_:)`` to learn when events wait.
+    /// The receiving end; pass it to ``PollLoop/watch(_:for:_:)`` to learn when events wait.
     public let events: Socket
     private let monitored: SocketHandle
 
@@ -78,7 +77,7 @@ public struct SocketMonitor: ~Copyable {
         monitored.stopMonitor()
     }
 
-    /// The next event, or nil when none waits.
+    /// The next event, or `nil` if none waits.
     public func receive() throws(ZeroMQError) -> ConnectionEvent? {
         var message = Multipart()
         guard case .complete = try events.receiveMultipart(into: &message, maxFrames: 2), message.count == 2 else {
@@ -97,9 +96,9 @@ public struct SocketMonitor: ~Copyable {
 }
 
 extension Socket {
-    /// Reports what happens on this socket's connections from now on.
+    /// Reports events on this socket's connections from now on.
     ///
-    /// One monitor at a time; call it before bind and connect to miss nothing.
+    /// Only one monitor is allowed at a time; call it before bind and connect, so that no event is missed.
     public func monitor() throws(ZeroMQError) -> SocketMonitor {
         handle.assertOwned()
         return try SocketMonitor(handle)

@@ -23,7 +23,7 @@ public enum SendOutcome: Sendable, Hashable {
 
 /// The outcome of a multipart receive.
 public enum ReceiveOutcome: Sendable, Hashable {
-    /// No message waits.
+    /// No message is waiting.
     case nothing
     /// A whole message within the limits.
     case complete
@@ -37,7 +37,7 @@ public enum ReceiveOutcome: Sendable, Hashable {
 extension Socket {
     // MARK: - One frame
 
-    /// Sends `message`, leaving it empty when sent and untouched otherwise, so that the caller can send it later.
+    /// Sends `message`; it is empty afterwards if it was sent, and unchanged otherwise, so that the caller can send it later.
     /// - Parameter more: whether further frames of the same message follow. Prefer ``sendMultipart(_:)``, which keeps
     ///   them together.
     /// - Throws: ``ZeroMQError/Code/contextTerminated``; ``ZeroMQError/Code/wrongState`` (REQ, REP);
@@ -46,7 +46,7 @@ extension Socket {
         try send(&message.raw, more: more)
     }
 
-    /// Sends `message` and lets go of it whatever the outcome: for frames that can be built again or dropped.
+    /// Sends `message` and releases it whatever the outcome: for frames that can be built again or dropped.
     public func send(_ message: consuming Message, more: Bool = false) throws(ZeroMQError) -> SendOutcome {
         try send(&message.raw, more: more)
     }
@@ -65,21 +65,20 @@ extension Socket {
         return .sent
     }
 
-    /// The next frame, or nil when none waits.
+    /// The next frame, or `nil` if none waits.
     ///
-    /// ``Message/hasMore`` tells whether the same message goes on.
+    /// ``Message/hasMore`` tells whether the message continues.
     ///
-    /// A frame is always received whole, into memory libzmq allocated: limit what peers can make it allocate by
-    /// ``SocketOption/maxMessageSize``.
+    /// A frame is always received as a whole, into memory that libzmq allocates: limit its size with ``SocketOption/maxMessageSize``.
     public func receive() throws(ZeroMQError) -> Message? {
         var message = Message()
         if try receive(into: &message) { return message }
         return nil
     }
 
-    /// Replaces `message` by the next frame and returns true; false, with `message` unchanged, when none waits.
+    /// Replaces `message` with the next frame and returns true; if none waits, returns false and leaves `message` unchanged.
     ///
-    /// Saves the optional of ``receive()`` in loops that forward frames.
+    /// It avoids the optional of ``receive()`` in loops that forward frames.
     public func receive(into message: inout Message) throws(ZeroMQError) -> Bool {
         try receive(into: &message.raw) != nil
     }
@@ -104,11 +103,10 @@ extension Socket {
 
     /// Sends all frames of `message` or none.
     ///
-    /// Empties `message` when ``SendOutcome/sent`` or ``SendOutcome/abandoned``, and leaves it as it was otherwise. A
-    /// ROUTER decides on the first frame, the routing id: unknown is ``SendOutcome/unroutable``, a full queue
-    /// ``SendOutcome/wouldBlock`` (both only with ``SocketOption/routerMandatory``; without it such messages vanish and
-    /// count as sent). PUB and XPUB drop for slow subscribers unless ``SocketOption/xpubNoDrop``. `message` must have a
-    /// frame.
+    /// It empties `message` after ``SendOutcome/sent`` or ``SendOutcome/abandoned``, and leaves it unchanged otherwise. A ROUTER decides by the
+    /// first frame, the routing id. An unknown id gives ``SendOutcome/unroutable``, a full queue ``SendOutcome/wouldBlock``. Both occur only
+    /// with ``SocketOption/routerMandatory``; without it such messages are dropped and count as sent. PUB and XPUB drop messages for slow
+    /// subscribers unless ``SocketOption/xpubNoDrop`` is set. `message` must have a frame.
     public func sendMultipart(_ message: inout Multipart) throws(ZeroMQError) -> SendOutcome {
         precondition(!message.isEmpty, "a message without frames cannot be sent")
         let last = message.count - 1
@@ -120,8 +118,7 @@ extension Socket {
             switch outcome {
             case .sent: continue
             case let outcome where index == 0: return outcome
-            // libzmq has taken back the frames before this one, and drops the rest of the message, which it wants to
-            // see end.
+            // libzmq has withdrawn the earlier frames, and drops the rest of the message, whose end it expects.
             default: lostPeer = true
             }
         }
@@ -129,7 +126,7 @@ extension Socket {
         return lostPeer ? .abandoned : .sent
     }
 
-    /// Sends all frames of `message` or none, and lets go of it whatever the outcome.
+    /// Sends all frames of `message` or none, and releases it whatever the outcome.
     public func sendMultipart(_ message: consuming Multipart) throws(ZeroMQError) -> SendOutcome {
         try sendMultipart(&message)
     }
@@ -155,15 +152,15 @@ extension Socket {
         messages.setEmpty()
     }
 
-    /// Refills `message` with the next whole message.
+    /// Replaces `message` with the next whole message.
     ///
-    /// libzmq delivers a message only once all its frames are here.
+    /// libzmq delivers a message only after all its frames have arrived.
     ///
-    /// A message over a limit is read to its end with at most one frame in memory beside the first, so one peer's
-    /// excess stays one peer's excess: the next receive starts at the next message.
+    /// A message over a limit is read to its end with at most one frame in memory in addition to the first. One peer's oversized message thus
+    /// does not affect others: the next receive starts at the next message.
     /// - Parameters:
-    ///   - maxFrames: the most frames accepted, a ROUTER's routing id included; at least one.
-    ///   - maxBytes: the most bytes accepted in all frames together.
+    ///   - maxFrames: the maximum number of frames, including a ROUTER's routing id; at least one.
+    ///   - maxBytes: the maximum number of bytes in all frames together.
     public func receiveMultipart(
         into message: inout Multipart, maxFrames: Int = 16, maxBytes: Int = .max
     ) throws(ZeroMQError) -> ReceiveOutcome {
@@ -179,7 +176,7 @@ extension Socket {
             frames += 1
             bytes += size
             more = message.hasMore
-            // Over its limit: all frames but the first are freed at once.
+            // Over its limit: all frames except the first are freed immediately.
             if frames > maxFrames || bytes > maxBytes { message.shrink(to: 1) }
         }
         return frames <= maxFrames && bytes <= maxBytes ? .complete : .overLimit(frames: frames, bytes: bytes)

@@ -1,4 +1,4 @@
-/// Deadlines in order: a binary heap in which every timer knows its place, so that cancelling one frees it at once.
+/// Deadlines in order: a binary heap in which every timer knows its position, so that cancelling one frees it immediately.
 struct TimerQueue {
     private var heap: [PollLoop.Timer] = []
     private var lastNumber: UInt64 = 0
@@ -25,7 +25,7 @@ struct TimerQueue {
         siftUp(place)
     }
 
-    /// Takes out the earliest timer if it is due at `now` and older than those set after `number`.
+    /// Removes and returns the earliest timer if it is due at `now` and its number is at most `number`.
     mutating func popDue(at now: ContinuousClock.Instant, upTo number: UInt64) -> PollLoop.Timer? {
         guard let first = heap.first, first.deadline <= now, first.number <= number else { return nil }
         remove(first)
@@ -77,7 +77,7 @@ struct TimerQueue {
 extension PollLoop {
     /// A deadline on a ``PollLoop``; kept by the loop until it fires or is cancelled.
     public final class Timer {
-        /// When it fires, at the earliest.
+        /// The earliest time at which it fires.
         public let deadline: ContinuousClock.Instant
         fileprivate(set) var number: UInt64 = 0
         fileprivate(set) var place: Int?

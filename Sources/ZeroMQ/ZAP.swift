@@ -29,8 +29,8 @@ public struct ZAPRequest: Sendable {
     public enum Verdict: Sendable, Hashable {
         /// Lets the peer in; `userID` becomes the property `User-Id` of all its messages.
         case allow(userID: String)
-        /// Keeps it out, for good (status 400).
         /// Rejects the peer for good (status 400).
+        ///
         /// The reason stays on this side.
         case refuse(String)
         /// Rejects the peer for now (status 300); it tries again later.
@@ -41,15 +41,16 @@ public struct ZAPRequest: Sendable {
     public let requestID: [UInt8]
     /// The ``SocketOption/zapDomain`` of the endpoint the peer connected to.
     public let domain: String
-    /// The peer's address; of `ipc://` it ends in `:UID:GID:PID` where the system says who connects (Linux).
+    /// The peer's address; for `ipc://` it ends in `:UID:GID:PID` if the system reports the peer's identity (Linux).
     public let address: String
     /// The peer's routing id, if it set one itself.
     public let routingID: [UInt8]
     /// The credentials of the peer.
     public let credentials: Credentials
 
-    /// Reads a request; nil if it is not one of ZAP 1.0, which only a program in this process can have sent: drop the
-    /// handler then.
+    /// Parses a request; `nil` if it does not conform to ZAP 1.0.
+    ///
+    /// Only a program in this process can have sent such a request: stop using the handler then.
     public init?(_ message: borrowing Multipart) {
         guard message.count >= 6, message.text(of: 0) == "1.0", let domain = message.text(of: 2),
             let address = message.text(of: 3), let mechanism = message.text(of: 5)

@@ -1,13 +1,13 @@
 import CZeroMQ
 import Glibc
 
-/// What libzmq refused, to what, and why.
+/// A failure of libzmq: the operation, its subject and the reason.
 ///
 /// "Would block" and "unroutable" are not here in normal use: ``Socket/send(_:more:)-(Message,_)`` and
 /// ``Socket/receive()`` return them as results. Interrupted system calls (EINTR) are retried inside the module and
 /// never reach a caller.
 public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is; compare with the static members.
+    /// The kind of failure; compare with the static members.
     public let code: Code
     /// The libzmq call that failed, such as `zmq_bind`.
     public let operation: String
@@ -38,8 +38,7 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
         ZeroMQError(operation, subject, number: EINVAL, reason: reason)
     }
 
-    /// Whether the same call can succeed later without a change of its arguments, once another party has let go of
-    /// something.
+    /// Whether the same call may succeed later with the same arguments, once another party has released a resource.
     public var mayRetry: Bool {
         switch code {
         case .wouldBlock, .addressInUse, .addressNotAvailable, .tooManySockets, .outOfMemory, .unroutable: true
@@ -64,9 +63,9 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
         }
         private let value: Value
 
-        /// EINTR: a signal came.
+        /// EINTR: a signal arrived.
         ///
-        /// Retried inside; listed because a name for every errno makes logs readable.
+        /// It is retried internally; it is listed because a name for every errno makes logs readable.
         public static let interrupted = Code(value: .interrupted)
         /// EAGAIN in the middle of a message, if it cannot be an outcome.
         public static let wouldBlock = Code(value: .wouldBlock)
@@ -144,7 +143,7 @@ extension ZeroMQError.Code {
     }
 }
 
-/// The one gate to libzmq calls that answer −1: retries when a signal came, throws otherwise.
+/// The single wrapper of libzmq calls that return −1: retries after a signal, throws otherwise.
 @discardableResult
 func call(
     _ operation: String, _ subject: String? = nil, _ body: () -> CInt
