@@ -1,16 +1,16 @@
 import PluginKit
 
-/// The days that the hub has now, of the series that are sent.
+/// The hub's current days of the series that are sent.
 struct DayTable: Sendable {
     private(set) var days: [RecordIdentity: StoredRecord] = [:]
     private var cursor: Cursor?
 
-    /// Asks the hub what has changed since the last time; all of it the first time, and after a restore of the hub.
+    /// Asks the hub for changes since the last call; reads everything the first time and after a restore of the hub.
     mutating func refresh(_ hub: PluginContext, _ settings: ExistSettings) async throws {
         do {
             try await read(hub, settings)
         } catch let error as AskError where cursor != nil && error.code == .refused {
-            // The hub's epoch is another: it was restored, and its sequence begins again.
+            // The hub has a new epoch: it was restored, and its sequence numbers start again.
             self = DayTable()
             try await read(hub, settings)
         }

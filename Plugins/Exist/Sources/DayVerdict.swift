@@ -1,26 +1,26 @@
 import PluginKit
 
-/// What is to become of one day of the hub.
+/// The decision about one day of the hub.
 enum DayVerdict: Hashable, Sendable {
     case send(DayKey, ExistValue)
-    /// Exist is never to have it; why.
+    /// Exist must never receive this day, for this reason.
     case never(String)
-    /// Its day has not come, where the user is.
+    /// The day has not begun in the user's time zone.
     case later
-    /// The hub has no value of this day any more.
+    /// The hub no longer has a value for this day.
     case gone(DayKey)
 }
 
-/// Decides about days: a function of settings and today.
+/// Decides which days are sent, from the settings and today's date.
 struct DayJudge: Sendable {
     let settings: ExistSettings
-    /// Where the user of Exist is.
+    /// Today's date in the time zone of the Exist user.
     let today: LocalDate
 
     /// The first day whose value is sent.
     var first: LocalDate { today.adding(days: 1 - settings.days) }
 
-    /// The day of an attribute that a record is about; nil when it is about none.
+    /// The attribute and date that a record belongs to; nil if no attribute is filled from it.
     func key(of stored: StoredRecord) -> DayKey? {
         guard case .day(_, let type, let series, let date) = stored.record.identity else { return nil }
         return settings.attribute(of: type, series).map { DayKey(attribute: $0.name, date: date) }

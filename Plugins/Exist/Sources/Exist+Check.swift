@@ -1,7 +1,7 @@
 import CloudClient
 import PluginKit
 
-// `--check`: logs in with what the hub keeps, and writes nothing, neither at Exist nor at the hub.
+// `--check` logs in with the stored token and writes nothing, neither to Exist nor to the hub.
 extension Exist {
     func judge(_ settings: PluginSettings) throws { _ = try ExistSettings(settings) }
 
@@ -61,7 +61,7 @@ extension Exist {
         return "\(found) \(plan(settings)); nothing was written. \(next)"
     }
 
-    /// Whether Exist knows the client, without a token.
+    /// Checks, without a token, whether Exist knows the client.
     private static func client(
         _ hub: CheckContext, _ settings: ExistSettings, _ service: ExistService
     ) async throws -> String {
@@ -71,7 +71,7 @@ extension Exist {
         } catch let refusal as LogInRefused where refusal.reason.hasPrefix("invalid_client") {
             throw PluginFailure(.refused, "Exist does not know client_id with this client_secret")
         } catch is LogInRefused {
-            // Of course: there is no such token. The client was accepted.
+            // Expected, because the refresh token is invented. Exist accepted the client.
         }
         return "\(settings.address) accepts the client."
     }

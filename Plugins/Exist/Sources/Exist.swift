@@ -1,7 +1,7 @@
 import CloudClient
 import PluginKit
 
-/// Sends the days of one person to their account at exist.io.
+/// Sends the days of one person to their exist.io account.
 @main
 struct Exist: SinkPlugin {
     static let manifest = Manifest(
@@ -55,7 +55,7 @@ struct Exist: SinkPlugin {
 
     private let holder = Holder()
 
-    /// Makes the exporter once.
+    /// Creates the exporter once.
     private actor Holder {
         private var made: Task<Exporter, any Error>?
 
@@ -73,7 +73,7 @@ struct Exist: SinkPlugin {
     private func exporter(_ hub: PluginContext) async throws -> Exporter { try await holder.exporter(hub) }
 
     func run(_ hub: PluginContext) async throws {
-        // Not with the first day that waits: hub status is to say at once that there is no log-in (R11.9).
+        // Report a missing log-in in hub status at once, not only when the first day waits (R11.9).
         try await exporter(hub).lookForToken()
         await hub.untilStopped()
     }
@@ -84,7 +84,7 @@ struct Exist: SinkPlugin {
     func wants(_ hub: PluginContext) async throws -> [Want] {
         let exporter = try await exporter(hub)
         let types = exporter.settings.types
-        // Started by hand, with a file of settings, it is here before the hub has said whose days there are.
+        // If the plugin was started by hand with a settings file, the hub has not named the persons yet; the first answer does.
         var filter = QueryRequest.Filter()
         (filter.types, filter.kinds) = (types, [.day])
         var pages = hub.query(filter, limit: 1).makeAsyncIterator()

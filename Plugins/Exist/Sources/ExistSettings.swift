@@ -1,12 +1,12 @@
 import CloudClient
 import PluginKit
 
-/// The settings of one instance, checked.
+/// The validated settings of one instance.
 struct ExistSettings: Sendable {
     enum LogInWay: String, CaseIterable, Sendable { case browser, token }
-    /// What of days without a measurement is sent.
+    /// Which days without a measurement are sent.
     enum Carried: String, CaseIterable, Sendable {
-        /// Those whose weigh-in is itself within the days that are sent.
+        /// Days whose weigh-in lies within the window of days that are sent.
         case window
         case all, none
     }
@@ -17,9 +17,9 @@ struct ExistSettings: Sendable {
     let clientSecret: Secret?
     let redirect: String
     let attributes: [ExistAttribute]
-    /// How many days back values are sent, today included.
+    /// Number of days for which values are sent, today included.
     let days: Int
-    /// How many of the last ones go along in every call.
+    /// Number of most recent days that are sent with every call.
     let regularDays: Int
     let carried: Carried
     let interval: Duration
@@ -74,7 +74,7 @@ struct ExistSettings: Sendable {
                 default: .boolean(false)),
         ]
 
-    /// - Throws: ``PluginFailure`` that names the setting.
+    /// - Throws: ``PluginFailure`` that names the invalid setting.
     init(_ settings: PluginSettings) throws {
         let way = LogInWay(rawValue: try settings.text("login")) ?? .browser
         let (id, secret) = (settings["client_id"]?.string, settings["client_secret"]?.secret)
@@ -100,12 +100,12 @@ struct ExistSettings: Sendable {
         isDryRun = try settings.boolean("dry_run")
     }
 
-    /// What a log-in asks for: reading and writing of the groups that are used.
+    /// The OAuth scopes of a log-in: read and write access to the groups of the chosen attributes.
     var scopes: String {
         Set(attributes.map(\.group)).sorted().flatMap { ["\($0)_read", "\($0)_write"] }.joined(separator: " ")
     }
 
-    /// Those of which day values are sent.
+    /// The types whose day values are sent.
     var types: [String] { Set(attributes.compactMap { $0.source?.type.rawValue }).sorted() }
 
     func attribute(of type: TypeID, _ series: String) -> ExistAttribute? {

@@ -2,9 +2,9 @@ import CloudClient
 import Foundation
 import PluginKit
 
-// One call after the other, within the limits.
+// Makes calls one at a time, within the limits.
 extension Exporter {
-    /// Asks, and reads the answer.
+    /// Makes a call and decodes its answer.
     func read<Value: Decodable & Sendable>(_ request: CloudRequest) async throws -> Value {
         let answer = try await call(request)
         do {
@@ -14,10 +14,10 @@ extension Exporter {
         }
     }
 
-    /// Makes a call; once more with another token where Exist refuses the one it had.
+    /// Makes a call; repeats it with a new token if Exist refuses the first one.
     ///
-    /// - Parameter months: of days that are marked, in the same commit that counts the call.
-    /// - Returns: a success, or 400, which is about the request itself.
+    /// - Parameter months: months of changed days, saved in the commit that counts the call.
+    /// - Returns: the answer if it is a success or 400, which concerns the request itself.
     /// - Throws: ``Trouble``; `CancellationError`.
     func call(_ request: CloudRequest, marking months: Set<String> = []) async throws -> CloudAnswer {
         var token = try await token()
@@ -27,7 +27,7 @@ extension Exporter {
             do {
                 answer = try await service.client.send(request.authorized(token.accessToken))
             } catch let error as CloudError {
-                // Exist may have counted it as late as this.
+                // Exist may have counted the call as late as now.
                 account.answered(at: now)
                 throw try await setback(error.message, hadNoEffect: !error.mayHaveHadEffect)
             }
@@ -58,7 +58,7 @@ extension Exporter {
         throw Trouble.logIn("Exist refuses the token; run hub login \(hub.instance)")
     }
 
-    /// Counts a call before it is made: one that a kill interrupts may have been made.
+    /// Counts a call before it is made, because a call that a kill interrupts may have reached Exist.
     private func reserve(_ months: Set<String>) async throws {
         if account.restLeft(at: now) != nil { throw Trouble.resting(hadNoEffect: true) }
         if let wait = account.wait(for: settings.callsPerHour, at: now) {
@@ -71,8 +71,9 @@ extension Exporter {
         try await save(months)
     }
 
-    /// Asks who a new token belongs to, which no limit holds up: it counts as every other call, and a 429 to it makes the
-    /// others wait.
+    /// Asks to whom a new token belongs, even during a rest.
+    ///
+    /// The call counts towards the limit like every other, and a 429 to it starts a rest.
     func profile(of token: OAuthToken) async throws -> ExistService.Profile {
         try await alone { exporter in
             exporter.account.calls.append(exporter.now)
@@ -84,7 +85,7 @@ extension Exporter {
         }
     }
 
-    /// A failure that may pass: longer and longer nothing is called.
+    /// Starts a rest after a temporary failure; each failure in a row makes it longer.
     func setback(_ reason: String, hadNoEffect: Bool) async throws -> Trouble {
         account.setbacks += 1
         account.rest(for: AccountState.backOff.wait(after: account.setbacks), at: now, reason)
@@ -92,7 +93,7 @@ extension Exporter {
         return .resting(hadNoEffect: hadNoEffect)
     }
 
-    /// 429.
+    /// Starts a rest after the status 429.
     private func refusal(_ answer: CloudAnswer) async throws -> Trouble {
         account.setbacks += 1
         account.rest(
@@ -104,7 +105,7 @@ extension Exporter {
 
     // MARK: - Values
 
-    /// Sends at most 35 values; what Exist says of each is kept before the hub hears of it.
+    /// Sends at most 35 values; saves Exist's result for each before the hub receives an answer.
     func send(_ items: [SyncPlan.Item], isSecond: Bool = false) async throws {
         let items = items.filter { account.ownership[$0.key.attribute]?.name != nil }
         guard !items.isEmpty else { return }
@@ -154,7 +155,7 @@ extension Exporter {
                 if code == "unauthorised" || code == "not_found" {
                     foreign.append(item)
                 } else if code == "validation", item.key.date == today, before[item.key]?.confirmed == nil {
-                    // Its clock may be behind ours, and the day not have begun there: tried again for as long as it is today.
+                    // Exist's clock may be behind ours, so the day may not have begun there: retry for as long as it is today.
                     continue
                 } else {
                     held[item.key].refused = .init(
@@ -167,12 +168,14 @@ extension Exporter {
         if hasUnknown { throw try await setback("Exist's answer did not name every value", hadNoEffect: false) }
     }
 
-    /// The service's words, unless they could hold a value.
+    /// The service's text, unless it could contain a value.
     private static func harmless(_ text: String) -> String {
         text.isEmpty || text.contains(where: \.isNumber) ? "" : " (\(text.prefix(200)))"
     }
 
-    /// Attributes that are not ours any more: taken back at most once a day, and their values sent once more; else given up.
+    /// Handles attributes that another service took over.
+    ///
+    /// Each is taken back at most once a day and its values are sent again; otherwise the plugin gives it up.
     private func lose(_ items: [SyncPlan.Item], isSecond: Bool) async throws {
         var names: [String] = []
         for item in items where !names.contains(item.key.attribute) { names.append(item.key.attribute) }

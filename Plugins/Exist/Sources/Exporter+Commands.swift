@@ -1,15 +1,15 @@
 import CloudClient
 import PluginKit
 
-// What a person asks of it.
+// The commands that a person runs.
 extension Exporter {
-    /// What would be sent now; asks Exist for the profile only, and sends nothing.
-    /// - Parameter acquiring: as if the attributes that another service has were taken over first.
+    /// Reports which values would be sent now; asks Exist only for the profile, and sends nothing.
+    /// - Parameter acquiring: plan as if attributes that belong to another service had been taken over first.
     func report(acquiring: Bool = false) async throws -> PlanReport {
         try await alone { try await $0.makeReport(acquiring) }
     }
 
-    /// `dry_run = true` promises that nothing at all is sent.
+    /// Refuses a command if `dry_run = true`, which promises that nothing is sent.
     private func refuseIfDry() throws {
         guard settings.isDryRun else { return }
         throw CommandFailure(
@@ -52,7 +52,7 @@ extension Exporter {
             acquires: acquires, note: note)
     }
 
-    /// A run now, without waiting for the interval; limits and rests hold.
+    /// Runs now without waiting for the interval; limits and rests still apply.
     func synchronizeNow() async throws -> SyncReport {
         let report: SyncReport
         do {
@@ -65,7 +65,7 @@ extension Exporter {
         return report
     }
 
-    /// Has the hub deliver once more what it was told to try later: what Exist has confirmed meanwhile is answered at once, from the state.
+    /// Asks the hub to redeliver the days that it was to retry later; days that Exist has confirmed by now are answered from the state.
     private func deliverAgain() async { await hub.wantAgain(Exist.want) }
 
     private func makeRun() async throws -> SyncReport {
@@ -90,7 +90,7 @@ extension Exporter {
         }
     }
 
-    /// Takes attributes over, also those that were lost, and sends what has piled up.
+    /// Takes attributes over, including lost ones, and sends the values that have piled up.
     func acquireAgain() async throws -> SyncReport {
         try refuseIfDry()
         try await alone { exporter in
@@ -112,7 +112,7 @@ extension Exporter {
         }
     }
 
-    /// Puts a value where Exist keeps one that the hub has no more.
+    /// Replaces a value that Exist keeps although the hub no longer has one.
     func overwrite(_ name: String, _ date: LocalDate, _ number: Double) async throws {
         try refuseIfDry()
         try await alone { exporter in
@@ -154,7 +154,7 @@ extension Exporter {
         var results: [Attribute]
     }
 
-    /// Reads back the last 31 days; what differs is sent again by the next run.
+    /// Reads the last 31 days back; the next run sends each value that differs again.
     func verify() async throws -> VerifyReport {
         try await alone { exporter in
             do { return try await exporter.compare() } catch let trouble as Trouble {
@@ -194,10 +194,10 @@ extension Exporter {
         return report
     }
 
-    /// Begins again: another account, another person, or an account that was emptied.
+    /// Forgets everything, for a different account, a different person, or an account that was emptied.
     func forgetAll() async throws { try await alone { try await $0.forget() } }
 
-    /// Whether this account may be logged in to here.
+    /// Refuses a log-in to another account than before.
     func admit(_ username: String) async throws {
         try await alone { exporter in
             guard exporter.account.username == nil || exporter.account.username == username else {
@@ -206,7 +206,7 @@ extension Exporter {
         }
     }
 
-    /// For a person.
+    /// The text that a person sees.
     func text(of trouble: Trouble) -> String {
         switch trouble {
         case .logIn(let reason), .mixedUp(let reason): reason

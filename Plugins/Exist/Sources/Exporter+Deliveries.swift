@@ -1,7 +1,7 @@
 import CloudClient
 import PluginKit
 
-// What the hub delivers, and what it is answered.
+// Handles the hub's deliveries.
 extension Exporter {
     func deliver(_ records: [DeliveredRecord]) async throws -> [DeliveryResult] {
         try await alone { try await $0.take(records) }
@@ -31,7 +31,7 @@ extension Exporter {
         return results
     }
 
-    /// What is answered to another person's record: it never leaves.
+    /// The refusal of another person's record, which must never leave the hub.
     private func stranger(_ record: DeliveredRecord) -> DeliveryResult? {
         guard let known = account.person, record.person?.uid != known else { return nil }
         return .refused(
@@ -50,7 +50,7 @@ extension Exporter {
         case .send(let key, let value):
             if let known = answer(key, value) { return known }
             if let end { return end }
-            // Sent, but as the value that the hub has by now; the delivery of that one follows.
+            // Exist has the hub's current value, which is newer than this record; the delivery of that value follows.
             if let now = wanted(key), held[key].has(now) {
                 return .delivered(receipt: receipt(key) + ", in a newer version")
             }
@@ -62,7 +62,7 @@ extension Exporter {
         }
     }
 
-    /// What is known of a value already; nil when it has to be sent.
+    /// The result that is already known for a value; nil if the value has to be sent.
     private func answer(_ key: DayKey, _ value: ExistValue) -> DeliveryResult? {
         let known = held[key]
         if known.has(value) { return .delivered(receipt: receipt(key)) }
@@ -73,14 +73,14 @@ extension Exporter {
 
     private func receipt(_ key: DayKey) -> String { "\(account.username ?? "?")/\(key.attribute)/\(key.date.text)" }
 
-    /// A day that the hub has no value of any more: Exist keeps what it has, and cannot be emptied.
+    /// Answers the retraction of a day: Exist keeps its value, because it cannot be emptied.
     private func takeBack(_ key: DayKey) async throws -> DeliveryResult {
         guard held[key].mayHold else { return .delivered(receipt: receipt(key) + ": there was nothing") }
         try await noteOrphan(key)
         return .delivered(receipt: receipt(key) + ": orphaned, Exist keeps what it has")
     }
 
-    /// Says once that Exist keeps what the hub has no more.
+    /// Reports once that Exist keeps a value that the hub no longer has.
     func noteOrphan(_ key: DayKey) async throws {
         guard held[key].isOrphaned != true else { return }
         held[key].isOrphaned = true
@@ -91,10 +91,10 @@ extension Exporter {
                 + "emptied. hub do \(hub.instance) overwrite puts another there.")
     }
 
-    /// Until there is a new day, and at least a minute.
+    /// Milliseconds until the user's next day begins, at least a minute.
     private var untilTomorrow: Int64 {
         guard let zone = account.zone, let today else { return 60_000 }
-        // No zone skips more than a day, and none has a day of more than 26 hours.
+        // No zone skips more than a day or has a day of more than 26 hours.
         for minutes in stride(from: Int64(1), to: 26 * 60, by: 15) {
             let time = Timestamp(microseconds: now + minutes * 60_000_000)
             if let day = LocalDay.of(time, sampleZone: nil, personZone: zone, policy: .fixed), day > today {
@@ -104,7 +104,7 @@ extension Exporter {
         return 3_600_000
     }
 
-    /// Why nothing is sent now; nil when it may be.
+    /// Why nothing may be sent now; nil if sending is allowed.
     private func notYet() -> DeliveryResult? {
         if settings.isDryRun {
             return .retry(
@@ -129,7 +129,7 @@ extension Exporter {
         account.restLeft(at: now).map { .retry(after: $0.microseconds / 1_000 + 1, reason: $0.reason) }
     }
 
-    /// Runs calls; what goes wrong becomes the answer to what was not settled before.
+    /// Runs calls; a failure becomes the answer to every record that is still unsettled.
     private func attempt(_ body: (isolated Exporter) async throws -> Void) async throws -> DeliveryResult? {
         do {
             try await body(self)

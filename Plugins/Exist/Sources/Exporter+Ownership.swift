@@ -2,7 +2,7 @@ import CloudClient
 import Foundation
 import PluginKit
 
-// Attributes belong to one service at a time. The exporter takes each once, and does not fight for it.
+// An attribute belongs to one service at a time. The exporter takes each attribute once and does not fight for it.
 extension Exporter {
     private struct OwnedPage: Decodable, Sendable {
         struct Entry: Decodable, Sendable {
@@ -14,7 +14,7 @@ extension Exporter {
         var results: [Entry]
     }
 
-    /// Takes what is not known to be ours yet; looks once a day whether what was lost has come back.
+    /// Takes over attributes that are not known to be ours; looks once a day whether a lost attribute has come back.
     func own() async throws {
         let missing = settings.attributes.filter {
             account.ownership[$0.name]?.name == nil && account.ownership[$0.name]?.lost == nil
@@ -36,7 +36,7 @@ extension Exporter {
         attribute.label.map { $0 == entry.label } ?? (entry.template == attribute.name)
     }
 
-    /// Everything that belongs to this client; pages are counted, and no address of an answer is used.
+    /// Lists all attributes of this client by page number; the next-page address in an answer is not used.
     private func listOwned() async throws -> [OwnedPage.Entry] {
         var all: [OwnedPage.Entry] = []
         for number in 1...20 {
@@ -47,7 +47,7 @@ extension Exporter {
         return all
     }
 
-    /// Becomes the owner: of templates in one call, of custom attributes by making them.
+    /// Takes ownership: of templates in one call, of custom attributes by creating them.
     func acquire(_ attributes: [ExistAttribute]) async throws {
         let groups = Dictionary(grouping: attributes, by: \.isTemplate)
         for chunk in Self.chunks(groups[true] ?? []) {
@@ -64,7 +64,7 @@ extension Exporter {
             var owned: [OwnedPage.Entry]?
             for (attribute, result) in zip(chunk, results) {
                 if case .failed = result {
-                    // It is there already, most likely: made by an earlier life of this instance.
+                    // The attribute probably exists already, created by an earlier installation of this instance.
                     if owned == nil { owned = try await listOwned() }
                     if let found = owned?.first(where: { Self.isSame($0, attribute) }) {
                         try await note(.done(name: found.name), of: attribute)
@@ -107,7 +107,7 @@ extension Exporter {
         }
     }
 
-    /// Sends this attribute no more, and says so once.
+    /// Stops sending this attribute and reports that once.
     func giveUp(_ name: String, _ why: String) async throws {
         let reacquired = account.ownership[name]?.reacquired
         let reason = "\(name): \(why); hub do \(hub.instance) acquire takes it back"
@@ -117,7 +117,7 @@ extension Exporter {
         await tell("ownership", .warning, reason)
     }
 
-    /// Gives attributes back; what they hold stays at Exist.
+    /// Releases attributes; Exist keeps their values.
     func release() async throws -> [String] {
         let mine = settings.attributes.filter { account.ownership[$0.name]?.name != nil }
         var released: [String] = []

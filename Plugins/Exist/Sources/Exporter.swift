@@ -3,18 +3,18 @@ import PluginKit
 
 /// Sends one person's days to one account of Exist, and remembers what Exist holds.
 ///
-/// Each run asks the hub for all days there are, so that what belongs together goes out together, however it was delivered.
+/// Each run asks the hub for all days, so that related values go out together even if they were delivered separately.
 actor Exporter {
     let hub: PluginContext
     let settings: ExistSettings
     let service: ExistService
     private let keeper: TokenKeeper
-    /// Deliveries and commands share the account's calls and its ledger.
+    /// Deliveries and commands share the account's calls and its state, so only one runs at a time.
     private let lock = AsyncLock()
     var account: AccountState
     var held: HeldDays
     private var shelf = DayTable()
-    /// Since when a value waits for others.
+    /// Time since which a value waits for others to be sent with.
     var gathering: Int64?
 
     /// The plugin's own name of its one account.
@@ -30,14 +30,14 @@ actor Exporter {
         self.service = service
     }
 
-    /// Runs `body` when nothing else of the account is at work.
+    /// Runs `body` with exclusive access to the account.
     func alone<Value: Sendable>(_ body: (isolated Exporter) async throws -> Value) async throws -> Value {
         try await lock.withLock { try await body(self) }
     }
 
     var now: Int64 { hub.clock.now() }
 
-    /// Today where the user of Exist is; nil until Exist has said where.
+    /// Today's date in the user's time zone; nil until Exist has returned the profile.
     var today: LocalDate? {
         account.zone.flatMap { LocalDay.of(hub.clock.time, sampleZone: nil, personZone: $0, policy: .fixed) }
     }
@@ -46,14 +46,14 @@ actor Exporter {
 
     // MARK: - A run
 
-    /// Brings Exist up to what the hub has.
-    /// - Parameter isLookedUp: the profile has just been asked for.
+    /// Sends Exist every value that differs from the hub's.
+    /// - Parameter isLookedUp: true if the profile has just been fetched.
     func synchronize(isLookedUp: Bool = false) async throws {
         if !isLookedUp { try await lookUp() }
         try await own()
         try await refreshShelf()
         guard let plan = plan() else { return }
-        // Also days that were taken back before the hub had delivered them, of which it says nothing (R10.4).
+        // This includes days retracted before the hub delivered them, for which the hub sends no retraction (R10.4).
         for key in plan.orphaned { try await noteOrphan(key) }
         guard plan.isNeeded else { return }
         for chunk in plan.chunks { try await send(chunk) }
@@ -76,15 +76,15 @@ actor Exporter {
             throw CancellationError()
         }
         shelf = fresh
-        // The first that are sent decide the person, from then on.
+        // The first days that are sent fix the person from then on.
         if account.person == nil, let first = shelf.days.values.first?.assignment.person?.uid {
             account.person = first
             try await save()
         }
     }
 
-    /// What would be sent now, of one person's days.
-    /// - Parameter acquiring: as if the attributes that another service has were taken over first.
+    /// The values that would be sent now; considers only the days of the account's person.
+    /// - Parameter acquiring: plan as if attributes that belong to another service had been taken over first.
     func plan(acquiring: Bool = false) -> SyncPlan? {
         guard let judge else { return nil }
         let usable = Set(settings.attributes.map(\.name)).filter { acquiring || account.ownership[$0]?.lost == nil }
@@ -93,7 +93,7 @@ actor Exporter {
 
     private var mine: [StoredRecord] { shelf.days.values.filter { $0.assignment.person?.uid == account.person } }
 
-    /// The value that the hub has now of a day and wants to be at Exist; nil where there is none.
+    /// The value that the hub has now for a day and that should be sent; nil if there is none.
     func wanted(_ key: DayKey) -> ExistValue? {
         guard let judge, let stored = mine.first(where: { judge.key(of: $0) == key }),
             case .send(_, let value) = judge.verdict(on: stored)
@@ -101,7 +101,7 @@ actor Exporter {
         return value
     }
 
-    /// Asks who is logged in, and where they are.
+    /// Fetches the account's user name and time zone.
     func lookUp() async throws {
         let profile: ExistService.Profile = try await read(ExistService.profile)
         guard account.username == nil || account.username == profile.username else {
@@ -122,7 +122,7 @@ actor Exporter {
             + "hub do \(hub.instance) forget first"
     }
 
-    /// A token to use.
+    /// A valid access token.
     /// - Throws: ``Trouble``; `CancellationError`.
     func token(insteadOf refused: OAuthToken? = nil) async throws -> OAuthToken {
         do {
@@ -136,7 +136,7 @@ actor Exporter {
         }
     }
 
-    /// Has the hub hear whether there is a log-in.
+    /// Looks for a token, so that the hub learns whether there is a log-in.
     func lookForToken() async throws {
         do {
             _ = try await keeper.token()
@@ -150,7 +150,7 @@ actor Exporter {
 
     // MARK: - State
 
-    /// Keeps the account, and the days of some months, in one commit.
+    /// Saves the account and the days of the given months in one commit.
     func save(_ months: Set<String> = []) async throws {
         let entries = try held.entries(of: months)
         let entry = try account.entry()
@@ -166,7 +166,7 @@ actor Exporter {
         await hub.event(event)
     }
 
-    /// Begins with another account, or another person.
+    /// Forgets the account and the person, but keeps counting calls.
     func forget() async throws {
         let months = Set(held.days.keys.map(\.month))
         let calls = account.calls

@@ -1,15 +1,15 @@
 import PluginKit
 
-// What commands answer, as JSON.
+// The results of commands, encoded as JSON.
 
-/// What would be sent, in how many calls, and when.
+/// The values that would be sent, the number of calls, and their times.
 struct PlanReport: Encodable, Sendable {
     struct Value: Encodable, Sendable {
         var attribute: String
         var date: String
-        /// As it would be sent.
+        /// The digits that would be sent.
         var value: String
-        /// False for one of the last days that only goes along.
+        /// False for a recent day that is sent again unchanged.
         var changed: Bool
     }
     var account: String?
@@ -20,25 +20,25 @@ struct PlanReport: Encodable, Sendable {
     var unchanged: Int
     var orphaned: [String]
     var leftOut: [String: Int]
-    /// The earliest time of the first call; nil when nothing has to be sent.
+    /// The earliest time of the first call; nil if there is nothing to send.
     var begins: String?
-    /// When the last one would be over, by the limit of calls an hour.
+    /// When the last call would be done, given the hourly limit.
     var ends: String?
-    /// What would change: attributes that would be taken over.
+    /// The attributes that would be taken over.
     var acquires: [String]
     var note: String?
 }
 
-/// What a run did.
+/// The result of a run.
 struct SyncReport: Encodable, Sendable {
-    /// Values that had to be there, and how many of them Exist has confirmed.
+    /// Number of values that were due, and how many of them Exist confirmed.
     var sent, confirmed: Int
     var calls: Int
     var orphaned: Int
     var lost: [String: String]
 }
 
-/// What Exist says it holds, beside what this program knows.
+/// The differences between the values that Exist returns and those that this program recorded.
 struct VerifyReport: Encodable, Sendable {
     struct Difference: Encodable, Sendable {
         var attribute: String

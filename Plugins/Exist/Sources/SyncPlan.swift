@@ -1,6 +1,6 @@
 import PluginKit
 
-/// What would be sent now: every day whose value differs from what Exist holds, and the last few.
+/// The values to send now: each day whose value differs from Exist's, and the most recent days.
 struct SyncPlan: Sendable {
     struct Item: Hashable, Sendable {
         let key: DayKey
@@ -13,11 +13,11 @@ struct SyncPlan: Sendable {
     private(set) var unchanged = 0
     /// Days that Exist holds and the hub does not.
     private(set) var orphaned: [DayKey] = []
-    /// Why other days are left out, and how many.
+    /// Number of days that are not sent, by reason.
     private(set) var leftOut: [String: Int] = [:]
 
     /// - Parameters:
-    ///   - days: the hub's, each once.
+    ///   - days: the hub's days, each once.
     ///   - usable: attributes that are ours.
     init(_ days: some Sequence<StoredRecord>, held: HeldDays, judge: DayJudge, usable: Set<String>) {
         var desired: [DayKey: ExistValue] = [:]
@@ -50,7 +50,7 @@ struct SyncPlan: Sendable {
         }.map(\.key).sorted()
     }
 
-    /// Whether a call would tell Exist anything.
+    /// Whether any value would change at Exist.
     var isNeeded: Bool { items.contains { $0.isChanged } }
 
     var chunks: [[Item]] {

@@ -7,7 +7,7 @@ import WebFaults
 
 @testable import Exist
 
-/// `hub-exist --check`, with what a hub keeps and without a hub.
+/// `hub-exist --check`, with the state of a hub and without a hub.
 @Suite(.timeLimit(.minutes(1))) struct CheckTests {
     private func check(_ scene: ExistScene, _ tokens: CheckContext.Tokens? = nil) async throws -> String {
         let clock = try #require(HubClock("2024-05-20T12:00:00Z@1"))
@@ -25,7 +25,7 @@ import WebFaults
             refreshToken: Secret(try #require(pair.json?["refresh_token"]?.text)), user: "mira")
     }
 
-    @Test func `with the hub's token a check logs in, says as whom, and writes nothing`() async throws {
+    @Test func `a check with the hub's token logs in, shows the account, and writes nothing`() async throws {
         let scene = try await ExistScene()
         let token = try await token(scene)
         let said = try await check(scene) { $0 == "me" ? token : nil }
@@ -33,7 +33,7 @@ import WebFaults
         #expect(try await scene.calls() == ["accounts/profile"])
     }
 
-    @Test func `a token that is over is left to the running plugin, and one that Exist does not know to a person`()
+    @Test func `a check leaves an expired token to the running plugin and asks for a log-in if Exist does not know it`()
         async throws
     {
         let scene = try await ExistScene()
@@ -53,7 +53,7 @@ import WebFaults
         #expect(failure?.exit == .refused && failure?.message.contains("hub login exist-me") == true)
     }
 
-    @Test func `without a log-in, or without a hub, a check says what comes next`() async throws {
+    @Test func `a check without a log-in or without a hub shows the next command`() async throws {
         let scene = try await ExistScene()
         #expect(try await check(scene) { _ in nil }.contains("hub login exist-me comes next"))
         let alone = try await check(scene)

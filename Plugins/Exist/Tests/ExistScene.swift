@@ -11,7 +11,7 @@ import WebFaults
 
 import FoundationNetworking
 
-/// The exporter between a small hub and a stand-in for Exist on a socket; all three have one clock.
+/// The exporter between a fake hub and a simulated Exist on a socket; all three share one clock.
 final class ExistScene: Sendable {
     let standIn: StandIn<ExistSimulation.ExistService>
     let base: String
@@ -23,7 +23,7 @@ final class ExistScene: Sendable {
 
     static let person = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
 
-    /// - Parameter settings: beside those that let a call out at once.
+    /// - Parameter settings: added to settings that let calls out at once.
     init(
         _ settings: [String: SettingValue] = [:], switches: [String: String] = [:], faults: [String] = [],
         at time: String = "2024-05-20T12:00:00Z", rate: Double = 1, zone: String = "Europe/Berlin"
@@ -69,7 +69,7 @@ final class ExistScene: Sendable {
 
     func start() -> PluginRun { PluginRun(Exist(), at: place, instance: "exist", settings: settings) }
 
-    /// Starts it, and logs in as the browser of a person does.
+    /// Starts the plugin and logs in as a person's browser does.
     func loggedIn() async throws -> PluginRun {
         let run = start()
         await hub.wants("days")
@@ -88,7 +88,7 @@ final class ExistScene: Sendable {
         return await hub.outcome(of: call)
     }
 
-    /// Starts it once more, as another process on the same state.
+    /// Starts the plugin again, as another process with the same state.
     func startAgain() async throws -> PluginRun {
         await hub.forgetSessions()
         let run = start()
@@ -96,13 +96,13 @@ final class ExistScene: Sendable {
         return run
     }
 
-    /// Sets the clock of the stand-in, and that of each session from now on.
+    /// Sets the clock of the simulated Exist, and the clock of each later session.
     func set(clock time: String) async throws {
         try await control("clock", #""\#(time)@\#(rate)""#, method: "PUT")
         await hub.change { [rate] in $0.clock = "\(time)@\(rate)" }
     }
 
-    /// Ends it, and finds that it kept to the protocol.
+    /// Stops the plugin and checks that it followed the protocol.
     func end(_ run: PluginRun) async {
         run.stop()
         #expect(await run.end() == .done)
@@ -132,7 +132,7 @@ final class ExistScene: Sendable {
                 source: Source(plugin: "gap-filler"), author: .source))
     }
 
-    /// The last days up to the 20th of May 2024, each with a value of its own.
+    /// The last days up to 2024-05-20, each with a different value.
     static func days(
         _ count: Int, type: TypeID = .weight, unit: String = "kg", series: String = "mean30", from value: Double = 80
     )
@@ -146,7 +146,7 @@ final class ExistScene: Sendable {
         }
     }
 
-    /// Has the hub hold and deliver days.
+    /// Adds days to the hub and delivers them.
     @discardableResult func deliver(_ records: [Record], of person: Person = person) async throws -> [DeliveryResult] {
         let stored = await hub.hold(days: records, of: person)
         return try await redeliver(stored)
@@ -157,7 +157,7 @@ final class ExistScene: Sendable {
         return try #require(await hub.report(of: place)).results
     }
 
-    /// Delivers as the hub does: what is to be tried again, when it is to be.
+    /// Delivers as the hub does, with retries after the requested waits.
     func settle(_ records: [Record]) async throws -> [DeliveryResult] {
         let stored = await hub.hold(days: records)
         while true {
@@ -168,7 +168,7 @@ final class ExistScene: Sendable {
         }
     }
 
-    // MARK: - The stand-in
+    // MARK: - The simulated Exist
 
     struct Answer: Sendable {
         let status: Int
@@ -176,7 +176,7 @@ final class ExistScene: Sendable {
         let json: JSONTree?
     }
 
-    /// One request of a test.
+    /// Sends one request.
     func send(_ method: String, url: String, json: String? = nil, token: String? = nil) async throws -> Answer {
         var request = URLRequest(url: try #require(URL(string: url)), timeoutInterval: 20)
         request.httpMethod = method
@@ -206,7 +206,7 @@ final class ExistScene: Sendable {
         #expect(answer.status == 200, "\(action): \(answer.json?.json ?? "")")
     }
 
-    /// Calls of the exporter, as `update 30` (with the number of objects) or `accounts/profile`.
+    /// The exporter's calls, as `update 30` (with the number of objects) or `accounts/profile`.
     func calls(after number: Int = 0) async throws -> [String] {
         let diary = try await send("GET", url: "\(base)/control/calls").json?.list ?? []
         return diary.dropFirst(number).compactMap { call in
@@ -216,13 +216,13 @@ final class ExistScene: Sendable {
         }
     }
 
-    /// Bodies of updates, as they came.
+    /// Bodies of the updates, as received.
     func bodies() async throws -> [String] {
         let diary = try await send("GET", url: "\(base)/control/calls").json?.list ?? []
         return diary.filter { $0["path"]?.text?.hasSuffix("/update/") == true }.compactMap { $0["body"]?.json }
     }
 
-    /// What Exist holds of an attribute, by date.
+    /// Exist's values of an attribute, by date.
     func values(_ attribute: String = "weight", of user: String = "mira") async throws -> [String: String] {
         let users = try await send("GET", url: "\(base)/control/state").json?["users"]?.list
         let mine = users?.first { $0["name"]?.text == user }?["attributes"]?.list
@@ -237,7 +237,7 @@ extension String {
 
 extension [DeliveryResult] {
     var areDelivered: Bool { allSatisfy { if case .delivered = $0 { true } else { false } } }
-    /// Of the first that is neither delivered nor waiting.
+    /// The reason of the first result that is neither delivered nor waiting.
     var refusal: String? {
         compactMap { result in
             switch result {
@@ -246,6 +246,6 @@ extension [DeliveryResult] {
             }
         }.first
     }
-    /// The longest wait that is asked for, in milliseconds.
+    /// The longest requested wait, in milliseconds.
     var wait: Int64? { compactMap { if case .retry(let after, _) = $0 { after } else { nil } }.max() }
 }

@@ -7,9 +7,9 @@ import WebFaults
 
 @testable import Exist
 
-/// What every exporter should pass, against a stand-in on a socket.
+/// Scenarios for every exporter, with a simulated Exist on a socket.
 @Suite(.timeLimit(.minutes(2))) struct ScenarioTests {
-    @Test func `the first run takes the attribute, sends thirty days in one call, and answers for each`() async throws {
+    @Test func `the first run takes the attribute, sends thirty days in one call, and answers each`() async throws {
         let scene = try await ExistScene()
         let run = try await scene.loggedIn()
         let known = try await scene.calls().count
@@ -22,7 +22,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `within the interval nothing is called, and nothing is ever taken or sent twice`() async throws {
+    @Test func `no calls are made within the interval, and a redelivered day is not sent again`() async throws {
         let scene = try await ExistScene(["interval": .string("1h")])
         let run = try await scene.loggedIn()
         let stored = await scene.hub.hold(days: try ExistScene.days(3))
@@ -35,7 +35,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `R11.9 a person who has not logged in is told so at once, before any day waits`() async throws {
+    @Test func `R11.9 a missing log-in is reported at once, before any day waits`() async throws {
         let scene = try await ExistScene()
         let run = scene.start()
         await scene.hub.wait { $0.tokenFailures.contains { $0.kind == .auth } }
@@ -43,7 +43,8 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `R10.16 what a sync has confirmed is asked for again, and answered at once`() async throws {
+    @Test func `R10.16 after a sync the hub redelivers confirmed days, which are answered without a call`() async throws
+    {
         let scene = try await ExistScene(["interval": .string("1h")])
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver(try ExistScene.days(3)).areDelivered)
@@ -62,7 +63,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `a sync tells how many values Exist has confirmed, not how many were tried`() async throws {
+    @Test func `a sync reports how many values Exist confirmed, not how many were sent`() async throws {
         let scene = try await ExistScene(["reacquire": .string("never")])
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 80)]).areDelivered)
@@ -85,7 +86,7 @@ import WebFaults
     }
 
     @Test(arguments: ["sync", "acquire", "release"])
-    func `with dry_run nothing is sent, not by a command either`(_ command: String) async throws {
+    func `with dry_run nothing is sent, even by a command`(_ command: String) async throws {
         let scene = try await ExistScene(["dry_run": .boolean(true)])
         let run = try await scene.loggedIn()
         await scene.hub.hold(days: try ExistScene.days(3))
@@ -120,7 +121,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `an attribute that was taken is taken back once, and only what failed is sent again`() async throws {
+    @Test func `a stolen attribute is taken back once, and only failed values are sent again`() async throws {
         let scene = try await ExistScene(["attributes": .list([.string("weight"), .string("body_fat")])])
         let run = try await scene.loggedIn()
         let fat = try ExistScene.days(3, type: .bodyFatPercentage, unit: "%", from: 0.2)
@@ -163,7 +164,7 @@ import WebFaults
         "cut-after@acquire*1", "half@acquire*1", "too-many@update*1", "too-many=120@profile*1", "html@owned",
         "cut-before@/oauth2/access_token*1",
     ])
-    func `whatever goes wrong on the way, Exist ends with the values, and each day is answered`(
+    func `after any fault on the way, Exist has the values and each day is delivered`(
         _ fault: String
     ) async throws {
         let scene = try await ExistScene(rate: 3_600)
@@ -176,7 +177,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `after 429 nothing is called before its time is over, not by a new process either`() async throws {
+    @Test func `after 429 no calls are made until its time is over, even by a new process`() async throws {
         let scene = try await ExistScene()
         var run = try await scene.loggedIn()
         try await scene.control("faults", #"["too-many=600@update*1"]"#, method: "PUT")
@@ -199,7 +200,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `after 429 to a log-in nothing is called before its time is over`() async throws {
+    @Test func `after 429 to a log-in no calls are made until its time is over`() async throws {
         let scene = try await ExistScene()
         let run = try await scene.loggedIn()
         try await scene.control("faults", #"["too-many=600@profile*1"]"#, method: "PUT")
@@ -216,7 +217,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `no more calls than the setting allows are made in an hour`() async throws {
+    @Test func `the exporter makes no more calls in an hour than the setting allows`() async throws {
         let scene = try await ExistScene(["calls_per_hour": .integer(6)], switches: ["rate_limit": "6"], rate: 3_600)
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 80)]).areDelivered)
@@ -231,7 +232,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `a token that is over is renewed once, with the hub before it is used`() async throws {
+    @Test func `an expired token is renewed once and saved with the hub before it is used`() async throws {
         let scene = try await ExistScene()
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 80)]).areDelivered)
@@ -247,7 +248,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `when the answer to a refresh is lost a person has to log in, and nothing is tried for ever`()
+    @Test func `a person must log in again if the answer to a refresh is lost, and retries end`()
         async throws
     {
         let scene = try await ExistScene(rate: 3_600)
@@ -259,7 +260,7 @@ import WebFaults
         #expect(results.refusal?.contains("hub login") == true, "\(results)")
         let known = try await scene.calls().count
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 82)]).refusal != nil)
-        // With the token there is, and one try to renew it; a real hub delivers nothing more until there is a log-in.
+        // One call with the current token, and one attempt to renew it; a real hub delivers no more until there is a log-in.
         #expect(try await scene.calls().count <= known + 2)
         guard case .done = try await scene.logIn() else {
             Issue.record("the log-in failed")
@@ -270,7 +271,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `today is where the user is, and a zone that changes rewrites nothing`() async throws {
+    @Test func `today follows the user's zone, and a change of zone rewrites no days`() async throws {
         let scene = try await ExistScene(at: "2024-05-20T12:30:00Z", zone: "Pacific/Auckland")
         let run = try await scene.loggedIn()
         let ahead = [try ExistScene.day("2024-05-20", 80), try ExistScene.day("2024-05-21", 81)]
@@ -285,7 +286,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `where Exist's clock is behind, a new day waits for it and is not given up`() async throws {
+    @Test func `a new day waits while Exist's clock is behind`() async throws {
         let scene = try await ExistScene(at: "2024-05-20T22:00:30Z")
         let run = try await scene.loggedIn()
         try await scene.control("clock", #""2024-05-20T21:58:00Z@1""#, method: "PUT")
@@ -300,7 +301,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `whole numbers are written as such, and decimals as short as they are`() async throws {
+    @Test func `whole numbers are written without decimals, and decimals as short as possible`() async throws {
         let scene = try await ExistScene([
             "attributes": .list([
                 .string("weight"), .string("steps"), .string("active_energy"), .string("steps_distance"),
@@ -322,7 +323,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `a day that was taken away stays at Exist, is told once, and can be overwritten by hand`() async throws {
+    @Test func `a retracted day stays at Exist, is reported once, and can be overwritten by hand`() async throws {
         let scene = try await ExistScene()
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver([try ExistScene.day("2024-05-18", 79)]).areDelivered)
@@ -332,7 +333,7 @@ import WebFaults
         #expect(try await scene.deliver([try ExistScene.retraction("2024-05-01")]).areDelivered, "it had none")
         #expect(try await scene.calls().count == known)
         #expect(await scene.hub.events.count { $0.event == "orphaned" } == 1)
-        // A day that was taken back before the hub had delivered that is told by the next run.
+        // The next run reports a day that was retracted before the hub delivered the retraction.
         #expect(try await scene.deliver([try ExistScene.day("2024-05-12", 78)]).areDelivered)
         await scene.hub.hold(days: [try ExistScene.retraction("2024-05-12")])
         guard case .done = await scene.hub.command("sync") else {
@@ -362,7 +363,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `another account is refused at the log-in, and another person's day never leaves`() async throws {
+    @Test func `a log-in to another account is refused, and another person's day is never sent`() async throws {
         let scene = try await ExistScene()
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 80)]).areDelivered)
@@ -388,7 +389,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `a token of another account that turns up in between writes nothing, and a person has to repair it`()
+    @Test func `with a token of another account nothing is written until a person repairs it`()
         async throws
     {
         let scene = try await ExistScene()
@@ -421,7 +422,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `a dry run shows values, calls and time, and sends only questions`() async throws {
+    @Test func `a dry run shows values, calls and times, and sends only read requests`() async throws {
         let scene = try await ExistScene(["dry_run": .boolean(true)])
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver(try ExistScene.days(40)).wait != nil)
@@ -444,7 +445,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `what is too old, was carried too far, or is not asked for is refused with its reason`() async throws {
+    @Test func `days that are too old, carried too far, or not configured are refused with the reason`() async throws {
         let scene = try await ExistScene()
         let run = try await scene.loggedIn()
         let results = try await scene.deliver([
@@ -460,7 +461,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `attributes of one's own are made once, and found again by a new installation`() async throws {
+    @Test func `custom attributes are created once, and a new installation finds them again`() async throws {
         let scene = try await ExistScene([
             "attributes": .list([
                 .string("systolic"), .string("blood_oxygen"), .string("Median weight=weight/median30"),
@@ -487,7 +488,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `what Exist was told otherwise is found by reading back, and sent again`() async throws {
+    @Test func `verify finds values that were changed at Exist, and the next run sends them again`() async throws {
         let scene = try await ExistScene()
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver(try ExistScene.days(30)).areDelivered)

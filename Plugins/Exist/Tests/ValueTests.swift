@@ -34,7 +34,7 @@ struct ValueTests {
         #expect(throws: ExistValue.Unsuitable.self) { try value(1_440, "min", as: "sleep_end", in: "min") }
     }
 
-    @Test func `what an attribute cannot have is told without the value`() throws {
+    @Test func `the error for an unsuitable value does not contain the value`() throws {
         for (number, unit, name) in [
             (22.1, "%", "body_fat"), (Double.nan, "kg", "weight"), (80, "m", "weight"), (1e300, "count", "steps"),
             (10, "count", "mood"),
@@ -59,7 +59,7 @@ struct ValueTests {
         }
     }
 
-    @Test func `every mapped type is one of the hub, in a unit that converts`() throws {
+    @Test func `every mapped type is a type of the hub, and its unit converts`() throws {
         for attribute in ExistAttribute.all {
             guard let source = attribute.source else { continue }
             let type = try #require(TypeRegistry.standard.type(source.type), "\(attribute.name)")
@@ -73,7 +73,7 @@ struct ValueTests {
         #expect(ExistAttribute.all.count { $0.source != nil && $0.isTemplate } == 25)
     }
 
-    @Test func `attributes are chosen by name, and a mistake says what there is`() throws {
+    @Test func `attributes are chosen by name, and an invalid choice is refused`() throws {
         let chosen = try AttributeChoice.read(["weight", "steps=stepCount/mean", "My median=bodyMass/median30"])
         #expect(chosen.map(\.name) == ["weight", "steps", "my_median"])
         #expect(chosen[1].source?.series == "mean" && chosen[1].source?.unit == "count")
@@ -83,7 +83,7 @@ struct ValueTests {
         }
     }
 
-    @Test func `answers are matched by name and date, whatever their order and words`() throws {
+    @Test func `answers are matched to objects by name and date, in any order and wording`() throws {
         func results(_ json: String) throws -> [WriteAnswer.Result] {
             try JSONDecoder().decode(WriteAnswer.self, from: Data(json.utf8)).results(of: [
                 .init(name: "weight", date: "2024-05-19"), .init(name: "steps", date: "2024-05-20"),
@@ -100,13 +100,13 @@ struct ValueTests {
                 == [.unknown, .failed(code: "missing_field", text: "Object at index 1 missing field(s) 'value'")])
     }
 
-    @Test func `rests grow, calls are counted over an hour, and a clock that goes back does not stop the calls`() {
+    @Test func `rests grow, calls are counted over an hour, and calls continue after the clock goes back`() {
         var account = AccountState()
         for now in 0..<5 { account.calls.append(Int64(now)) }
         #expect(account.wait(for: 6, at: 10) == nil)
         #expect(account.wait(for: 5, at: 10) == 3_600_000_000 - 9 as Int64)
         #expect(account.wait(for: 5, at: 3_600_000_010) == nil)
-        // A slow call counts from its answer, until which the service may have counted it.
+        // A slow call counts from its answer, because the service may have counted it as late as then.
         account.calls = [0]
         account.answered(at: 1_000)
         #expect(account.wait(for: 1, at: 3_600_000_010) == 991)
@@ -122,7 +122,7 @@ struct ValueTests {
         }
     }
 
-    @Test func `a clock that is put back by a year makes a rest no longer than it was`() throws {
+    @Test func `a clock that is put back by a year does not make a rest longer`() throws {
         let (year, minute) = (31_536_000_000_000, 60_000_000) as (Int64, Int64)
         var account = AccountState()
         account.rest(for: .seconds(60), at: year, "busy")
@@ -132,7 +132,7 @@ struct ValueTests {
         #expect(account.restLeft(at: minute) == nil)
     }
 
-    @Test func `two persons, or a log-in without a client, are refused when it starts`() async throws {
+    @Test func `the plugin does not start with two persons, and settings without a client are refused`() async throws {
         let scene = try await ExistScene()
         await scene.hub.change { $0.persons = [.init(name: "mira", zone: "UTC"), .init(name: "anna", zone: "UTC")] }
         let run = scene.start()

@@ -1,12 +1,12 @@
 import PluginKit
 
-/// Reads `attributes` of `hub.conf`: `steps`, or `steps=stepCount/sum` where other days shall fill it.
+/// Reads the setting `attributes`: `steps`, or `steps=stepCount/sum` to fill an attribute from other days than the default.
 enum AttributeChoice {
     static let rule = TextRule(
         pattern: "[A-Za-z][A-Za-z0-9_ ]*(=[A-Za-z0-9._]+/[A-Za-z0-9_.-]+)?",
         expected: "an attribute, or attribute=type/series", example: "weight")
 
-    /// - Throws: ``PluginFailure`` that says what is allowed.
+    /// - Throws: ``PluginFailure`` that lists the allowed values.
     static func read(_ entries: [String]) throws(PluginFailure) -> [ExistAttribute] {
         var read: [ExistAttribute] = []
         for entry in entries {
@@ -29,7 +29,7 @@ enum AttributeChoice {
         if var known = ExistAttribute.byName[sides[0]] {
             guard known.type != .text else { throw failure("\"\(entry)\" holds text, and the hub's days are numbers") }
             if var source {
-                // Exist's unit stays what it is; the minutes of times and counts are taken as they are.
+                // Keep Exist's unit; attributes without one (times and counts) are sent unconverted.
                 source.unit = known.source?.unit
                 known.source = source
             }
@@ -60,7 +60,7 @@ enum AttributeChoice {
         return DaySource(type: type, series: parts[1], unit: nil)
     }
 
-    /// What Exist makes of a label, as far as that is known; the answer to `create` has the last word.
+    /// The name that Exist probably derives from a label; the answer to `create` is authoritative.
     static func slug(_ label: String) -> String {
         String(label.lowercased().map { $0 == " " ? "_" : $0 })
     }

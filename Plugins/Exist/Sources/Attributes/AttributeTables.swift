@@ -1,6 +1,6 @@
-/// Exist's attributes as data: group, name, type, then what of the hub fills it: type, series, Exist's unit (`-`: the hub's), decimals.
+/// Exist's attributes as tables: group, name, type, then the hub's type and series, Exist's unit (`-`: the hub's), decimals.
 enum AttributeTables {
-    /// The 86 templates, state 2025-12; where the second half is missing, the hub has no days of it.
+    /// The 86 templates as of 2025-12; lines without a second half are templates for which the hub has no days.
     static let templates = """
         activity steps i stepCount sum count 0
         activity steps_active_min min appleExerciseTime sum min 0
@@ -90,7 +90,7 @@ enum AttributeTables {
         weather day_length min
         """
 
-    /// What Exist has no template for: made as attributes of the user's own, with these labels.
+    /// Values for which Exist has no template: the plugin creates them as custom attributes with these labels.
     static let customs = """
         health systolic i bloodPressureSystolic mean mmHg 0 | Systolic
         health diastolic i bloodPressureDiastolic mean mmHg 0 | Diastolic

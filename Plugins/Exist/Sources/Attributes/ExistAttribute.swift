@@ -1,6 +1,6 @@
 import PluginKit
 
-/// What an attribute's values are, by Exist's own numbers.
+/// The value type of an attribute, with the number that Exist's API uses for it.
 enum ExistValueType: Int, Sendable {
     case whole = 0
     case decimal = 1
@@ -17,31 +17,31 @@ enum ExistValueType: Int, Sendable {
     case scale = 8
 }
 
-/// Which days of the hub an attribute is made of.
+/// The hub's day values from which an attribute is filled.
 struct DaySource: Hashable, Sendable {
     var type: TypeID
     var series: String
-    /// What Exist counts in; nil takes the number as the hub has it.
+    /// The unit that Exist expects; nil sends the number in the hub's unit.
     var unit: String?
 }
 
-/// An attribute of Exist, and what fills it.
+/// An attribute of Exist, and the days of the hub that fill it.
 struct ExistAttribute: Sendable {
-    /// Exist's own name; of a custom attribute the one that its label will probably get.
+    /// The name at Exist; for a custom attribute, the name that Exist probably derives from its label.
     let name: String
-    /// What a scope is named after.
+    /// The group, after which OAuth scopes are named.
     let group: String
     let type: ExistValueType
-    /// Decimals that are sent of a number that may have some.
+    /// Number of decimals sent for a fractional value.
     let decimals: Int
-    /// For people; nil where Exist has a template of this name.
+    /// The label of a custom attribute; nil for a template.
     let label: String?
-    /// Nil where the hub has no days of it.
+    /// Nil if the hub has no days for this attribute.
     var source: DaySource?
 
     var isTemplate: Bool { label == nil }
 
-    /// All that can be named in `attributes`.
+    /// All attributes that the setting `attributes` may name.
     static let all: [ExistAttribute] = read(AttributeTables.templates) + read(AttributeTables.customs)
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -51,7 +51,7 @@ struct ExistAttribute: Sendable {
         "tod12": .timeFromMidday, "1-9": .scale,
     ]
 
-    /// `group: name type [hub type, series, unit or -, decimals] [label]`, a line each.
+    /// Parses lines of `group name type [hub type, series, unit or -, decimals] [| label]`.
     private static func read(_ table: String) -> [ExistAttribute] {
         table.split(separator: "\n").map { line in
             let columns = line.split(separator: "|").map { $0.trimmingPrefix(" ") }

@@ -1,15 +1,15 @@
 import PluginKit
 
-/// A value as Exist gets it: the digits of a JSON number.
+/// A value as it is sent to Exist: the digits of a JSON number.
 ///
-/// Two are equal when their digits are, so that what was sent and what should be there are compared after rounding.
+/// Two values are equal if their digits are equal, so a sent value is compared with the wanted value after rounding.
 struct ExistValue: Hashable, Sendable {
-    /// `80.57`, `7200`.
+    /// For example `80.57` or `7200`.
     let digits: String
 
     init(digits: String) { self.digits = digits }
 
-    /// The value of a day, converted exactly, rounded once, half away from zero.
+    /// Converts the value of a day exactly, then rounds it once, half away from zero.
     /// - Throws: ``Unsuitable``.
     init(_ value: Double, unit: String, as attribute: ExistAttribute, in target: String?) throws(Unsuitable) {
         var number = value
@@ -42,7 +42,7 @@ struct ExistValue: Hashable, Sendable {
         }
     }
 
-    /// Why a value cannot be sent; it shows no value.
+    /// Why a value cannot be sent; the text never contains the value.
     struct Unsuitable: Error {
         let reason: String
         init(_ reason: String) { self.reason = reason }
@@ -52,7 +52,7 @@ struct ExistValue: Hashable, Sendable {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
         let rounded = (number * scale).rounded() / scale
-        // Numbers too large to have decimals stay as they are.
+        // Numbers too large to have decimals are not rounded.
         let text = "\(rounded.isFinite ? rounded : number)"
         digits = text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }

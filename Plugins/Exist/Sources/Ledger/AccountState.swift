@@ -1,40 +1,40 @@
 import Foundation
 import PluginKit
 
-/// What is kept between runs of the account that this instance sends to.
+/// The persistent state of the Exist account to which this instance sends.
 struct AccountState: Codable, Hashable, Sendable {
-    /// Exist's user name: another one is another account.
+    /// Exist's user name, which identifies the account.
     var username: String?
-    /// The zone of the profile, which tells what today is.
+    /// The zone of the profile, which determines today's date.
     var zone: String?
-    /// Whose days go there, by the hub's uid.
+    /// The hub's uid of the person whose days are sent.
     var person: String?
-    /// By the names of `attributes`.
+    /// By the names in the setting `attributes`.
     var ownership: [String: Ownership] = [:]
-    /// When an update last went out.
+    /// When an update was last sent.
     var updated: Int64?
-    /// Until when nothing is called, and why.
+    /// The time until which no calls are made, and why.
     var rest: Rest?
-    /// Failures one after the other.
+    /// Number of failures in a row.
     var setbacks = 0
-    /// When calls of the last hour were made, oldest first.
+    /// Times of the calls of the last hour, oldest first.
     var calls: [Int64] = []
-    /// When it was last looked up which attributes are ours.
+    /// When the attributes of this client were last listed.
     var listed: Int64?
 
     struct Rest: Codable, Hashable, Sendable {
-        /// When it began; nil where an older version has written it.
+        /// When it began; nil if an older version wrote it.
         var since: Int64?
         var until: Int64
         var reason: String
     }
 
     struct Ownership: Codable, Hashable, Sendable {
-        /// What Exist calls the attribute; nil while it is not ours.
+        /// Exist's name of the attribute; nil while it is not ours.
         var name: String?
-        /// Why it is not ours.
+        /// Why the attribute is not ours.
         var lost: String?
-        /// When it was last taken back.
+        /// When it was last taken back from another service.
         var reacquired: Int64?
     }
 
@@ -55,34 +55,34 @@ struct AccountState: Codable, Hashable, Sendable {
     }
 }
 
-/// How many calls may be made in an hour, and how long to leave a service alone that fails.
+/// Limits the calls of an hour, and the waits after failures.
 ///
-/// Kept with the account: a program that is killed and started again must not begin to count again.
+/// The state is saved with the account, so that a restarted program does not begin to count again.
 extension AccountState {
     private static let hour: Int64 = 3_600_000_000
 
-    /// How long until another call is within the limit; nil: now.
+    /// Microseconds until another call is within the limit; nil if it may be made now.
     mutating func wait(for limit: Int, at now: Int64) -> Int64? {
-        // A clock that was put back makes no call wait for longer than an hour.
+        // Even if the clock was set back, no call waits longer than an hour.
         calls = calls.filter { $0 > now - Self.hour }.map { min($0, now) }
         guard calls.count >= limit else { return nil }
         return calls[calls.count - limit] + Self.hour - now + 1
     }
 
-    /// The last call was answered: Exist may have counted it as late as this.
+    /// Notes the answer to the last call: Exist may have counted the call as late as this.
     mutating func answered(at now: Int64) {
         if let last = calls.last { calls[calls.count - 1] = max(last, now) }
     }
 
-    /// Notes that nothing is to be called for a while.
+    /// Notes that no calls may be made for this long.
     mutating func rest(for time: Duration, at now: Int64, _ reason: String) {
         rest = Rest(since: now, until: now + Int64(min(time, .seconds(86_400)) / .microseconds(1)), reason: reason)
     }
 
-    /// What remains of the rest.
+    /// The remaining time of the rest.
     mutating func restLeft(at now: Int64) -> (microseconds: Int64, reason: String)? {
         guard var rest, rest.until > now else { return nil }
-        // A clock that was put back, after the rest began: it begins again now, and is as long as it was. None is longer than a day.
+        // If the clock was set back to before the rest began, the rest starts again now with the same length. No rest is longer than a day.
         let since = rest.since ?? rest.until - 24 * Self.hour
         if since > now {
             (rest.since, rest.until) = (now, now + rest.until - since)
@@ -91,9 +91,9 @@ extension AccountState {
         return (rest.until - now, rest.reason)
     }
 
-    /// After a failure that may pass: half a minute, two, eight, about half an hour, then an hour, up to a fifth more.
+    /// After a temporary failure: half a minute, two, eight, about half an hour, then an hour, plus up to a fifth.
     static let backOff = BackOff(first: .seconds(30), factor: 4, longest: .seconds(3_600), spread: 1...1.2)
 
-    /// After 429 where the service names no time: a quarter of an hour, then twice as long, at most an hour, up to a tenth more.
+    /// After 429 without a time: a quarter of an hour, then twice as long, at most an hour, plus up to a tenth.
     static let refusalBackOff = BackOff(first: .seconds(900), factor: 2, longest: .seconds(3_600), spread: 1...1.1)
 }

@@ -1,9 +1,9 @@
 import Foundation
 import PluginKit
 
-/// A day of an attribute.
+/// One date of one attribute.
 struct DayKey: Hashable, Sendable, Comparable {
-    /// As `attributes` names it.
+    /// The name in the setting `attributes`.
     let attribute: String
     let date: LocalDate
 
@@ -11,19 +11,19 @@ struct DayKey: Hashable, Sendable, Comparable {
         (left.attribute, left.date.daysSinceEpoch) < (right.attribute, right.date.daysSinceEpoch)
     }
 
-    /// Where the state keeps the month that it is in.
+    /// The state key of the month that contains this day.
     var month: String { "held/\(attribute)/\(date.text.prefix(7))" }
 }
 
-/// What Exist holds of a day, as far as its answers said.
+/// What Exist holds for a day, as far as its answers show.
 struct HeldDay: Codable, Hashable, Sendable {
-    /// The digits that it confirmed last.
+    /// The digits that Exist confirmed last.
     var confirmed: String?
-    /// Digits of calls whose answers were lost: Exist may have one of them instead.
+    /// Digits of calls whose answers were lost: Exist may hold one of them instead.
     var possible: [String]?
-    /// Digits that it will not have, and why.
+    /// Digits that Exist refused, and why.
     var refused: Refusal?
-    /// The hub has no value any more, and Exist cannot be emptied.
+    /// The hub no longer has a value, but Exist still holds one.
     var isOrphaned: Bool?
 
     struct Refusal: Codable, Hashable, Sendable {
@@ -31,22 +31,22 @@ struct HeldDay: Codable, Hashable, Sendable {
         var reason: String
     }
 
-    /// Whether Exist certainly has this value.
+    /// Whether Exist certainly holds this value.
     func has(_ value: ExistValue) -> Bool { confirmed == value.digits && possible == nil }
 
-    /// Whether Exist may have any.
+    /// Whether Exist may hold a value.
     var mayHold: Bool { confirmed != nil || possible != nil }
 
     var isEmpty: Bool { self == HeldDay() }
 }
 
-/// The days that Exist holds, a state entry per attribute and month.
+/// The days that Exist holds, stored as one state entry per attribute and month.
 struct HeldDays: Sendable {
     private(set) var days: [DayKey: HeldDay] = [:]
 
     init() {}
 
-    /// Reads all of it.
+    /// Reads all days from the state.
     init(_ state: PluginState) throws {
         days = try state.transaction { transaction in
             var days: [DayKey: HeldDay] = [:]
@@ -69,14 +69,14 @@ struct HeldDays: Sendable {
         set { days[key] = newValue.isEmpty ? nil : newValue }
     }
 
-    /// Forgets what is of no use any more, so that the state does not grow for ever.
+    /// Forgets old days, so that the state does not grow without limit.
     mutating func forget(before date: LocalDate) -> Set<String> {
         let old = days.keys.filter { $0.date < date }
         for key in old { days[key] = nil }
         return Set(old.map(\.month))
     }
 
-    /// The entries of some months, as they are now.
+    /// The current state entries of some months.
     func entries(of months: Set<String>) throws -> [String: StateValue?] {
         var contents = Dictionary(uniqueKeysWithValues: months.map { ($0, [String: HeldDay]()) })
         for (key, held) in days where months.contains(key.month) {

@@ -2,7 +2,7 @@ import CloudClient
 import Foundation
 import PluginKit
 
-/// What is asked of Exist, one call each.
+/// The calls of Exist's API.
 struct ExistService: Sendable {
     let client: CloudClient
     let clientID: String
@@ -13,7 +13,7 @@ struct ExistService: Sendable {
         (clientID, clientSecret) = (settings.clientID ?? "", settings.clientSecret ?? Secret(""))
     }
 
-    /// The most objects of one call.
+    /// Maximum number of objects in one call.
     static let batch = 35
 
     struct Profile: Decodable, Sendable {
@@ -41,7 +41,7 @@ struct ExistService: Sendable {
 
     enum Action: String { case acquire, release, create, update }
 
-    /// A call that says the same however often it is made.
+    /// A write call; it may be repeated without a further effect.
     static func write(_ action: Action, _ objects: [String]) -> CloudRequest {
         var request = CloudRequest.bytes(
             "/api/2/attributes/\(action.rawValue)/", Data("[\(objects.joined(separator: ","))]".utf8),
@@ -67,8 +67,8 @@ struct ExistService: Sendable {
             renewing: old)
     }
 
-    /// Who a token belongs to; the way to find out whether it is one.
-    /// - Throws: ``LogInRefused`` when it is none.
+    /// Fetches the profile of a token's owner, and so checks the token.
+    /// - Throws: ``LogInRefused`` if the token is invalid.
     func profile(_ token: OAuthToken) async throws -> Profile {
         try Self.profile(in: await profileAnswer(token))
     }
@@ -77,16 +77,16 @@ struct ExistService: Sendable {
         try await client.send(Self.profile.authorized(token.accessToken))
     }
 
-    /// - Throws: ``LogInRefused`` where the answer says that the token is none.
+    /// - Throws: ``LogInRefused`` if the answer says that the token is invalid.
     static func profile(in answer: CloudAnswer) throws -> Profile {
         if answer.status == 401 || answer.status == 403 { throw LogInRefused("Exist does not know this token") }
         return try answer.successful().json(Profile.self)
     }
 }
 
-/// JSON texts, written by hand where digits matter.
+/// Builds JSON texts by hand, because the digits of numbers matter.
 enum JSONDigits {
-    /// A text in quotes.
+    /// A JSON string with its quotes.
     static func text(_ text: String) -> String {
         let bytes = (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8)
         return String(decoding: bytes, as: UTF8.self)

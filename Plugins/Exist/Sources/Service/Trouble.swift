@@ -2,17 +2,17 @@ import PluginKit
 
 /// Why a run of calls ended early.
 ///
-/// The texts are for `hub status`: no value, no token.
+/// The texts appear in `hub status`; they contain no value and no token.
 enum Trouble: Error, Sendable {
     /// A person has to log in.
     case logIn(String)
-    /// The service is away or wants nothing for a while; the rest has been noted.
+    /// The service is unavailable or refuses calls for a while; the rest is already recorded.
     ///
-    /// Whether the last call certainly did nothing.
+    /// `hadNoEffect` is true if the last call certainly had no effect.
     case resting(hadNoEffect: Bool)
-    /// Another Exist account, or another person, than before.
+    /// The account or the person differs from the one before.
     case mixedUp(String)
 
-    /// Whether the call that failed has certainly changed nothing.
+    /// Whether the failed call certainly changed nothing.
     var hadNoEffect: Bool { if case .resting(let hadNoEffect) = self { hadNoEffect } else { true } }
 }

@@ -1,7 +1,7 @@
 import CloudClient
 import Foundation
 
-/// What Exist answered to a list of objects, read with tolerance: members under other names, in another order, or missing.
+/// Exist's answer to a list of objects; members may have other names, be in another order, or be missing.
 struct WriteAnswer: Decodable, Sendable {
     var success: [Entry]?
     var failed: [Entry]?
@@ -15,19 +15,19 @@ struct WriteAnswer: Decodable, Sendable {
         var error_code: String?
         var error: String?
 
-        /// Whether it is about the object of that name.
+        /// Whether this entry is about the object.
         func concerns(_ object: Object) -> Bool {
             [name, title, template].contains(object.name) && (object.date == nil || date == object.date)
                 || object.label != nil && label == object.label
         }
 
-        /// The place that the text of an error tells: `Object at index 1 missing …`.
+        /// The index in the text of an error: `Object at index 1 missing …`.
         var index: Int? {
             error?.firstMatch(of: /index ([0-9]+)/).flatMap { Int($0.1) }
         }
     }
 
-    /// What was asked for.
+    /// An object of the request.
     struct Object: Sendable {
         var name: String
         var date: String?
@@ -35,14 +35,14 @@ struct WriteAnswer: Decodable, Sendable {
     }
 
     enum Result: Hashable, Sendable {
-        /// With the name that Exist gives it.
+        /// The name that Exist gives the object.
         case done(name: String)
         case failed(code: String, text: String)
-        /// In neither list: not known.
+        /// The object is in neither list, so its result is unknown.
         case unknown
     }
 
-    /// A result per object, in their order.
+    /// One result per object, in the order of the objects.
     func results(of objects: [Object]) -> [Result] {
         objects.enumerated().map { place, object in
             if let entry = failed?.first(where: { $0.concerns(object) }) ?? failed?.first(where: { $0.index == place })
