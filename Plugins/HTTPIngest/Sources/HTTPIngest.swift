@@ -3,7 +3,7 @@ import PhonePayloads
 import PluginKit
 import QRCodes
 
-/// What a phone, an app or a person posts becomes records.
+/// Stores the health records that phones, apps and people post.
 @main
 struct HTTPIngest: SourcePlugin {
     static let manifest = Manifest(
@@ -45,7 +45,7 @@ struct HTTPIngest: SourcePlugin {
         },
     ]
 
-    /// How patient it is; a test has less time.
+    /// The time limits; tests use shorter ones.
     var limits = IngestLimits()
 
     private let holder = Holder()
@@ -64,14 +64,14 @@ struct HTTPIngest: SourcePlugin {
     private func parts(_ hub: PluginContext) async throws -> IngestParts { try await holder.parts(hub, limits) }
 
     func run(_ hub: PluginContext) async throws {
-        // Persons and their zones come with the first session: a post before it could be another person's, or of another day.
+        // Persons and their zones come with the first session; before it, a post could get the wrong person or day.
         try await hub.untilSession(beyond: 0)
         let parts = try await parts(hub)
         try await parts.intake.begin()
         let listening = parts.settings.listening
         let door = HTTPDoor(
             listening, hub: hub, responder: parts.desk, patience: limits.connection, connections: 64)
-        // Not a part of this task, which is cancelled to stop: who waits for an answer gets it before the door closes.
+        // This is a separate task because this one is cancelled to stop; pending requests get their answers before the door closes.
         let serving = Task {
             try await door.run { port in
                 hub.logger.info(
@@ -120,7 +120,7 @@ struct HTTPIngest: SourcePlugin {
     }
 }
 
-/// What the parts of a running plugin share.
+/// The parts that a running plugin shares.
 struct IngestParts: Sendable {
     let hub: PluginContext
     let settings: IngestSettings
@@ -158,7 +158,7 @@ struct IngestParts: Sendable {
         return answer
     }
 
-    /// Whose it is: as said, by the beginning of the name, or the only person there is.
+    /// The person of a token: the given one, the one whose name begins the token's name, or the only person.
     private func person(of name: String, said: String?) throws -> Welcome.PersonEntry? {
         if let said {
             guard let person = hub.persons.named(said) else {
@@ -170,7 +170,7 @@ struct IngestParts: Sendable {
         return TokenOwner.named(by: name, hub.persons) ?? (hub.persons.count == 1 ? hub.persons[0] : nil)
     }
 
-    /// What a person should look at: a name may be meant to say whose it is, and say nothing.
+    /// A warning if the name does not begin with a person's name although it may have been meant to.
     private func note(_ name: String, _ said: String?, _ person: Welcome.PersonEntry?) -> String? {
         guard said == nil, TokenOwner.named(by: name, hub.persons) == nil else { return nil }
         let names = hub.persons.map(\.bothNames).joined(separator: ", ")
@@ -180,7 +180,7 @@ struct IngestParts: Sendable {
         return "\(begins); it is of \(person.shownName), the only one"
     }
 
-    /// The address by which Health Auto Export makes an automation.
+    /// The address with which Health Auto Export creates an automation.
     private static func link(address: String, name: String, token: String) -> String {
         let members = [
             ("url", "\(address)/ingest/hae"), ("name", "Health hub"), ("headers", "Authorization,Bearer \(token)"),

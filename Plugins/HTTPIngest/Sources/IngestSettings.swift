@@ -3,7 +3,7 @@ import HTTPServing
 import PhonePayloads
 import PluginKit
 
-/// `[plugin.http-ingest]`, read and checked.
+/// The validated settings of `[plugin.http-ingest]`.
 struct IngestSettings: Sendable {
     private static let (visitors, shown) = ("phones", "tokens")
 

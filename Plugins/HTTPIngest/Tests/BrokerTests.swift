@@ -11,14 +11,14 @@ import Testing
 
 @testable import HTTPIngest
 
-/// A real Mosquitto, and what apps publish there.
+/// Tests with a real Mosquitto, to which apps publish.
 @Suite(
     .timeLimit(.minutes(1)), .serialized,
     .enabled(
         if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/mosquitto"),
         "there is no mosquitto here; .ci/setup test installs it"))
 struct BrokerTests {
-    /// A broker of a test's own, without a disk.
+    /// A broker for one test, without a disk.
     final class Broker: Sendable {
         let folder: TemporaryFolder
         let port: Int
@@ -45,7 +45,7 @@ struct BrokerTests {
             process.withLock { $0 = child }
         }
 
-        /// Ends it in order, so that it keeps sessions and retained messages.
+        /// Stops it orderly, so that it keeps sessions and retained messages.
         func stop() async {
             let child = process.withLock { $0 }
             child?.signal(SIGTERM)
@@ -54,7 +54,7 @@ struct BrokerTests {
 
         deinit { process.withLock { $0?.signal(SIGKILL) } }
 
-        /// Publishes one message, as an app does, and returns when the broker has it.
+        /// Publishes one message as an app does; returns when the broker has it.
         func publish(_ topic: String, _ payload: [UInt8], isRetained: Bool = false) async throws {
             let (ready, tell) = AsyncStream<Bool>.makeStream()
             let client = try MQTTClient(
@@ -82,10 +82,10 @@ struct BrokerTests {
                 : text).utf8)
     }
 
-    @Test func `The list of openScale is stored, followed, and what it leaves out is taken back`() async throws {
+    @Test func `openScale's list is stored and followed, and records missing from it are retracted`() async throws {
         let broker = try await Broker()
         let scene = try await Scene(settings: topics(broker, ["openScaleSync/#=openscale:kitchen"]))
-        // Kept by the broker from before.
+        // The broker has retained this message from earlier.
         try await broker.publish("openScaleSync/1/measurements/history", try history(), isRetained: true)
         try await scene.run { () async throws in
             await scene.hub.records(4)
@@ -93,7 +93,7 @@ struct BrokerTests {
                 await scene.hub.heldText() == [
                     "bodyFatPercentage 0.185 %", "hc.boneMass 3.2 kg", "weight 80.4 kg", "weight 80.1 kg",
                 ])
-            // A single message has minutes only, and is another time: the list says it.
+            // A single message has only minutes, so its time would differ; the list has the full time.
             try await broker.publish(
                 "openScaleSync/1/measurements/insert", Array(#"{"date":"2026-02-10T06:31+0100","weight":80.4}"#.utf8))
             try await broker.publish(
@@ -106,7 +106,7 @@ struct BrokerTests {
         }
     }
 
-    @Test func `What was published while the plugin was away comes when it is back, and stays until the hub has it`()
+    @Test func `Messages published while the plugin is away arrive when it is back, and stay until the hub has them`()
         async throws
     {
         let broker = try await Broker()
@@ -121,7 +121,7 @@ struct BrokerTests {
         let before = await scene.hub.batches
         let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
         await scene.hub.batches(before + 1)
-        // Ended before the hub has said a word, in order: cut off, its client would go on in this process and take the session of the next.
+        // Stop it orderly before the hub answers. If cut off, its client would continue in this process and take the next one's session.
         run.loseHub()
         #expect(await run.end() == .done)
         #expect(await scene.hub.held.count == 3)
@@ -132,7 +132,7 @@ struct BrokerTests {
         #expect(await scene.hub.held.count == 19)
     }
 
-    @Test func `A reading that the broker has kept is of any time, and is not taken`() async throws {
+    @Test func `A reading that the broker retained has no known time and is not taken`() async throws {
         let broker = try await Broker()
         let scene = try await Scene(settings: topics(broker, ["scale/#=ble-scale-sync:bath"]))
         try await broker.publish("scale/body-composition", Array(#"{"weight":70}"#.utf8), isRetained: true)
@@ -146,7 +146,7 @@ struct BrokerTests {
         }
     }
 
-    @Test func `A reading that waited at the broker is not taken as one of now, and the one that is kept is told once`()
+    @Test func `A reading that waited at the broker is not dated now, and a retained one is reported once`()
         async throws
     {
         let broker = try await Broker()
@@ -157,7 +157,7 @@ struct BrokerTests {
             try await broker.publish(topic, Array(#"{"weight":71}"#.utf8), isRetained: true)
             await scene.hub.records(1)
         }
-        // It was taken when it was published: that the broker has it loses nothing.
+        // The reading was taken when it was published, so the broker's copy is no loss.
         try await scene.run { () async throws in
             await connected(scene, times: 2)
             try await broker.publish(topic, Array(#"{"weight":72}"#.utf8), isRetained: true)
@@ -179,7 +179,7 @@ struct BrokerTests {
         #expect(await scene.hub.events.count { $0.device == "bath" && !$0.isResolved } == 1)
     }
 
-    @Test func `While the hub is away readings are of when they came, and the next does not wait for the one before`()
+    @Test func `Readings during the hub's absence keep their arrival times, and none delays the next`()
         async throws
     {
         let broker = try await Broker()
@@ -191,7 +191,7 @@ struct BrokerTests {
         }
         try await scene.run { () async throws in
             await connected(scene, times: 2)
-            // This one waits for the hub, and the readings do not wait for it.
+            // This post waits for the hub, and the readings do not wait for it.
             try await broker.publish("phones/anna", try Scene.fixture("hae-12-hour.json"))
             await scene.hub.batches(1)
             for weight in [71, 72] {
@@ -213,7 +213,8 @@ struct BrokerTests {
     }
 
     @Test
-    func `A message of a person's topic that names someone else is refused, and one of a household's names a person`()
+    func
+        `A message on a person's topic that names someone else is refused; one on a household's topic may name a person`()
         async throws
     {
         let broker = try await Broker()
@@ -221,7 +222,7 @@ struct BrokerTests {
             settings: topics(broker, ["me=plain:phone:me", "house=plain:home", "scale=ble-scale-sync:bath:me"])
         ) { $0.persons.append(.init(name: "ben")) }
         try await scene.run { () async throws in
-            // Both connections: readings of now are published once.
+            // Wait for both connections, because readings without times are published once.
             await connected(scene, times: 2)
             let ben = Array(#"{"weight":70,"start":"2026-02-10T06:31:02Z","subject":{"account":"ben"}}"#.utf8)
             try await broker.publish("me", ben)
@@ -237,7 +238,7 @@ struct BrokerTests {
         }
     }
 
-    @Test func `A plain record without a time is refused with its reason, one with a time comes however late`()
+    @Test func `A plain record without a time is refused with the reason, and one with a time is taken however late`()
         async throws
     {
         let broker = try await Broker()
@@ -252,12 +253,12 @@ struct BrokerTests {
         #expect(await scene.hub.heldText() == ["weight 71.0 kg"])
     }
 
-    /// Returns when the plugin has connected so often.
+    /// Returns when the plugin has connected this many times.
     private func connected(_ scene: Scene, times: Int = 1) async {
         await scene.hub.wait { $0.events.count { $0.device == "mqtt" && $0.event == "connected" } >= times }
     }
 
-    @Test func `A message that is not taken comes again, and one that is does not`() async throws {
+    @Test func `A message that is not acknowledged is delivered again, and an acknowledged one is not`() async throws {
         let broker = try await Broker()
         let (seen, tell) = AsyncStream<String>.makeStream()
         let count = Mutex(0)
@@ -276,7 +277,7 @@ struct BrokerTests {
         #expect(await iterator.next() == "connected")
         try await broker.publish("a/b", Array("1".utf8))
         #expect(await iterator.next() == "a/b 1")
-        // It comes with another connection, before the broker has confirmed what is subscribed, or after.
+        // It may arrive before or after the broker has confirmed the subscription of the new connection.
         var rest: [String] = []
         while rest.count < 2, let next = await iterator.next() { rest.append(next) }
         #expect(rest.sorted() == ["a/b 1", "connected"])
@@ -285,11 +286,11 @@ struct BrokerTests {
         try await Scene.onThread { client.stop() }
     }
 
-    @Test func `A broker that goes and comes back is found again, with what it kept`() async throws {
+    @Test func `The plugin reconnects to a broker that restarts, and receives the messages it kept`() async throws {
         let broker = try await Broker()
         let scene = try await Scene(settings: topics(broker, ["phones/anna=hae:anna-iphone"]))
         try await scene.run { () async throws in
-            // The broker keeps nothing for a client that it has never met.
+            // A broker keeps no messages for a client that it has never seen.
             await connected(scene)
             try await broker.publish("phones/anna", try Scene.fixture("hae-12-hour.json"))
             await scene.hub.records(3)
@@ -311,7 +312,7 @@ struct BrokerTests {
             (["mqtt": .string("mqtt://127.0.0.1"), "mqtt_topics": .list([.string("a/#/b=hae:x")])], "TOPIC"),
             (["mqtt": .string("mqtt://127.0.0.1"), "mqtt_topics": .list([.string("a=csv:x")])], "TOPIC"),
         ] as [([String: SettingValue], String)])
-    func `Settings of a broker that would be wrong or unsafe are refused`(
+    func `Wrong or unsafe broker settings are refused`(
         change: [String: SettingValue], words: String
     ) throws {
         var values: [String: SettingValue] = [
@@ -326,7 +327,7 @@ struct BrokerTests {
     @Test(arguments: [
         ("a/b", "a/b", true), ("a/b", "a/+", true), ("a/b/c", "a/#", true), ("a", "a/#", true), ("a/b", "a", false),
         ("$SYS/x", "#", false),
-    ]) func `A topic is of a subscription as MQTT has it`(topic: String, filter: String, isMatch: Bool) {
+    ]) func `Topics match filters as MQTT specifies`(topic: String, filter: String, isMatch: Bool) {
         #expect(MQTTClient.matches(topic, filter) == isMatch)
     }
 }

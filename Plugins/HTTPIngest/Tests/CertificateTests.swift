@@ -12,7 +12,7 @@ import Testing
 
 @testable import HTTPIngest
 
-/// HTTPS by files: certificates of openssl, and curl, which trusts what it is told to.
+/// HTTPS with certificate files: openssl makes the certificates, and curl is given the ones to trust.
 @Suite(.timeLimit(.minutes(1)), .serialized, .enabled(if: Need.https.isMet, Comment(rawValue: Need.https.reason)))
 struct CertificateTests {
     private let weight = #"{"type":"weight","value":80.4,"start":"2026-02-10T06:31:02+01:00"}"#
@@ -35,7 +35,7 @@ struct CertificateTests {
 
             let stranger = try await Curl("\(address)/ingest/plain", weight)
             #expect(stranger.code == 60 && stranger.status == 0, "\(stranger)")
-            // It would do with TLS 1.1; the door says that it does not.
+            // curl would accept TLS 1.1; the server refuses it.
             let weak = ["--tlsv1.0", "--tls-max", "1.1", "--ciphers", "DEFAULT@SECLEVEL=0"]
             let old = try await Curl("\(address)/ingest/plain", weight, options: trust + weak)
             #expect(old.code == 35 && old.errors.contains("alert protocol version"), "\(old)")
@@ -50,7 +50,7 @@ struct CertificateTests {
         }
     }
 
-    @Test func `By HTTPS, too, long bodies come whole, and who is refused reads why although the body is not read`()
+    @Test func `HTTPS receives long bodies whole, and a refused sender reads the reason although its body is not read`()
         async throws
     {
         let certificates = try await Certificates()
@@ -73,7 +73,9 @@ struct CertificateTests {
         }
     }
 
-    @Test func `HTTP and noise at a door of HTTPS store nothing, keep no place, and do not harm others`() async throws {
+    @Test func `HTTP and noise on the HTTPS port store nothing, hold no connection, and do not harm others`()
+        async throws
+    {
         let certificates = try await Certificates()
         try await certificates.issue()
         var limits = IngestLimits()
@@ -82,7 +84,7 @@ struct CertificateTests {
         let body = weight
         try await scene.run { () async throws in
             let port = scene.port
-            // More than there are places: those that only wait must end by themselves.
+            // More connections than there are places, so the waiting ones must be closed by their time limits.
             let others = Task {
                 try await Scene.onThread {
                     let post = Scene.head("POST", "/ingest/plain", length: body.utf8.count) + body
@@ -106,7 +108,7 @@ struct CertificateTests {
         #expect(await scene.hub.held.count == 1)
     }
 
-    @Test func `A certificate that is renewed on the disk is what the next phone sees, once both files are there`()
+    @Test func `A renewed certificate is used for the next phone once both files are there`()
         async throws
     {
         let (old, new) = (try await Certificates(), try await Certificates())
@@ -123,7 +125,7 @@ struct CertificateTests {
         try await scene.run { () async throws in
             var (isOld, isNew) = (try await sees(old), try await sees(new))
             #expect(isOld && !isNew)
-            // Written over, as by cp; the key only afterwards.
+            // Overwritten, as by cp; the key follows later.
             let file = try FileHandle(forWritingTo: URL(filePath: old.certificate))
             try file.truncate(atOffset: 0)
             try file.write(contentsOf: bytes(new.certificate))
@@ -139,7 +141,7 @@ struct CertificateTests {
             (isOld, isNew) = (try await sees(old), try await sees(new))
             #expect(!isOld && isNew)
             await scene.hub.wait { $0.events.contains { $0.device == "https" && $0.isResolved } }
-            // Gone: phones come on all the same.
+            // The file is gone, but phones can still connect.
             try FileManager.default.removeItem(atPath: old.certificate)
             #expect(try await sees(new))
         }
@@ -147,7 +149,8 @@ struct CertificateTests {
         #expect(text.contains("cannot open \(old.certificate)") && !text.contains("PRIVATE KEY-----\nM"))
     }
 
-    @Test func `People are told two weeks before a certificate ends, once a day, until there is another`() async throws
+    @Test func `A certificate's end is reported once a day from two weeks before, until there is a new one`()
+        async throws
     {
         let certificates = try await Certificates()
         try await certificates.issue(days: 30)
@@ -175,7 +178,7 @@ struct CertificateTests {
         #expect(told.withLock { $0 }.suffix(1) == [.renewed])
     }
 
-    @Test func `The check says until when the certificate is good, and fails when it is over`() async throws {
+    @Test func `The check shows how long the certificate is valid, and fails if it has expired`() async throws {
         let certificates = try await Certificates()
         try await certificates.issue(days: 30)
         var values: [String: SettingValue] = [
@@ -224,7 +227,7 @@ struct CertificateTests {
         #expect(found.count { $0.hasPrefix("setting mqtt_topics: ") } == 2, "\(found)")
     }
 
-    @Test func `A file that cannot be used is told by the setting that names it, with what to do`() async throws {
+    @Test func `An unusable file is reported with its setting and a remedy`() async throws {
         let certificates = try await Certificates()
         let (certificate, key, folder) = (certificates.certificate, certificates.key, certificates.folder.path)
         try await certificates.issue()
@@ -255,7 +258,7 @@ struct CertificateTests {
         expect(["certificate|directory"], folder, key)
         expect(["certificate|pipe", "key|pipe"], "\(folder)/pipe", "\(folder)/pipe")
         expect(["certificate|BEGIN CERTIFICATE", "key|BEGIN PRIVATE KEY"], "\(folder)/empty", "\(folder)/empty")
-        // The two of them exchanged: the certificate's file may be read by all.
+        // The two files exchanged: the file given as certificate must not be readable by all.
         chmod(certificate, 0o600)
         expect(["certificate|BEGIN CERTIFICATE", "key|BEGIN PRIVATE KEY"], key, certificate)
         expect(["key|is not the key of|\(certificate)"], certificate, "\(folder)/other.key")
@@ -270,7 +273,7 @@ struct CertificateTests {
         }
     }
 
-    @Test func `The address that phones are told is one that they can call, and HTTPS where there is a certificate`()
+    @Test func `The address shown to phones must be reachable for them, and HTTPS if there is a certificate`()
         async throws
     {
         let certificates = try await Certificates()
@@ -285,7 +288,7 @@ struct CertificateTests {
         #expect(reasons(["listen": everywhere, "address": .string("https://hub.example:7780")]) == [])
         let plain = reasons(["listen": everywhere, "address": .string("http://hub.example:7780")])
         #expect(plain.count == 1 && plain[0].hasPrefix("setting address: it begins with https://"))
-        // Without a certificate: a name may begin like an address of this machine.
+        // Without a certificate. A name may begin like an address of this machine.
         for host in ["0.0.0.0", "[::]", "192.168.1.2", "127.example.org", "hub.local"] {
             let found = self.reasons([
                 "listen": .string("\(host):7780"), "address": .string("http://hub.example:7780"),
@@ -310,8 +313,8 @@ struct CertificateTests {
         }
     }
 
-    @Test func `Without a certificate only this machine comes in, unless plain_http says otherwise`() async throws {
-        // All of 127/8 is this machine: another address of it stands for one of the network.
+    @Test func `Without a certificate only this machine can connect, unless plain_http is set`() async throws {
+        // All of 127/8 is this machine, so another of its addresses stands for a remote one.
         for (host, isOpen) in [("127.0.0.1", false), ("0.0.0.0", true)] {
             let port = try FreePort.next()
             let scene = try await Scene(settings: [
@@ -326,7 +329,7 @@ struct CertificateTests {
         }
     }
 
-    @Test func `hub check shows what is wrong with a certificate at its line of hub.conf`() async throws {
+    @Test func `hub check reports a bad certificate at its line of hub.conf`() async throws {
         let certificates = try await Certificates()
         try await certificates.issue()
         chmod(certificates.key, 0o644)

@@ -2,7 +2,7 @@ import Foundation
 import HubProcess
 import HubSettings
 
-/// An authority of a test's own, and certificates of it in files, made by openssl.
+/// A certificate authority for one test, and certificates in files, made by openssl.
 final class Certificates: Sendable {
     let folder: TemporaryFolder
 
@@ -18,7 +18,7 @@ final class Certificates: Sendable {
 
     var settings: [String: SettingValue] { ["certificate": .string(certificate), "key": .string(key)] }
 
-    /// Makes a pair for this machine; with the names of `settings` if no other is given.
+    /// Makes a certificate and a key for this machine, by default in the files of `settings`.
     func issue(_ certificate: String? = nil, _ key: String? = nil, days: Int = 30) async throws {
         let key = key ?? self.key
         try await Self.make([
@@ -44,7 +44,7 @@ final class Certificates: Sendable {
 
 /// One call of curl, as a person or a shortcut makes it.
 struct Curl {
-    /// Its own: 0, or why it has no answer, such as 60 for a certificate that it does not trust.
+    /// The exit status of curl: 0, or why there is no answer, such as 60 for an untrusted certificate.
     var code: Int32
     var status: Int?
     var body: String

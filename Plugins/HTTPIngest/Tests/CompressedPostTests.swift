@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPIngest
 
-/// Bodies that are packed, as `Content-Encoding` says.
+/// Bodies that are compressed according to `Content-Encoding`.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct CompressedPostTests {
     private func gzip(_ bytes: [UInt8]) -> [UInt8] {
         var writer = GzipWriter()
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.https.isMet, Comment(rawValue: Need.https.reason)))
-    func `What gzip packs and curl sends is stored as the body itself, which adds nothing then`() async throws {
+    func `A body that gzip packs and curl sends equals the unpacked body, which then adds nothing`() async throws {
         let (scene, folder) = (try await Scene(), try TemporaryFolder())
         let (path, address) = ("\(folder.path)/body.json", "http://127.0.0.1:\(scene.port)/ingest/hae")
         try Data(Scene.fixture("hae-raw.json")).write(to: URL(filePath: path))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `The same bytes within a minute are one post, packed or not, by whatever name of the coding`()
+    @Test func `The same bytes within a minute are one post, packed or not, under any name of the coding`()
         async throws
     {
         let scene = try await Scene()
@@ -60,7 +60,9 @@ import Testing
         }
     }
 
-    @Test func `The limit is of what a body unpacks to, and a bomb is refused where it passes it`() async throws {
+    @Test func `The limit applies to the unpacked size, and a decompression bomb is refused when it exceeds it`()
+        async throws
+    {
         let scene = try await Scene()
         let weight = #"{"weight":80.4,"start":"2026-02-10T06:31:02Z"}"#
         func blown(to count: Int) -> [UInt8] {
@@ -70,7 +72,7 @@ import Testing
             #expect(try await send(scene, blown(to: 1 << 20)).count("stored") == 1)
             let larger = try await send(scene, blown(to: 1 << 20 + 1))
             #expect(larger.status == 413 && larger.body.contains("1048576"))
-            // 300 MB in 300 kB, of which only the beginning comes: it is not read to its end, nor waited for.
+            // 300 MB in 300 kB, of which only the beginning is sent; the server neither reads it to the end nor waits for it.
             var bomb = GzipWriter()
             for _ in 0..<300 { bomb.write([UInt8](repeating: 0x20, count: 1 << 20)) }
             let packed = bomb.end()
@@ -85,14 +87,15 @@ import Testing
                 return try Scene.answer(String(decoding: connection.takeAll(), as: UTF8.self))
             }
             #expect(answer.status == 413 && answer.body.contains("unpacked"))
-            // One within the other: only the outer is unpacked, and is no JSON.
+            // Nested gzip: only the outer layer is unpacked, and the result is not JSON.
             #expect(try await send(scene, gzip(packed)).status == 400)
             #expect(try await send(scene, gzip(gzip(weight))).status == 400)
             #expect(await scene.hub.held.count == 1)
         }
     }
 
-    @Test func `A packed body that is cut, changed, longer than it says or none at all is told so, and stores nothing`()
+    @Test
+    func `A packed body that is cut, changed, too long or not gzip is refused with the reason and stores nothing`()
         async throws
     {
         let scene = try await Scene()
@@ -116,12 +119,12 @@ import Testing
         }
     }
 
-    @Test func `A coding that is not read is told with those that are, wherever it is sent`() async throws {
+    @Test func `An unsupported coding is refused at every address with the list of supported ones`() async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             for coding in ["br", "deflate", "zstd", "compress", "gzip, gzip", "gzip, br", "identity, gzip", "x\u{1F}"] {
                 let answer = try await send(scene, gzip(#"{"weight":80.4}"#), coding)
-                // The last has no header at all.
+                // The last is not a valid header field.
                 #expect(answer.status == (coding.hasPrefix("x") ? 400 : 415), "\(coding): \(answer)")
                 guard answer.status == 415 else { continue }
                 #expect(answer.fields["accept-encoding"] == "gzip, identity" && answer.body.contains("as gzip"))
@@ -132,12 +135,12 @@ import Testing
         }
     }
 
-    @Test func `A disk that takes no body is told as 503, packed or not, and the same again is stored`() async throws {
+    @Test func `A full disk is answered 503, packed or not, and the same post is stored later`() async throws {
         let scene = try await Scene()
         let blank = String(repeating: " ", count: 400_000)
         let body = Array((blank + #"{"weight":80.4}"#).utf8)
         try await scene.run { () async throws in
-            // Where a long body is written is not there for a while.
+            // The folder for long bodies is missing for a while.
             try FileManager.default.moveItem(atPath: scene.place.state, toPath: scene.place.state + "-away")
             for (bytes, coding) in [(body, nil), (gzip(body), "gzip")] {
                 let answer = try await send(scene, bytes, coding)
@@ -148,10 +151,10 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...20) func `In whatever pieces a packed body comes, it is the body`(seed: UInt64) throws {
+    @Test(arguments: 1...20) func `A packed body is the same in pieces of any size`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder()
-        // Small ones stay in memory, others go to a file.
+        // Small bodies stay in memory, others go to a file.
         let count = Int.random(in: 0...(seed % 2 == 0 ? 600_000 : 2_000), using: &generator)
         var bytes: [UInt8] = []
         while bytes.count < count {

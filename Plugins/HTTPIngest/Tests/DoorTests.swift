@@ -11,7 +11,7 @@ import Testing
 
 @testable import HTTPIngest
 
-/// What a phone posts, through a real socket, to a hub that behaves as each test wants.
+/// Posts of phones through a real socket, to a fake hub that behaves as each test needs.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct DoorTests {
     @Test func `Every sender's bodies are stored, and the same again adds nothing`() async throws {
         let scene = try await Scene()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is not JSON by its type is refused with what to do`() async throws {
+    @Test func `A body whose type is not JSON is refused with a remedy`() async throws {
         let scene = try await Scene()
         let bodies = [
             ("bad-multipart.txt", "/ingest/hae", "multipart/form-data; boundary=b", "choose JSON as export format"),
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing is answered with success before the hub has stored it, and then each item has its result`()
+    @Test func `A post succeeds only after the hub has stored it, and each item has its result`()
         async throws
     {
         let scene = try await Scene {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `A record that the hub rejects is named with its place, and the others are stored`() async throws {
+    @Test func `A record that the hub rejects is reported with its place, and the others are stored`() async throws {
         let scene = try await Scene {
             $0.rejects = { record in
                 guard case .sample(let sample) = record, sample.type == .weight else { return nil }
@@ -90,15 +90,15 @@ import Testing
                 answer.json?["rejected"] == [
                     ["at": "/data/metrics/0/data/0", "code": "limit", "reason": "too many weights"]
                 ])
-            // The app on the phone does not show it: it must be in the events of the plugin.
+            // The app on the phone does not show the rejection, so it must be in the events of the plugin.
             await scene.hub.wait { $0.events.contains { $0.text?.contains("refused") == true } }
         }
     }
 
-    @Test func `A line of which nothing is stored fails, and hub status shows it for a day and until a good one`()
+    @Test func `A line without a stored record fails, and hub status shows it for a day and until a good one`()
         async throws
     {
-        // A minute of the test is two months of the hub.
+        // The hub's clock runs two months in a minute of the test.
         let scene = try await Scene { $0.clock = "2026-11-20T12:00:00Z@86400" }
         try await scene.run { () async throws in
             for body in [#"{"weigth":80}"#, #"{"weight":"heavy"}"#] {
@@ -113,7 +113,7 @@ import Testing
                 let reason = try await scene.post("/ingest/plain", body).json?["rejected"]?.list?.first?["reason"]?.text
                 #expect(reason?.hasSuffix(meant) == true, "\(reason ?? "-")")
             }
-            // What hub status shows of the devices of a plugin: an event that calls itself an error, until it is resolved.
+            // hub status shows an event of a device as an error until it is resolved.
             await scene.hub.wait {
                 $0.events.contains { $0.event == "error" && $0.severity == .warning && $0.device != nil }
             }
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `A good post after a bad one of the same day does not hide the refusal, also over a restart`()
+    @Test func `A good post soon after a bad one does not hide the refusal, even after a restart`()
         async throws
     {
         let scene = try await Scene()
@@ -139,10 +139,10 @@ import Testing
         #expect(await scene.hub.events.allSatisfy { !$0.isResolved })
     }
 
-    @Test func `What the process before told of a token is over with the first post of which nothing is refused`()
+    @Test func `The first fully accepted post resolves the previous process's report about a token`()
         async throws
     {
-        // The hub keeps what is told of a device until it is taken back, also over restarts.
+        // The hub keeps an event of a device until it is resolved, even over restarts.
         let scene = try await Scene()
         try await scene.run { () async throws in
             let good = try await scene.post("/ingest/plain", #"{"weight":80}"#)
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `A post fails while the hub does not answer; one that is not sent again is stored once all the same`()
+    @Test func `A post fails while the hub does not answer; one that is not repeated is still stored once`()
         async throws
     {
         var limits = IngestLimits()
@@ -166,7 +166,7 @@ import Testing
             let phone = try await scene.post(fixture: "hae-12-hour.json", to: "/ingest/hae")
             #expect(phone.status == 503 && phone.fields["retry-after"] == "30")
             #expect(phone.body.contains("send the same again"))
-            // The token's turn is not over before the hub has said what became of the first.
+            // The token's turn lasts until the hub has answered for the first post.
             let other = try await scene.post(fixture: "hae-12-hour.json", to: "/ingest/hae")
             #expect(other.status == 429 && other.fields["retry-after"] != nil)
             await scene.hub.change { $0.answers = true }
@@ -188,8 +188,8 @@ import Testing
         #expect(await scene.hub.held.count == 4)
     }
 
-    @Test func `What openScale takes away is taken back, in whatever order its requests end`() async throws {
-        // A household's token: openScale sends the users of the phone, and a person's token takes one of them alone.
+    @Test func `Deletions in openScale are retracted, in whatever order its requests end`() async throws {
+        // Use a household's token: openScale sends all users of the phone, and a person's token accepts only one.
         let hash = Digests.sha256("a-secret-that-is-no-secret".utf8).hexadecimal
         let scene = try await Scene(settings: ["tokens": .list([.string("phone:0badcafe:\(hash)")])])
         try await scene.run { () async throws in
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `A day of Health Connect in the past never falls, and one of today may grow`() async throws {
+    @Test func `A past day of Health Connect never falls, and today's may grow`() async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             func steps(_ count: Int) -> String {
@@ -220,7 +220,7 @@ import Testing
             let less = try await scene.post("/ingest/hc-webhook", steps(7_000))
             #expect(less.count("stored") == 0 && less.json?["ignored"]?.list?.count == 1)
             #expect(try await scene.post("/ingest/hc-webhook", steps(9_000)).count("stored") == 1)
-            // What the hub has refused it does not have.
+            // The hub does not have records that it refused.
             await scene.hub.change { $0.rejects = { _ in (.limit, "too many steps") } }
             #expect(try await scene.post("/ingest/hc-webhook", steps(90_000)).json?["rejected"]?.list?.count == 1)
             await scene.hub.change { $0.rejects = { _ in nil } }
@@ -228,7 +228,8 @@ import Testing
         }
     }
 
-    @Test func `Two equal posts without a time are one, but for another Idempotency-Key; two of one second are two`()
+    @Test
+    func `Two equal posts without a time are one unless their Idempotency-Key differs; two in one second are two`()
         async throws
     {
         let scene = try await Scene()
@@ -243,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func `After a journey the samples of before keep their clock, and do not become new versions`() async throws {
+    @Test func `Samples from before a journey keep their offset and do not become new versions`() async throws {
         let scene = try await Scene()
         func body(_ zone: String, _ hour: Int) -> String {
             let day = LocalDate(daysSinceEpoch: Int(HubClock.system.now() / 86_400_000_000) - 1).text
@@ -260,7 +261,7 @@ import Testing
         }
     }
 
-    @Test func `A post that waits for the hub when the plugin is stopped is answered 503, and is not stored`()
+    @Test func `A post that waits for the hub when the plugin stops is answered 503 and not stored`()
         async throws
     {
         let scene = try await Scene { $0.answers = false }
@@ -269,7 +270,7 @@ import Testing
         let body = try Scene.fixture("hae-12-hour.json")
         async let answer = scene.send("POST", "/ingest/hae", body, within: 20)
         await scene.hub.batches(1)
-        // The hub does not answer, so nothing is to wait for it.
+        // The hub does not answer, so the plugin must not wait for it.
         run.loseHub()
         let said = try await answer
         #expect(said.status == 503 && said.body.contains("stopped"), "\(said.status) \(said.body)")
@@ -277,7 +278,7 @@ import Testing
         #expect(await scene.hub.held.count == 0)
     }
 
-    @Test func `The page says how a phone is set up, loads nothing, and knows no token`() async throws {
+    @Test func `The page explains how to set up a phone, loads nothing, and contains no token`() async throws {
         let scene = try await Scene(settings: ["address": .string("https://hub.example.org")])
         try await scene.run { () async throws in
             let page = try await scene.send("GET", "/", token: nil)

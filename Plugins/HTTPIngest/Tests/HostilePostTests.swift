@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPIngest
 
-/// Posts that mean harm, each with what they meet.
+/// Hostile posts and the plugin's answers.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct HostilePostTests {
     @Test func `A wrong token is refused before the body is read, and stores nothing`() async throws {
         let scene = try await Scene()
@@ -24,7 +24,7 @@ import Testing
             let answers = try await withThrowingTaskGroup(of: Scene.Answer.self) { group in
                 for token in tokens {
                     group.addTask {
-                        // A body is announced, and never comes.
+                        // A body is announced but never sent.
                         try await Scene.onThread {
                             let connection = try RawConnection(port)
                             let head = Scene.head("POST", "/ingest/hae", length: 1_000_000, token: nil)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `A gigabyte is refused by its length, or where it passes the limit, and the connection ends`()
+    @Test func `A gigabyte is refused by its length or when it exceeds the limit, and the connection ends`()
         async throws
     {
         let scene = try await Scene()
@@ -60,7 +60,7 @@ import Testing
                 connection.send(
                     Scene.head("POST", "/ingest/hae", length: nil, fields: ["Transfer-Encoding": "chunked"]))
                 let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65_536) + Array("\r\n".utf8)
-                // What the other side does not take any more is not sent.
+                // Data that the other side no longer accepts is dropped.
                 for _ in 0..<64 { connection.send(chunk) }
                 return (try Scene.answer(String(decoding: connection.takeAll(), as: UTF8.self)), 64 * 65_536)
             }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `Heads and bodies that do not come to their end do not keep a place, and others are served meanwhile`()
+    @Test func `Unfinished heads and bodies do not hold a connection, and others are served meanwhile`()
         async throws
     {
         var limits = IngestLimits()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `Connections that say nothing, and those that wait after an answer, keep no phone out`() async throws {
+    @Test func `Silent connections and idle ones after an answer keep no phone out`() async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             let port = scene.port
@@ -114,11 +114,11 @@ import Testing
         }
     }
 
-    @Test func `One address has three quarters of the connections at most, and another address still gets one`()
+    @Test func `One address has at most three quarters of the connections, and another address still gets one`()
         async throws
     {
         var limits = IngestLimits()
-        // Only the number of connections shall end one.
+        // Only the number of connections may end a connection here.
         (limits.connection.pace, limits.connection.body) = (.hours(1), .hours(1))
         let scene = try await Scene(limits: limits)
         try await scene.run { () async throws in
@@ -131,7 +131,7 @@ import Testing
                 }
             }
             let slow = try await Scene.onThread {
-                // The answer of the first request shows that the second one, which came with it, has begun.
+                // The answer to the first request shows that the second one, sent with it, has begun.
                 let begun = Scene.head("POST", "/ingest/plain", length: 1_000) + "{"
                 return Kept(
                     try (0..<48).map { _ in
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `Who trickles, or sends and sends and never ends, is cut, and forty of them keep no other out`()
+    @Test func `Senders that trickle or never end are cut off, and forty of them do not keep others out`()
         async throws
     {
         var limits = IngestLimits()
@@ -155,7 +155,7 @@ import Testing
         let scene = try await Scene(settings: ["max_body": .string("64MiB")], limits: limits)
         try await scene.run { () async throws in
             let port = scene.port
-            /// Sends pieces of a body without an end, until the other side has closed.
+            /// Sends pieces of a body without an end until the other side has closed the connection.
             @Sendable func sendOn(_ piece: Int) async throws -> Int {
                 try await Scene.onThread {
                     let connection = try RawConnection(port)
@@ -165,7 +165,7 @@ import Testing
                     let chunk = Array("\(String(piece, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8)
                     for sent in 1...1_000 {
                         connection.send(chunk)
-                        // Nothing yet is an error of this call, and an end is nothing.
+                        // `take` throws if there is no answer yet, and returns nothing if the connection is closed.
                         if let said = try? connection.take(1, within: 0.02) { return said.isEmpty ? sent : -1 }
                     }
                     return -2
@@ -186,7 +186,7 @@ import Testing
     @Test(arguments: [
         ("bad-array.json", 400), ("bad-data-array.json", 400), ("bad-nan.json", 400), ("bad-deep.json", 400),
         ("bad-truncated.json", 400), ("bad-bom.json", 200), ("bad-duplicate-member.json", 200),
-    ]) func `A malformed body has the status that its sender understands`(name: String, status: Int) async throws {
+    ]) func `A malformed body gets a status that its sender understands`(name: String, status: Int) async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             let answer = try await scene.post(fixture: name, to: "/ingest/hae")
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `Values within values to any depth, in every place that takes posts, end in 400`() async throws {
+    @Test func `Values nested to any depth get 400 at every address that takes posts`() async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             let deep = String(repeating: "{\"data\":", count: 100_000)
@@ -214,7 +214,8 @@ import Testing
             ("application/json; charset=utf-8", nil, 200), ("application/json ; charset=utf-8", nil, 200),
             ("Application/JSON", "identity", 200),
         ] as [(String, String?, Int)])
-    func `Bodies of another kind are told to be sent as JSON`(type: String, encoding: String?, status: Int) async throws
+    func `A body of another type is refused with a request to send JSON`(type: String, encoding: String?, status: Int)
+        async throws
     {
         let scene = try await Scene()
         try await scene.run { () async throws in
@@ -224,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func `What is not a request, and methods that do not exist, leave other requests alone`() async throws {
+    @Test func `Malformed requests and unknown methods do not affect other requests`() async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             let port = scene.port
@@ -249,9 +250,9 @@ import Testing
     }
 }
 
-/// Connections that stay open as long as this is there.
+/// Keeps connections open for the life of this object.
 private final class Kept: @unchecked Sendable {
-    // Nothing is done with them but to close them.
+    // The connections are used only to close them.
     private let connections: [RawConnection]
 
     init(_ connections: [RawConnection]) { self.connections = connections }

@@ -9,9 +9,9 @@ import Testing
 
 @testable import HTTPIngest
 
-/// What may not be lost, and not in silence: with bad neighbours, a hub that ends, a disk that is full.
+/// Records must not be lost silently: with bad neighbours, a hub that ends, a disk that is full.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct LossTests {
-    @Test func `A night that is more than a hub takes costs only itself`() async throws {
+    @Test func `A night too large for the hub is refused alone`() async throws {
         let scene = try await Scene()
         let stages = (0..<1_001).map { _ in
             #"{"stage":"5","start_time":"2026-02-10T00:00:00Z","end_time":"2026-02-10T01:00:00Z"}"#
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `A batch that the hub refuses as it is costs only what it was refused for`() async throws {
+    @Test func `In a batch that the hub refuses as a whole only the bad group is refused`() async throws {
         let scene = try await Scene()
         let good = (0..<40).map { #"{"date":"2026-02-10 06:00:\#(10 + $0) +0000","qty":60,"source":"S"}"# }
         let beyond = #"{"date":"9999-12-30 23:59:30 +0000","qty":60,"source":"S"}"#
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `A reading that comes while the hub is being stopped is kept, and stored by the next start`()
+    @Test func `A reading that arrives while the hub stops is kept and stored at the next start`()
         async throws
     {
         let scene = try await Scene { $0.answers = false }
@@ -58,7 +58,7 @@ import Testing
         run.loseHub()
         let said = try? await answer
         #expect(await run.end() == .done)
-        // Where the answer came through, it says so.
+        // If the answer came through, it says so.
         if let said { #expect(said.status == 503 && said.body.contains("kept on disk"), "\(said.body)") }
         #expect(await scene.hub.held.count == 0)
         await scene.hub.change { $0.answers = true }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `The readings of two who weigh themselves while the hub is away are both kept`() async throws {
+    @Test func `The readings of two people who weigh themselves while the hub is away are both kept`() async throws {
         var limits = IngestLimits()
         (limits.forgotten, limits.turn) = (.milliseconds(300), .milliseconds(300))
         let scene = try await Scene(limits: limits) {
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `A full disk is told as one, and the same post is taken when there is room`()
+    func `A full disk is reported as such, and the same post is taken when there is room`()
         async throws
     {
         let scene = try await Scene()
@@ -104,7 +104,7 @@ import Testing
             let full = try await scene.post("/ingest/hae", body)
             #expect(full.status == 503 && full.body.contains("disk"), "\(full.status) \(full.body)")
             #expect(full.fields["retry-after"] != nil)
-            // What needs no room is taken all the same.
+            // A post that needs no room is still taken.
             #expect(try await scene.post(fixture: "hae-12-hour.json", to: "/ingest/hae").status == 200)
             disk.resize(bytes: 8_000_000)
             #expect(try await scene.post("/ingest/hae", body).status == 200)

@@ -3,7 +3,7 @@ import HubProcess
 import Seeds
 import Testing
 
-/// A phone posts for days while hub and plugin are killed at random; everything is stored once.
+/// A phone posts for days while the hub and the plugin are killed at random; everything is stored once.
 ///
 /// `HUB_PHONE_DAYS` makes it longer than the suite has time for.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: Need.python.isMet, Comment(rawValue: Need.python.reason)))
@@ -30,7 +30,7 @@ struct PhoneJourneyTests {
         return try? JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8)).plugins.first
     }
 
-    @Test func `hub ingest new says whom a token writes for, and of one of no person what follows`() async throws {
+    @Test func `hub ingest new shows the person of a token, and the consequences if there is none`() async throws {
         let host = try HubHost(
             plugins: """
                 [person.juergen]
@@ -57,7 +57,8 @@ struct PhoneJourneyTests {
         await hub.killAndWait()
     }
 
-    @Test func `Ten days of a phone are stored once, although hub and plugin are killed at times`() async throws {
+    @Test func `Ten days of a phone are stored once although the hub and the plugin are killed at times`() async throws
+    {
         let days = ProcessInfo.processInfo.environment["HUB_PHONE_DAYS"].flatMap { Int($0) } ?? 10
         let port = try FreePort.next()
         let host = try HubHost(
@@ -75,7 +76,7 @@ struct PhoneJourneyTests {
         let isOver = Task { await phone.result() }
         var dice = SeededGenerator(seed: 1)
         var kills = (hub: 0, plugin: 0)
-        // A few of each are enough for ten days; who wants longer has them killed for an hour.
+        // A few kills of each are enough for ten days; a longer run kills them for an hour.
         let end = ContinuousClock.now + .seconds(3_600)
         while phone.isRunning, ContinuousClock.now < end, days > 10 || kills.hub < 3 || kills.plugin < 4 {
             try await Task.sleep(for: .milliseconds(Int.random(in: 200...1_000, using: &dice)))

@@ -9,11 +9,11 @@ import Testing
 
 @testable import HTTPIngest
 
-/// Statuses of posts of which nothing is taken, and posts that name someone else.
+/// The statuses of refused posts, and posts that name someone else.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct RefusalTests {
     private static let home = "1badcafe.a-secret-of-the-house"
 
-    /// A phone of `me`, and a household's without a person.
+    /// A phone of `me`, and a household's phone without a person.
     private func scene() async throws -> Scene {
         func hash(_ text: String) -> String { Digests.sha256(text.utf8).hexadecimal }
         return try await Scene(settings: [
@@ -87,7 +87,7 @@ import Testing
                 "{\"weight\":80,\"timestamp\":\"2026-11-20T07:00:00Z\"}\n{\"weight\":80,\"user\":\"ben\"}", "/1/user"
             ),
         ])
-    func `A person's token writes for that person alone: a post that names someone else is refused whole`(
+    func `A person's token refuses a whole post that names someone else`(
         place: String, body: String, at: String
     ) async throws {
         let scene = try await scene()
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `A reading of a ble-scale-sync user whom the hub does not know is the token's person's, with the name`()
+    @Test func `A reading of an unknown ble-scale-sync user is stored for the token's person, with the user's name`()
         async throws
     {
         let scene = try await scene()
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `A household's token may name a person, and a person's token their own name`() async throws {
+    @Test func `A household's token may name a person, and a person's token its own person`() async throws {
         let scene = try await scene()
         func subjects() async -> [Subject?] {
             await scene.hub.held.compactMap { record in
@@ -145,7 +145,8 @@ import Testing
         }
     }
 
-    @Test func `A person's token is of one user of openScale: another's measurements and deletions are refused`()
+    @Test
+    func `A person's token is for one user of openScale, and another user's measurements and deletions are refused`()
         async throws
     {
         let scene = try await scene()
@@ -162,7 +163,7 @@ import Testing
                 #expect(other.json?["rejected"]?.list?.first?["code"] == "person", "\(other.body)")
             }
             #expect(try await post("insert", 1, 22).count("stored") == 1)
-            // A household's token tells them apart by their slots.
+            // A household's token distinguishes users by slot.
             #expect(try await post("insert", 2, 23, token: Self.home).count("stored") == 1)
             let subjects = await scene.hub.held.compactMap { record -> Subject? in
                 guard case .sample(let sample) = record.record else { return nil }
@@ -172,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `A day that Samsung Health goes on counting gets a new version with each post`() async throws {
+    @Test func `A day that Samsung Health continues to count gets a new version with each post`() async throws {
         let scene = try await Scene()
         func steps(_ made: String, _ count: Int) -> String {
             #"{"timestamp":"2026-11-20T\#(made)Z","steps":[{"count":\#(count),"start_time":"2026-11-19T23:00:00Z","end_time":"2026-11-20T22:59:59.999Z","metadata":{"data_origin":"com.sec.android.app.shealth"}}]}"#

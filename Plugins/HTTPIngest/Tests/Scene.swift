@@ -15,11 +15,11 @@ import Testing
 
 @testable import HTTPIngest
 
-/// A hub, the plugin, and a phone with a token of the settings.
+/// A fake hub, the plugin, and a phone with a token of the settings.
 final class Scene: Sendable {
     static let secret = "0badcafe.a-secret-that-is-no-secret"
 
-    /// By which a plugin notices within a moment that the hub has forgotten its session.
+    /// With this heartbeat a plugin notices quickly that the hub has forgotten its session.
     static let quickHeartbeat = Heartbeat(interval: 100)
 
     let place: TestPlace
@@ -51,10 +51,10 @@ final class Scene: Sendable {
         self.limits = limits
     }
 
-    /// Runs the plugin until `body` ends; it must have kept to the protocol.
+    /// Runs the plugin until `body` ends, and checks that it followed the protocol.
     func run(_ body: () async throws -> Void) async throws {
         let before = await hub.events.count { $0.event == "connected" }
-        // Each run is like a new process: nothing is left of the run before but its files.
+        // Each run is like a new process: only the files of the earlier run remain.
         var plugin = HTTPIngest()
         plugin.limits = limits
         let run = PluginRun(plugin, at: place, settings: nil)
@@ -79,7 +79,7 @@ final class Scene: Sendable {
         func count(_ name: String) -> Int64? { json?[name]?.lenientInteger }
     }
 
-    /// Sends a request on a connection of its own, and reads its answer off the cooperative threads.
+    /// Sends a request on a new connection and reads its answer off the cooperative threads.
     func send(
         _ method: String = "POST", _ path: String, _ body: [UInt8] = [], token: String? = Scene.secret,
         fields: [String: String] = [:], within seconds: Double = 30
@@ -136,7 +136,7 @@ final class Scene: Sendable {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../Tests/PhonePayloadsTests/Fixtures/\(name)")
         let bytes = Array(try Data(contentsOf: folder.standardizedFileURL))
-        // The token of these tests is of `me`, and a post that names someone else is refused.
+        // The token of these tests belongs to `me`, and a post that names someone else is refused.
         guard name.hasPrefix("ble-scale-sync") else { return bytes }
         return Array(String(decoding: bytes, as: UTF8.self).replacing("\"Mira\"", with: "\"me\"").utf8)
     }

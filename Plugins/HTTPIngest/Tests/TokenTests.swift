@@ -14,8 +14,7 @@ import Testing
 
 /// Tokens and settings.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct TokenTests {
-    @Test func `A token is shown once, kept as a hash, good after a restart, and over when it is revoked`() async throws
-    {
+    @Test func `A token is shown once, kept as a hash, valid after a restart, and invalid once revoked`() async throws {
         let place = try TestPlace()
         let secret: String
         do {
@@ -44,7 +43,7 @@ import Testing
         try state.close()
     }
 
-    @Test func `Apps are sources of their own from the beginning, but where tokens were before that was known`()
+    @Test func `Apps are separate sources from the beginning unless there were tokens before`()
         async throws
     {
         for hadTokens in [false, true] {
@@ -54,14 +53,14 @@ import Testing
             if hadTokens { _ = try await store.add(name: "a", person: nil, formats: [], at: 0) }
             let memory = IntakeMemory(state)
             try await memory.begin(hasTokens: hadTokens, now: 5)
-            // Once and for all.
+            // A second call changes nothing.
             try await IntakeMemory(state).begin(hasTokens: true, now: 7)
             #expect(try await memory.appsSince == (hadTokens ? 5 : 0))
             try state.close()
         }
     }
 
-    @Test func `What openScale has had is kept also where it is decades of it, and what is taken away is away`()
+    @Test func `The openScale ledger holds decades of measurements, and deleted ones are gone`()
         async throws
     {
         let place = try TestPlace()
@@ -81,7 +80,7 @@ import Testing
         #expect(try await memory.ledger(of: token) == ledger)
     }
 
-    @Test func `Tokens are all different, and each proves itself alone`() {
+    @Test func `Tokens are all different, and each secret proves only its own`() {
         let tokens = (0..<100).map { PhoneToken.make(name: "\($0)", person: nil, formats: [], at: 0) }
         #expect(Set(tokens.map(\.text)).count == 100)
         for (token, text) in tokens {
@@ -99,7 +98,7 @@ import Testing
             ([], "anna-iphone", nil, "it has none"), (["Anna", "ben"], "anna-iphone", "Anna", nil),
             (["anna", "anna-maria"], "ANNA-MARIA.phone", "anna-maria", nil),
         ] as [([String], String, String?, String?)])
-    func `Whose a token is, is said with a note where its name does not say it`(
+    func `A new token shows its person, with a note if its name does not begin with the person's`(
         persons: [String], name: String, person: String?, note: String?
     ) async throws {
         let scene = try await Scene { $0.persons = persons.map { .init(name: $0, zone: "Europe/Berlin") } }
@@ -116,7 +115,7 @@ import Testing
     @Test(arguments: [
         ("annas-phone", "anna"), ("anna_phone", "anna"), ("ana-phone", "anna"), ("jurgen-phone", "juergen"),
         ("Jürgens-phone", "juergen"), ("kitchen", nil), ("a", nil),
-    ]) func `A name that nearly begins with a person's suggests that person`(_ name: String, _ meant: String?) {
+    ]) func `A name that almost begins with a person's name suggests that person`(_ name: String, _ meant: String?) {
         let persons: [Welcome.PersonEntry] = [
             .init(name: "anna"), .init(name: "juergen", displayName: "Jürgen"), .init(name: "ben"),
         ]
@@ -124,7 +123,7 @@ import Testing
         #expect(TokenOwner.meant(by: name, persons) == meant)
     }
 
-    @Test func `A person is named to a token in any case and by display name, and posts may name them so`() async throws
+    @Test func `A token's person may be given in any case and by display name, and posts may do the same`() async throws
     {
         let scene = try await Scene {
             $0.persons = [.init(name: "juergen", displayName: "Jürgen", zone: "Europe/Berlin"), .init(name: "ben")]
@@ -149,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `A token narrowed to a format opens nothing else, and one that is revoked ends the post under way`()
+    @Test func `A token limited to a format opens no other, and a revoked one ends the post in progress`()
         async throws
     {
         let scene = try await Scene { $0.answers = false }
@@ -180,7 +179,7 @@ import Testing
             (["certificate": "/x.pem"], "come together"), (["workout_names": ["Laufen=ranning"]], "workout_names"),
             (["tokens": ["phone:1:2"]], "tokens"),
         ] as [([String: any Sendable], String)])
-    func `Settings that would be wrong or unsafe are refused with what to do`(
+    func `Wrong or unsafe settings are refused with a remedy`(
         change: [String: any Sendable], words: String
     ) throws {
         var values: [String: SettingValue] = [
@@ -206,7 +205,7 @@ import Testing
         #expect(found == rendered, "\(rendered)")
     }
 
-    @Test func `A code is square, as large as its version says, with its three corners`() throws {
+    @Test func `A QR code is square, has the size of its version, and three finder patterns`() throws {
         let code = try #require(QRCode("com.HealthExport://automation?url=https%3A%2F%2Fhub.example.org"))
         let isSquare = code.rows.allSatisfy { $0.count == code.rows.count }
         #expect(isSquare && (code.rows.count - 17) % 4 == 0)

@@ -2,25 +2,25 @@ import MQTT
 import PhonePayloads
 import PluginKit
 
-/// What becomes of the messages of a broker.
+/// Stores the messages of an MQTT broker.
 struct BrokerMessages: Sendable {
     let topics: [BrokerSettings.Topic]
     let intake: Intake
 
     private var hub: any IngestHub { intake.hub }
 
-    /// Takes a message of the connection for what has times of its own, or of the other.
+    /// Takes a message that one of the two connections received: the one for formats with times, or the other.
     ///
-    /// - Returns: whether it is done: stored, told, or nothing that could be.
+    /// - Returns: true if the message is settled: stored, refused with a notice, or without a record; false to receive it again.
     func take(_ message: MQTTClient.Message, isTimed: Bool) async -> Bool {
-        // One that the other connection listens to comes there.
+        // A message for the other connection's subscription is handled there.
         guard let topic = topics.first(where: { MQTTClient.matches(message.topic, $0.filter) }),
             topic.isTimed == isTimed, let format = format(of: message, topic)
         else { return true }
         return await take(message, format, topic)
     }
 
-    /// `nil` where a message says nothing that is a record, or nothing of when it was.
+    /// The format of a message; nil if it contains no record, or a record without a usable time.
     private func format(of message: MQTTClient.Message, _ topic: BrokerSettings.Topic) -> PhoneFormat? {
         guard !message.payload.isEmpty else { return nil }
         switch topic.format {
@@ -28,7 +28,7 @@ struct BrokerMessages: Sendable {
         case "plain": return .plain
         case "ble-scale-sync": return .bleScaleSync
         default:
-            // The list of all has milliseconds; single messages have minutes, and would be other records.
+            // Only the full list has milliseconds. Single messages have minutes, so their records would differ.
             let parts = message.topic.split(separator: "/").map(String.init)
             guard parts.count >= 3, parts.suffix(2) == ["measurements", "history"],
                 let user = Int(parts[parts.count - 3]), user >= 0
@@ -66,17 +66,17 @@ struct BrokerMessages: Sendable {
             await intake.complaints.tell(Self.refusal(error, topic), of: topic.token.name)
             return true
         } catch {
-            // Stopping, or the disk takes nothing: the broker has it still.
+            // The plugin is stopping or the disk is full; the broker still has the message.
             hub.logger.warning("a message could not be taken", metadata: ["error": "\(error)"])
             return false
         }
     }
 
-    /// Puts a reading of now on the disk: it is not published again, and the next one is not to wait.
+    /// Saves a reading without a time to disk: it is not published again, and it must not delay the next one.
     private func keeps(_ post: Intake.Post, _ topic: BrokerSettings.Topic, isOld: Bool) async -> Bool {
         do {
             guard !isOld else {
-                // The broker gives the last one to each who comes; one that was taken when it was published is not lost.
+                // The broker sends the last reading to every new subscriber; a reading that was taken when published is not lost.
                 if try await intake.noteReading(post) {
                     await intake.complaints.tell(
                         "the broker has kept a reading from before, which does not say of when it is: it is not taken",

@@ -3,17 +3,17 @@ import MQTT
 import PhonePayloads
 import PluginKit
 
-/// A broker, and what is read there.
+/// An MQTT broker and the subscriptions there.
 struct BrokerSettings: Sendable {
-    /// A subscription, whose records are those of one phone or program.
+    /// A subscription, whose records belong to one phone or program.
     struct Topic: Hashable, Sendable {
         var filter: String
-        /// A part of addresses, such as `hae`.
+        /// A word of the addresses, such as `hae`.
         var format: String
-        /// Whose records they are; proved by nothing but the broker.
+        /// The token that owns the records; only the broker's access control proves it.
         var token: PhoneToken
 
-        /// Whether its messages say of when they are.
+        /// Whether the messages contain their times.
         var isTimed: Bool { format != "ble-scale-sync" }
     }
 
@@ -27,7 +27,7 @@ struct BrokerSettings: Sendable {
     let authorities: String?
     let topics: [Topic]
 
-    /// `nil` where there is no broker.
+    /// Nil if no broker is configured.
     init?(_ settings: PluginSettings, allowsPlain: Bool) throws {
         let entries = try settings["mqtt_topics"] == nil ? [] : settings.texts("mqtt_topics")
         guard let text = settings["mqtt"]?.string else {

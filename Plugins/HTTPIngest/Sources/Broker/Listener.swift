@@ -3,17 +3,16 @@ import MQTT
 import PluginKit
 import Synchronization
 
-/// Takes what apps publish to a broker: a message is acknowledged when the hub has stored what it became.
+/// Takes messages that apps publish to a broker; a message is acknowledged when the hub has stored its records.
 ///
-/// On two connections. What has times of its own may wait at the broker for any time, and comes when the plugin is back. A reading
-/// without one is of when it comes, so that it must not have waited: its session ends with the connection, and nothing that the hub
-/// does keeps the next one back.
+/// There are two connections. Messages with times may wait at the broker and arrive when the plugin is back. A message without a
+/// time is dated by its arrival, so it must not wait: its session ends with the connection, and a slow hub does not delay the next.
 struct Listener: Sendable {
     let hub: PluginContext
     let broker: BrokerSettings
     let messages: BrokerMessages
 
-    /// Runs until the plugin is to stop.
+    /// Runs until the plugin is stopped.
     func run() async throws {
         var clients: [MQTTClient] = []
         for isTimed in [true, false] {
@@ -21,7 +20,7 @@ struct Listener: Sendable {
             if !topics.isEmpty { clients.append(try client(topics, isTimed: isTimed)) }
         }
         await hub.untilStopped()
-        // Off the cooperative threads: it waits for the message that is being taken.
+        // Not on a cooperative thread: `stop` blocks until the current message is handled.
         let started = clients
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -74,26 +73,26 @@ struct Listener: Sendable {
 
     // MARK: - One message
 
-    /// On the client's thread, which waits for the hub: what is not stored is not acknowledged.
+    /// Runs on the client's thread and blocks it until the hub answers; an unstored message is not acknowledged.
     private func take(_ message: MQTTClient.Message, isTimed: Bool) -> Bool {
         let (done, outcome, hub, messages) = (DispatchSemaphore(value: 0), Outcome(), hub, messages)
         Task {
             let isDone = await messages.take(message, isTimed: isTimed)
-            // The broker has it still, and sends it again: not at once.
+            // The broker still has the message and sends it again; wait, so that this is not at once.
             if !isDone, !hub.isStopping { try? await Task.sleep(for: .seconds(5)) }
             outcome.set(isDone)
             done.signal()
         }
-        // The hub may be away for long, and the plugin be asked to stop meanwhile: the broker has the message still.
+        // The hub may be away for long, and the plugin may be stopped meanwhile; the broker still has the message.
         while done.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
-            // A reading of now is on the disk in a moment, and does not come again.
+            // A message without a time is saved to disk within moments and is not sent again, so wait for it.
             if hub.isStopping, isTimed { return false }
         }
         return outcome.value
     }
 }
 
-/// What a task found, for the thread that waits for it.
+/// The result of a task, for the thread that waits for it.
 private final class Outcome: Sendable {
     private let found = Mutex(false)
 

@@ -2,31 +2,31 @@ import Compression
 import HTTPTypes
 import NIOCore
 
-/// How a body is packed, by the header `Content-Encoding`.
+/// The compression of a body, from the header `Content-Encoding`.
 enum BodyCoding: Sendable, Hashable {
     case none, gzip
 
-    /// - Returns: `nil` for one that is not read here, and for several.
+    /// - Returns: nil for an unsupported coding and for several codings.
     init?(_ field: String?) {
         switch field?.lowercased() {
         case nil, "", "identity": self = .none
-        // The second is its old name (RFC 9110, 8.4.1.3).
+        // `x-gzip` is the old name (RFC 9110, 8.4.1.3).
         case "gzip", "x-gzip": self = .gzip
         default: return nil
         }
     }
 }
 
-/// Puts what comes of a body into ``BodyBytes``, unpacked, and not more than may be.
+/// Decompresses a body into ``BodyBytes``, up to a maximum size.
 final class BodyWriter {
     enum Fault: Error, Hashable {
-        /// More than a post may have, unpacked.
+        /// The decompressed body is larger than the limit.
         case size
-        /// No gzip, or changed on its way, so many bytes after its beginning.
+        /// The body is not gzip or was changed in transit; `after` is the number of bytes before the damage.
         case damaged(after: Int)
-        /// It ends before gzip does.
+        /// The body ends before the gzip stream does.
         case cut
-        /// So many bytes at least come after the end.
+        /// At least one byte follows the end of the gzip stream.
         case more(isMember: Bool)
     }
 
@@ -42,11 +42,11 @@ final class BodyWriter {
         room = inflater == nil ? [] : [UInt8](repeating: 0, count: 65_536)
     }
 
-    /// - Throws: ``Fault``, or ``FileError`` where the disk takes no more.
+    /// - Throws: ``Fault``, or ``FileError`` if the disk is full.
     func append(_ buffer: ByteBuffer) throws {
         try buffer.withUnsafeReadableBytes { bytes in
             guard let inflater else { return try keep(bytes) }
-            // Packed, it is as long as it may be unpacked, or much shorter: what comes after the end is not waited for.
+            // A compressed body may be as long as the limit for decompressed ones; bytes after the end of the stream are not awaited.
             guard received + bytes.count <= most else { throw Fault.size }
             try unpack(bytes, inflater)
         }
@@ -67,25 +67,25 @@ final class BodyWriter {
             if taken == 0, given == 0 { break }
         }
         if inflater.progress == .damaged { throw Fault.damaged(after: received) }
-        // A member begins with 1F; gzip of several members, as some programs make of a large file, is not what apps send.
+        // A gzip member begins with 1F. Some programs write several members for a large file, but apps do not send that.
         if let next = rest.first { throw Fault.more(isMember: next == 0x1F) }
     }
 
-    /// Tells that all has come.
+    /// Notes the end of the body.
     func end() throws {
         if let inflater, inflater.progress != .ended { throw Fault.cut }
     }
 }
 
 extension IngestAnswer {
-    /// The codings that are read, as the header of the answer has them (RFC 9110, 12.5.3).
+    /// The supported codings, as in the answer's header (RFC 9110, 12.5.3).
     ///
-    /// What the header has is not said again: a sender may have put its token there.
+    /// The answer does not repeat the request's header, because a sender may have put its token there.
     static let unread = IngestAnswer.error(
         .unsupportedMediaType, "Content-Encoding: this is not read here; send the body as gzip, or as it is",
         isLast: true, more: [(.acceptEncoding, "gzip, identity")])
 
-    /// - Parameter most: bytes that a post may have.
+    /// - Parameter most: maximum bytes of a post.
     init(_ fault: BodyWriter.Fault, most: Int) {
         switch fault {
         case .size:

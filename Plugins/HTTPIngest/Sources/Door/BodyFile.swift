@@ -1,9 +1,9 @@
 import Files
 import Glibc
 
-/// The body of a post: in memory as long as it is small, else in a file without a name.
+/// The body of a post: a small one is in memory, a larger one in an unlinked file.
 final class BodyBytes: @unchecked Sendable {
-    // Written by one task, and read by one when it is complete.
+    // One task writes it, and one reads it when it is complete.
     private var small = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 16)
     private var file: CInt = -1
     private var mapped: UnsafeMutableRawPointer?
@@ -11,7 +11,7 @@ final class BodyBytes: @unchecked Sendable {
     private let folder: String
     private static let inMemory = 262_144
 
-    /// - Parameter folder: where a large one is written.
+    /// - Parameter folder: directory for large bodies.
     init(folder: String) { self.folder = folder }
 
     deinit {
@@ -20,7 +20,7 @@ final class BodyBytes: @unchecked Sendable {
         small.deallocate()
     }
 
-    /// - Throws: ``FileError`` where the disk takes no more.
+    /// - Throws: ``FileError`` if the disk is full.
     func append(_ bytes: UnsafeRawBufferPointer) throws {
         if file < 0, count + bytes.count <= Self.inMemory { return remember(bytes) }
         if file < 0 {
@@ -28,7 +28,7 @@ final class BodyBytes: @unchecked Sendable {
             file = mkstemp(&path)
             guard file >= 0 else { throw FileError("make a file in", folder) }
             _ = fcntl(file, F_SETFD, FD_CLOEXEC)
-            // Without a name it goes with this program, whatever ends that.
+            // An unlinked file disappears with the process, however that ends.
             unlink(path)
             try write(UnsafeRawBufferPointer(rebasing: small[..<count]))
         }
@@ -58,8 +58,8 @@ final class BodyBytes: @unchecked Sendable {
         }
     }
 
-    /// The bytes, which live as long as this object.
-    /// - Throws: ``FileError`` where the file cannot be mapped.
+    /// The bytes, valid as long as this object lives.
+    /// - Throws: ``FileError`` if the file cannot be mapped.
     func bytes() throws -> UnsafeRawBufferPointer {
         guard file >= 0 else { return UnsafeRawBufferPointer(rebasing: small[..<count]) }
         if mapped == nil {

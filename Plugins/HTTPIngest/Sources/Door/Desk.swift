@@ -7,14 +7,14 @@ import NIOCore
 import PhonePayloads
 import PluginKit
 
-/// Answers requests: who comes, with what, and what became of it.
+/// Authenticates a request, stores its records, and replies.
 struct Desk: HTTPResponder {
     let intake: Intake
     let page: SetupPage
     let limits: IngestLimits
     let turns = Turns(most: 8)
 
-    /// One request, with who sent it.
+    /// A request with the address of its sender.
     struct Visit: RequestContext {
         var coreContext: CoreRequestContextStorage
         let address: String
@@ -29,7 +29,7 @@ struct Desk: HTTPResponder {
 
     func respond(to request: Request, context: Visit) async throws -> Response {
         let answer = await answer(request, context)
-        // A body that was not read to its end is not read any more.
+        // The rest of an unread body is not read.
         return answer.response(hasBody: request.method != .head)
     }
 
@@ -58,7 +58,7 @@ struct Desk: HTTPResponder {
         do {
             return try await take(request, place, visit)
         } catch {
-            // A connection that was cut, or a disk that takes nothing.
+            // The connection was cut, or the disk is full.
             hub.logger.error("a post could not be taken", metadata: ["error": "\(error)"])
             return .error(
                 .serviceUnavailable, "the post could not be kept on this machine's disk; come again later",
@@ -66,7 +66,7 @@ struct Desk: HTTPResponder {
         }
     }
 
-    // MARK: - Who
+    // MARK: - Authentication
 
     private func token(_ request: Request, _ visit: Visit) async throws -> PhoneToken? {
         let fields = request.headers
@@ -93,7 +93,7 @@ struct Desk: HTTPResponder {
                 + "makes tokens", isLast: true, more: [(.wwwAuthenticate, "Bearer realm=\"health hub\"")])
     }
 
-    // MARK: - What
+    // MARK: - Reading the post
 
     private func take(_ request: Request, _ place: Place, _ visit: Visit) async throws -> IngestAnswer {
         guard let token = try await token(request, visit) else { return Self.unauthorized(place.refusal) }
@@ -115,7 +115,7 @@ struct Desk: HTTPResponder {
         } catch let error as FileError {
             throw error
         } catch {
-            // The connection was cut, or is too slow: the sender will hardly read the answer.
+            // The connection was cut or is too slow, so the sender will hardly read the answer.
             return .error(.requestTimeout, "the post did not come to its end", isLast: true)
         }
         let post = Intake.Post(
@@ -123,7 +123,7 @@ struct Desk: HTTPResponder {
             repeats: request.headers[.idempotencyKey])
         guard !hub.isStopping, await hasTurn(token) else {
             if hub.isStopping { return await keep(post, Self.stopping) }
-            // Each reading of a scale is a record of its own: none has to wait for another.
+            // Each reading of a scale is a separate record, so none has to wait for another.
             let other = "another post of \(token.name) is still being taken"
             if post.format == .bleScaleSync { return await keep(post, other) }
             return .error(.tooManyRequests, "\(other); come again later", retryAfter: 10)
@@ -136,7 +136,7 @@ struct Desk: HTTPResponder {
         try writer.end()
     }
 
-    /// Waits a while for the turn: an app may send several automations at once.
+    /// Waits for the token's turn, because an app may send several automations at once.
     private func hasTurn(_ token: PhoneToken) async -> Bool {
         let end = ContinuousClock.now + limits.turn
         while !turns.take(token.id) {
@@ -161,7 +161,7 @@ struct Desk: HTTPResponder {
 
     private func busy(_ text: String) -> IngestAnswer { .error(.serviceUnavailable, text, retryAfter: 30) }
 
-    // MARK: - Taking
+    // MARK: - Storing
 
     private func answer(_ post: Intake.Post, _ place: Place) async -> IngestAnswer {
         let (intake, turns) = (intake, turns)
@@ -179,7 +179,7 @@ struct Desk: HTTPResponder {
                     "retracted": "\(report.retracted)", "rejected": "\(report.rejections)",
                 ])
             await intake.complaints.tell(report, of: post.token.name)
-            // The app or the script looks at the status alone.
+            // The app or script looks only at the status.
             if report.isInVain(post.format) { return .json(report.json, .unprocessableContent) }
             if case .healthConnectGateway = post.format { return .json(["success": true, "report": report.json]) }
             return .json(report.json)
@@ -199,9 +199,9 @@ struct Desk: HTTPResponder {
     private static let away = "the hub does not answer"
     private static let stopping = "the hub is being stopped"
 
-    /// The hub does not take the post now.
+    /// Answers a post that the hub does not take now.
     ///
-    /// What the sender will not send again is kept here, and the answer says so; its status is still that of a failure.
+    /// If the sender will not repeat the post, it is kept on disk and the answer says so; the status is still a failure.
     private func keep(_ post: Intake.Post, _ why: String) async -> IngestAnswer {
         do {
             guard let report = try await intake.keep(post), report.stored > 0 else {
@@ -220,10 +220,10 @@ struct Desk: HTTPResponder {
 
     // MARK: - HCGateway
 
-    /// Its app logs in with a name and a password, which are the two halves of a token here, and gets the token.
+    /// Logs in HCGateway's app: its name and password are the two halves of a token, which the answer returns.
     private func logIn(_ request: Request, _ visit: Visit) async -> IngestAnswer {
         let refused = Self.unauthorized(.forbidden)
-        // It is some bytes, which no app packs.
+        // The body is only a few bytes, which no app compresses.
         if BodyCoding(request.headers[.contentEncoding]) != BodyCoding.none {
             return .unread
         }

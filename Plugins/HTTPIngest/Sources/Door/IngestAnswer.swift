@@ -5,13 +5,13 @@ import NIOCore
 import PhonePayloads
 import PluginKit
 
-/// What a post is answered with.
+/// The answer to a post.
 struct IngestAnswer: Sendable {
     var status: HTTPResponse.Status
     var fields: [(HTTPField.Name, String)] = []
     var body: [UInt8] = []
     var type = "application/json"
-    /// Nothing more is read of this connection.
+    /// Whether the connection closes after this answer.
     var isLast = false
 
     init(_ status: HTTPResponse.Status) { self.status = status }
@@ -22,7 +22,7 @@ struct IngestAnswer: Sendable {
         return answer
     }
 
-    /// An error: what, why and what to do, and whether to come again.
+    /// An error text (problem, reason, remedy), and optionally when to retry.
     static func error(
         _ status: HTTPResponse.Status, _ text: String, retryAfter: Int? = nil, isLast: Bool = false,
         more: [(HTTPField.Name, String)] = []
@@ -34,7 +34,7 @@ struct IngestAnswer: Sendable {
         return answer
     }
 
-    /// A body of which nothing was taken.
+    /// The answer to a body from which no record was taken.
     static func refused(_ error: PhoneError) -> IngestAnswer {
         switch error.code {
         case .size: .error(.contentTooLarge, error.description)
@@ -43,7 +43,7 @@ struct IngestAnswer: Sendable {
         }
     }
 
-    /// For the library; without a body to a question for the head alone.
+    /// The response for the HTTP library; it has no body if the request was HEAD.
     func response(hasBody: Bool) -> Response {
         var headers = HTTPFields()
         headers[.cacheControl] = "no-store"
@@ -58,7 +58,7 @@ struct IngestAnswer: Sendable {
     }
 }
 
-/// What became of a post, item by item (the first hundred of each list, and how many more there are).
+/// The result of a post, item by item; each list has at most a hundred items and a count of the rest.
 struct IngestReport: Sendable {
     private static let most = 100
 
@@ -70,10 +70,10 @@ struct IngestReport: Sendable {
     private(set) var ignored: [PhoneOmission] = []
     private(set) var more = 0
     private(set) var rejections = 0
-    /// Whether an item was left out on purpose; a member of an item is none.
+    /// Whether a whole item was ignored on purpose; an ignored member of an item does not count.
     private var omitsItems = false
 
-    /// What the reader says of a piece.
+    /// Adds the reader's results for one piece.
     mutating func note(_ piece: PhoneBatch) {
         received += piece.received
         for rejection in piece.rejected { add(rejection) }
@@ -85,9 +85,9 @@ struct IngestReport: Sendable {
         if rejected.count < Self.most { rejected.append(rejection) } else { more += 1 }
     }
 
-    /// Whether all of the post was rejected, and the status is to say so.
+    /// Whether all items were rejected and the status should say so.
     ///
-    /// HCGateway ends its run at an error, and openScale-sync repeats the post for ever: they get none.
+    /// Some formats never get such a status: HCGateway aborts its run at an error, and openScale-sync repeats the post for ever.
     func isInVain(_ format: PhoneFormat) -> Bool {
         guard rejections > 0, stored + duplicate + retracted == 0 else { return false }
         switch format {

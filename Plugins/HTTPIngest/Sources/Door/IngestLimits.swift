@@ -1,16 +1,16 @@
 import HTTPServing
 
-/// How long is waited for what.
+/// Time limits.
 struct IngestLimits: Sendable {
     var connection = PatienceLimits()
-    /// For the hub, once a post is there: phones have about 30 seconds for everything.
+    /// Waits for the hub once a post has arrived; phones allow about 30 seconds for everything.
     var post = Duration.seconds(20)
-    /// The same for those who forget what is not taken at once.
+    /// The same for senders that do not repeat a failed post.
     var forgotten = Duration.seconds(6)
-    /// For an earlier post of the same phone.
+    /// Waits for an earlier post of the same phone.
     var turn = Duration.seconds(8)
-    /// Before a wrong token is answered: who guesses does not guess often.
+    /// Delays the answer to a wrong token, so that guessing is slow.
     var guess = Duration.milliseconds(500)
-    /// For the answers of what is under way when the plugin is to stop; a part of the five seconds that it has.
+    /// Waits for running answers when the plugin is stopped; part of the five seconds that it has.
     var farewell = Duration.milliseconds(1_500)
 }

@@ -5,7 +5,7 @@ import PhonePayloads
 /// An address that takes posts.
 enum Place: Hashable, Sendable {
     case ingest(PhoneFormat, word: String)
-    /// HCGateway's log-in and its renewal.
+    /// HCGateway's log-in and its token renewal.
     case login
 
     private static let formats: [(word: String, format: PhoneFormat)] = [
@@ -13,7 +13,7 @@ enum Place: Hashable, Sendable {
         ("ble-scale-sync", .bleScaleSync), ("ble-scale-lines", .bleScaleLines), ("plain", .plain),
     ]
 
-    /// Words by which tokens are narrowed: `api` is HCGateway.
+    /// Words for the formats of a token; `api` is HCGateway.
     static let words = formats.map(\.word) + ["api"]
     static let list = formats.map { "/ingest/\($0.word)" }.joined(separator: ", ")
 
@@ -39,11 +39,11 @@ enum Place: Hashable, Sendable {
 
     var word: String { if case .ingest(_, let word) = self { word } else { "api" } }
 
-    /// HCGateway takes 401 for a token that is to be renewed.
+    /// The status for a wrong token: HCGateway treats 401 as a request to renew the token, so it gets 403.
     var refusal: HTTPResponse.Status { word == "api" ? .forbidden : .unauthorized }
 }
 
-/// What HCGateway's app sends to log in.
+/// The log-in request of HCGateway's app.
 struct LogInFields {
     let token: String
     let isRefresh: Bool
@@ -53,7 +53,7 @@ struct LogInFields {
         if let refresh = tree["refresh"]?.text {
             (token, isRefresh) = (refresh, true)
         } else if let name = tree["username"]?.text, let password = tree["password"]?.text {
-            // Who pastes the whole token as password is understood, too.
+            // The whole token is also accepted as password.
             (token, isRefresh) = (password.hasPrefix("\(name).") ? password : "\(name).\(password)", false)
         } else {
             return nil

@@ -1,9 +1,9 @@
 import Foundation
 import HTTPTypes
 
-/// The page at `/`: how a phone is set up.
+/// The page at `/`, which explains how to set up a phone.
 ///
-/// It asks nothing of anybody, knows no token, and loads nothing.
+/// It needs no log-in, contains no token, and loads no other resources.
 struct SetupPage: Sendable {
     let address: String
 

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Who may work: one post of a token at a time, and so many of all.
+/// Limits the posts in progress: one per token, and a maximum over all tokens.
 ///
-/// A place is given back when the work is over, also where its post was answered before, because the hub was away.
+/// A place is freed when the work ends, even if its post was answered earlier because the hub was away.
 final class Turns: Sendable {
     private struct State {
         var busy: Set<String> = []
@@ -14,7 +14,7 @@ final class Turns: Sendable {
 
     init(most: Int) { self.most = most }
 
-    /// Takes a place; `false` where the token has one, or all are taken.
+    /// Takes a place; false if the token already has one, or all are taken.
     func take(_ id: String) -> Bool {
         state.withLock { state in
             guard state.count < most, state.busy.insert(id).inserted else { return false }
@@ -30,9 +30,9 @@ final class Turns: Sendable {
     }
 }
 
-/// The first of two ends of a piece of work: it is done, or it takes too long.
+/// Runs a piece of work with a time limit.
 enum Deadline {
-    /// What `work` returns or throws, or `nil` when that takes longer; the work goes on then.
+    /// Returns or throws the result of `work`, or returns nil after `time`; the work then continues.
     static func run<Value: Sendable>(
         _ time: Duration, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {

@@ -2,14 +2,14 @@ import PhonePayloads
 import PluginKit
 import Synchronization
 
-/// What `hub status` says of each token: the last refusal, for a day, and until a post comes without one.
+/// Reports the last refusal of each token in `hub status`, for a day and until a post succeeds.
 ///
-/// Apps on phones do not show refusals; people read them there. A phone whose good posts follow bad ones each morning is not well.
+/// Apps on phones do not show refusals, so people read them there. Good posts soon after a bad one do not clear the report.
 final class Complaints: Sendable {
     private let hub: any IngestHub
-    /// Tokens of which the hub shows no refusal, from this process or the one before it.
+    /// Tokens without a reported refusal, by this process or the one before it.
     private let settled = Mutex<Set<String>>([])
-    /// Microseconds.
+    /// In microseconds.
     private static let shownFor: Int64 = 86_400_000_000
 
     init(_ hub: any IngestHub) { self.hub = hub }

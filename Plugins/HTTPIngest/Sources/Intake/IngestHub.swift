@@ -1,6 +1,6 @@
 import PluginKit
 
-/// What posts and messages need of the hub: a running plugin has it of its ``PluginContext``, the fuzzer of a stand-in.
+/// The hub as posts and messages use it: ``PluginContext`` in a running plugin, a fake in the fuzzer.
 protocol IngestHub: Sendable {
     var kind: String { get }
     var persons: [Welcome.PersonEntry] { get }
@@ -9,9 +9,9 @@ protocol IngestHub: Sendable {
     var logger: Logger { get }
     var isStopping: Bool { get }
 
-    /// Returns when the hub has answered each record.
+    /// Returns when the hub has answered for each record.
     func store(_ records: [Record], isBackfill: Bool) async throws(GiveError) -> [RecordResult]
-    /// Returns when the records are on the disk, to be sent when the hub is there.
+    /// Returns when the records are on disk, to be sent when the hub is available.
     func give(_ records: [Record]) async throws(GiveError)
     func retract(_ keys: [RecordKey], of source: Source, reason: String) async throws(GiveError) -> [RecordResult]
     func event(_ event: DeviceEvent) async

@@ -3,7 +3,7 @@ import PhonePayloads
 import PluginKit
 import PluginState
 
-/// From the bytes of a post to records that the hub has stored.
+/// Parses the body of a post and stores its records with the hub.
 struct Intake: Sendable {
     let hub: any IngestHub
     let settings: IngestSettings
@@ -11,45 +11,45 @@ struct Intake: Sendable {
     let tokens: TokenStore
     let complaints: Complaints
 
-    /// Why a post is not done; what of it is stored stays so, and the same post again does the rest.
+    /// Why a post failed; records stored before the failure stay, and the same post again stores the rest.
     enum Failure: Error {
-        /// Nothing of the body was taken.
+        /// No record of the body was stored.
         case refused(PhoneError)
-        /// The token was revoked meanwhile.
+        /// The token was revoked in the meantime.
         case revoked
     }
 
-    /// A post as it is read.
+    /// A post with its sender and headers.
     struct Post: Sendable {
         var body: BodyBytes
         var format: PhoneFormat
         var token: PhoneToken
         var grouping: String?
         var repeats: String?
-        /// Whether it comes when it was made, and not from a broker that may have kept it.
+        /// Whether it arrives when it was made; false for a message that a broker may have kept.
         var isFresh = true
-        /// Whether its sender may come again with it, as one that was answered with a failure does.
+        /// Whether its sender may send it again, as after an answer with a failure.
         var mayRepeat = true
 
-        /// Whether its sender does not send again what was not taken.
+        /// Whether its sender does not repeat a failed post.
         var isForgotten: Bool { format == .bleScaleSync || format == .plain }
     }
 
-    /// Before anything is taken, at each start.
+    /// Prepares the state; called at each start before the first post.
     func begin() async throws {
         try await memory.begin(hasTokens: !tokens.list().isEmpty, now: hub.clock.now())
     }
 
-    /// Reads, stores and reports; returns when the hub has answered every record.
+    /// Reads and stores a post; returns its report when the hub has answered for every record.
     ///
-    /// Posts of one token come one after the other: which version of a record is the later one, only their order says.
+    /// Call it for one post of a token at a time, because the order decides which version of a record is newer.
     func take(_ post: Post) async throws -> IngestReport {
         let bytes = try post.body.bytes()
         let now = hub.clock.now()
         var context = try await context(of: post, arrival: now)
         var arrival: IntakeMemory.Arrival?
         if post.isForgotten, post.isFresh {
-            // A body that is not JSON is not remembered.
+            // Fail here if the body is not JSON, so that its arrival is not remembered.
             _ = try Self.body(bytes, post.format, context)
             let digest = IntakeMemory.digest(bytes, post.repeats)
             let found = try await memory.arrival(of: digest, by: post.token, now: now)
@@ -124,9 +124,9 @@ struct Intake: Sendable {
         if !piece.scaleSteps.isEmpty { try await follow(piece.scaleSteps, post, &report) }
     }
 
-    /// Records with their groups, in calls that each are a batch or some; a large group comes in several.
+    /// Stores records in calls of one or more whole groups; a long group that may be split goes out in several.
     ///
-    /// - Returns: what the hub has of them.
+    /// - Returns: the records that the hub has stored.
     private func store(_ records: [PhoneRecord], _ report: inout IngestReport) async throws -> [PhoneRecord] {
         var (part, taken): ([PhoneRecord], [PhoneRecord]) = ([], [])
         var size = 0
@@ -142,14 +142,14 @@ struct Intake: Sendable {
         return taken + (try await send(part, &report))
     }
 
-    /// Less than what a hub takes in one frame.
+    /// Less than the hub accepts in one frame.
     private static let callBytes = 800_000
 
     private func send(_ records: [PhoneRecord], _ report: inout IngestReport) async throws -> [PhoneRecord] {
         guard !records.isEmpty else { return [] }
         var taken: [PhoneRecord] = []
         let old = hub.clock.now() - 48 * 3_600_000_000
-        // A first post of a year shall not flood those who listen.
+        // A first post of a year must not flood the subscribers.
         let isHistory = records.allSatisfy { $0.record.end.map { $0 < old } ?? true }
         for (record, result) in zip(records, try await results(of: records, isHistory)) {
             switch result {
@@ -164,7 +164,7 @@ struct Intake: Sendable {
         return taken
     }
 
-    /// A call that is refused as a whole is given in halves, so that it costs only the group that it was refused for.
+    /// Sends a call; splits a call that is refused as a whole, so that only the refused group is lost.
     private func results(of records: [PhoneRecord], _ isHistory: Bool) async throws -> [RecordResult] {
         do throws(GiveError) {
             return try await hub.store(records.map(\.record), isBackfill: isHistory)
@@ -194,24 +194,24 @@ struct Intake: Sendable {
                     switch result {
                     case .stored: report.retracted += 1
                     case .duplicate: report.duplicate += 1
-                    // It never came, or is taken back by a person.
+                    // The record never arrived, or a person has retracted it.
                     case .rejected: break
                     }
                 }
             }
             ledger.apply(step)
         }
-        // After the retractions: who is killed before does them again.
+        // After the retractions: if the process is killed before, they are repeated.
         try await memory.keep(ledger, of: post.token)
     }
 
-    /// Keeps what its sender will not send again: on the disk when it returns, and stored when the hub is there.
+    /// Keeps a post that its sender will not repeat: it is on disk on return, and stored when the hub is available.
     ///
-    /// - Returns: what is kept, as `stored`, and what was refused; `nil` where it is not of those who forget, or is too much.
+    /// - Returns: kept records as `stored`, and the refused ones; nil if the sender repeats posts, or there are too many records.
     func keep(_ post: Post) async throws -> IngestReport? {
         guard post.isForgotten else { return nil }
         let bytes = try post.body.bytes()
-        // A body that is not JSON is not remembered.
+        // Fail here if the body is not JSON, so that its arrival is not remembered.
         _ = try Self.body(bytes, post.format, await context(of: post, arrival: 0))
         let digest = IntakeMemory.digest(bytes, post.repeats)
         let arrival = try await memory.arrival(of: digest, by: post.token, now: hub.clock.now())
@@ -232,25 +232,25 @@ struct Intake: Sendable {
 
     private static let mostKept = 1_000
 
-    /// Remembers a reading that a broker has kept; whether it was not known, as taken or as told.
+    /// Remembers a reading that the broker retained; returns whether it was new.
     func noteReading(_ post: Post) async throws -> Bool {
         try await memory.noteReading(IntakeMemory.digest(try post.body.bytes(), post.repeats), of: post.token)
     }
 }
 
 extension PhoneRecord {
-    /// Whether a call may end between the two: a group travels together.
+    /// Whether a call may end between two records; a group stays in one call.
     func mayFollow(_ other: PhoneRecord) -> Bool { isLoose || group == nil || group != other.group }
 
     var group: String? { if case .sample(let sample) = record { sample.group } else { nil } }
 
-    /// Whether its group may come in several batches: a route and a strip may be long.
+    /// Whether its group may be split over several batches: a route or an ECG may be long.
     var isLoose: Bool {
         guard case .sample(let sample) = record else { return false }
         return sample.type == .workoutRoute || sample.type.rawValue == "x.hae.ecgVoltages"
     }
 
-    /// Bytes of the record as it is sent, about.
+    /// Estimated bytes of the record as it is sent.
     var estimatedBytes: Int {
         guard case .sample(let sample) = record else { return 400 }
         return 400 + (sample.metadata?.text.utf8.count ?? 0) + (sample.extra?.text.utf8.count ?? 0)
@@ -258,6 +258,6 @@ extension PhoneRecord {
 }
 
 extension Record {
-    /// When a sample ends; `nil` for others.
+    /// The end of a sample; nil for other records.
     fileprivate var end: Int64? { if case .sample(let sample) = self { sample.end.microseconds } else { nil } }
 }

@@ -3,7 +3,7 @@ import PhonePayloads
 import PluginKit
 import PluginState
 
-/// What the plugin remembers of each phone, on the disk before a record depends on it.
+/// The persistent state for each phone, saved before a record depends on it.
 actor IntakeMemory {
     private let state: PluginState
     private var offsets: [String: OffsetHistory] = [:]
@@ -14,7 +14,9 @@ actor IntakeMemory {
 
     private static let appsKey = "apps-since"
 
-    /// A person who had a token before may have sent what is stored under the one source of all apps: what began before keeps it.
+    /// Sets the time since which apps are separate sources; it is later than 0 if there were tokens before.
+    ///
+    /// An earlier version stored all apps under one source. Records that began before this time keep that source.
     func begin(hasTokens: Bool, now: Int64) async throws {
         try await state.transaction { transaction in
             guard try transaction.value(Self.appsKey) == nil else { return }
@@ -23,7 +25,7 @@ actor IntakeMemory {
         }
     }
 
-    /// From when on they are sources of their own.
+    /// The time since which each app is a separate source.
     var appsSince: Int64? {
         get async throws {
             try await state.integer(Self.appsKey)
@@ -32,7 +34,7 @@ actor IntakeMemory {
 
     // MARK: - Clocks
 
-    /// Gives times the offsets that they were first seen with; what is new is on the disk when it returns.
+    /// Gives each time the offset with which it was first seen; saves new offsets before it returns.
     func settle(_ records: [PhoneRecord], of token: PhoneToken, arrival: Int64) async throws -> [PhoneRecord] {
         let key = "offsets/\(token.name)"
         var history: OffsetHistory
@@ -50,35 +52,35 @@ actor IntakeMemory {
 
     // MARK: - Posts without a time
 
-    /// How long the same bytes are the same post.
+    /// How long equal bytes count as the same post, in microseconds.
     static let sameFor: Int64 = 60_000_000
-    /// How long they are while the hub has not said that it has them: senders come again later then.
+    /// The same before the hub has stored the post, because senders may repeat it later.
     static let keptFor: Int64 = 600_000_000
 
-    /// A post whose time is that of its arrival.
+    /// A post without a time, dated by its arrival.
     struct Arrival: Hashable, Sendable {
         var time: Int64
         var digest: String
-        /// Until when the same bytes are this post.
+        /// The time until which equal bytes count as this post.
         var until: Int64
     }
 
-    /// What two posts have in common that are the same.
+    /// The digest by which repeated posts are recognized.
     ///
-    /// - Parameter repeats: the header `Idempotency-Key`, by which a person tells two equal posts apart.
+    /// - Parameter repeats: the header `Idempotency-Key`, with which a sender distinguishes two equal posts.
     static func digest(_ body: UnsafeRawBufferPointer, _ repeats: String?) -> String {
         Digests.sha256(Digests.sha256(body) + Array((repeats ?? "").utf8)).prefix(16).hexadecimal
     }
 
-    /// When a post came: now, or when the same bytes came a moment ago.
+    /// The arrival time of a post: now, or the time of the same bytes a moment ago.
     ///
-    /// On the disk when it returns.
+    /// The arrival is on disk when the call returns.
     func arrival(of digest: String, by token: PhoneToken, now: Int64) async throws -> Arrival {
         let key = "arrivals/\(token.name)"
         return try await state.transaction { transaction in
             var known = Self.read(try transaction.text(key) ?? "").filter { $0.until > now }
             if let found = known.first(where: { $0.digest == digest }) { return found }
-            // To the second; two posts of one second have times of their own.
+            // Times are rounded to the second; two posts in one second get different times.
             var time = now - now % 1_000_000
             while known.contains(where: { $0.time == time }) { time += 1_000 }
             let arrival = Arrival(time: time, digest: digest, until: now + Self.keptFor)
@@ -88,7 +90,7 @@ actor IntakeMemory {
         }
     }
 
-    /// The hub has it: from now on the same bytes are soon another post.
+    /// Notes that the hub has stored the post, so that equal bytes soon count as a new one.
     func hasStored(_ arrival: Arrival, of token: PhoneToken, now: Int64) async throws {
         let key = "arrivals/\(token.name)"
         try await state.transaction { transaction in
@@ -112,9 +114,9 @@ actor IntakeMemory {
         arrivals.map { "\($0.time) \($0.digest) \($0.until)\n" }.joined()
     }
 
-    // MARK: - Readings that a broker keeps
+    // MARK: - Readings that a broker retains
 
-    /// Remembers a reading, among the last hundred of a phone; whether it was not known.
+    /// Remembers a reading among the last hundred of a phone; returns whether it was new.
     func noteReading(_ digest: String, of token: PhoneToken) async throws -> Bool {
         let key = "readings/\(token.name)"
         return try await state.transaction { transaction in
@@ -138,7 +140,7 @@ actor IntakeMemory {
         return OpenScaleLedger(text)
     }
 
-    /// In parts: the state has values of a mebibyte, and decades of weighings may be more.
+    /// Saves the ledger in parts, because a state value is at most a mebibyte and decades of weighings may be more.
     func keep(_ ledger: OpenScaleLedger, of token: PhoneToken) async throws {
         var parts: [String] = []
         var rest = Array(ledger.text.utf8)[...]
@@ -168,7 +170,9 @@ actor IntakeMemory {
 
     // MARK: - Days of Health Connect
 
-    /// What of these days may be given: one of the past never falls, since what counts too little looks as what counts all.
+    /// Separates days that may be stored from past days whose value fell.
+    ///
+    /// The value of a past day must not fall, because an incomplete count looks like a complete one.
     func rising(_ records: [PhoneRecord], of token: PhoneToken, today: LocalDate) async throws -> (
         rising: [PhoneRecord], falling: [PhoneRecord]
     ) {
@@ -183,7 +187,7 @@ actor IntakeMemory {
         return (kept.map { records[$0] }, falling.map { records[$0] })
     }
 
-    /// These days are with the hub.
+    /// Notes that the hub has these days.
     func noteDays(_ records: [PhoneRecord], of token: PhoneToken) async throws {
         let key = "days/\(token.name)"
         var known: [String: Double]?
@@ -193,7 +197,7 @@ actor IntakeMemory {
             known?["\(day.type) \(day.date.text)"] = day.value
         }
         guard let known else { return }
-        // The window of the app is two days; who chooses one by hand, some weeks.
+        // The window of the app is two days; if chosen by hand, some weeks.
         let lines = known.map { "\($0.key) \($0.value)" }.sorted {
             $0.split(separator: " ")[1] < $1.split(separator: " ")[1]
         }

@@ -3,25 +3,25 @@ import Foundation
 import JSON
 import PluginKit
 
-/// A way in for one phone of one person; the secret itself is nowhere, only its SHA-256.
+/// The access token of one phone of one person; only the SHA-256 of its secret is stored.
 struct PhoneToken: Hashable, Sendable {
-    /// What people call the phone, and the device of its records.
+    /// The name that people give the phone, also used as the device of its records.
     var name: String
-    /// What stands before the dot: 8 hexadecimal digits.
+    /// The part before the dot: 8 hexadecimal digits.
     var id: String
-    /// SHA-256 of what stands behind the dot.
+    /// SHA-256 of the part after the dot.
     var hash: [UInt8]
     var person: String?
-    /// Parts of addresses, such as `hae`; empty: all.
+    /// Words of the addresses that it may use, such as `hae`; empty for all.
     var formats: Set<String> = []
-    /// Seconds since 1970.
+    /// Time of creation, in seconds since 1970.
     var made: Int64 = 0
 
     init(name: String, id: String, hash: [UInt8], person: String?, formats: Set<String> = [], made: Int64) {
         (self.name, self.id, self.hash, self.person, self.formats, self.made) = (name, id, hash, person, formats, made)
     }
 
-    /// A new one, and what the phone is to be given.
+    /// Creates a token, and the text that the phone gets.
     static func make(
         name: String, person: String?, formats: Set<String>, at time: Int64
     ) -> (token: PhoneToken, text: String) {
@@ -35,7 +35,7 @@ struct PhoneToken: Hashable, Sendable {
         return (token, "\(id).\(secret)")
     }
 
-    /// Letters, digits, `.`, `_` and `-`: it stands in records, logs and commands.
+    /// Whether a name has 1 to 64 letters, digits, `.`, `_` and `-`; it appears in records, logs and commands.
     static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
@@ -46,14 +46,14 @@ struct PhoneToken: Hashable, Sendable {
             }
     }
 
-    /// Whether it is this one's secret; takes the same time for each that is not.
+    /// Compares a secret with the hash in constant time.
     func isProved(by secret: String) -> Bool {
         zip(Digests.sha256(secret.utf8), hash).reduce(UInt8(hash.count == 32 ? 0 : 1)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    // MARK: - As text
+    // MARK: - Text
 
-    /// Of the setting `tokens`.
+    /// Parses an entry of the setting `tokens`.
     init(setting: String) throws {
         let parts = setting.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard (3...4).contains(parts.count), Self.isName(parts[0]), parts[1].utf8.count == 8,
@@ -76,7 +76,7 @@ struct PhoneToken: Hashable, Sendable {
         return bytes.count == digits.count / 2 ? bytes : nil
     }
 
-    /// As it is kept.
+    /// Parses a token of the plugin's state.
     init?(kept text: String) {
         guard let tree = JSONTree(Array(text.utf8)), let name = tree["name"]?.text, let id = tree["id"]?.text,
             let hash = tree["hash"]?.text.flatMap(Self.bytes)

@@ -1,8 +1,8 @@
 import PluginKit
 
-/// Whose a token is by its own name.
+/// Finds the person of a token by the token's name.
 enum TokenOwner {
-    /// The person with whose name it begins, in any case: of `anna` and `anna-maria` the second, of `anna-maria-phone`.
+    /// The person with whose name it begins, in any case; the longest name wins, so `anna-maria-phone` belongs to `anna-maria`.
     static func named(by token: String, _ persons: [Welcome.PersonEntry]) -> Welcome.PersonEntry? {
         func length(_ person: Welcome.PersonEntry) -> Int {
             names(of: person).filter { begins(token, with: $0) }.map(\.utf8.count).max() ?? 0
@@ -10,7 +10,7 @@ enum TokenOwner {
         return persons.filter { length($0) > 0 }.max { length($0) < length($1) }
     }
 
-    /// The person whom a name may be meant to name that names none: `annas-phone`, `anna_phone`, `ana-phone`.
+    /// The person that a misspelled name probably means: `annas-phone`, `anna_phone`, `ana-phone`.
     static func meant(by token: String, _ persons: [Welcome.PersonEntry]) -> String? {
         let folded = PersonName.folded(token)
         let first = String(token.prefix { $0.isLetter || $0.isNumber })

@@ -2,20 +2,20 @@ import Foundation
 import PluginKit
 import PluginState
 
-/// The tokens there are: those of the plugin's state, and those of its settings.
+/// The tokens of the plugin's state and of its settings.
 actor TokenStore {
     private let state: PluginState
     private let declared: [PhoneToken]
-    /// Sources that need no token: they come by a broker.
+    /// Owners of broker messages, which need no token.
     private let trusted: [PhoneToken]
     private var made: [String: PhoneToken] = [:]
     private var isRead = false
-    /// When each was last used, in microseconds; known since the start of the program.
+    /// Microseconds of the last use of each, since the start of the program.
     private var seen: [String: Int64] = [:]
-    /// What a wrong id is compared with, so that it takes as long.
+    /// Compared with the secret if the id is unknown, so that both cases take equally long.
     private static let unknown = PhoneToken(
         name: "-", id: "00000000", hash: [UInt8](repeating: 0, count: 32), person: nil, made: 0)
-    /// Phones of a household.
+    /// Maximum number of tokens, for the phones of a household.
     static let most = 200
 
     init(_ state: PluginState, declared: [PhoneToken], trusted: [PhoneToken] = []) {
@@ -31,7 +31,7 @@ actor TokenStore {
         isRead = true
     }
 
-    /// Whose token this text is.
+    /// The token that this text proves.
     func owner(of text: String, at time: Int64) async throws -> PhoneToken? {
         try await read()
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -43,7 +43,7 @@ actor TokenStore {
         return found
     }
 
-    /// Whether it is still good: a token that was revoked ends what it has begun.
+    /// Whether it is still valid; a revoked token also stops a post in progress.
     func isGood(_ token: PhoneToken) async throws -> Bool {
         try await read()
         return made[token.id] == token || declared.contains(token) || trusted.contains(token)
@@ -56,7 +56,7 @@ actor TokenStore {
             .sorted { $0.0.name < $1.0.name }.map { ($0.0, $0.1, seen[$0.0.id]) }
     }
 
-    /// - Throws: ``CommandFailure`` where the name is taken.
+    /// - Throws: ``CommandFailure`` if the name is taken or there are too many tokens.
     func add(name: String, person: String?, formats: Set<String>, at time: Int64) async throws -> (PhoneToken, String) {
         try await read()
         guard !made.values.contains(where: { $0.name == name }), !declared.contains(where: { $0.name == name }) else {
@@ -71,7 +71,7 @@ actor TokenStore {
         return (token, text)
     }
 
-    /// - Throws: ``CommandFailure`` where there is none of this name.
+    /// - Throws: ``CommandFailure`` if there is no such token.
     func revoke(_ name: String) async throws {
         try await read()
         guard let token = made.values.first(where: { $0.name == name }) else {
