@@ -3,7 +3,7 @@ import Foundation
 import PluginKit
 import Synchronization
 
-/// `hub backfill sami`: the history of the devices, with progress and an estimate.
+/// `hub backfill sami`: reads the history of the devices, with progress and an estimate.
 struct Backfill: Sendable {
     let call: CommandCall
     let parts: SAMI.Parts
@@ -11,15 +11,15 @@ struct Backfill: Sendable {
     struct Report: Encodable, Sendable {
         struct Device: Encodable, Sendable {
             var name: String
-            /// From when on; nil when it has no messages.
+            /// The day of the first message; nil if there is none.
             var from: String?
-            /// Records that the hub did not have.
+            /// Number of records that were new to the hub.
             var new: Int?
         }
         var devices: [Device]
-        /// Of a dry run: about so many calls of the service.
+        /// In a dry run: the approximate number of calls to the service.
         var calls: Int?
-        /// Of a dry run: at least so long, by the service's limits and how fast it answers.
+        /// In a dry run: the minimum duration, from the service's limits and its response time.
         var takes: String?
     }
 
@@ -70,7 +70,7 @@ struct Backfill: Sendable {
             let length = outlook.end - outlook.start
             let (before, pagesBefore) = (done, pages)
             let last = Mutex(0)
-            // A start that was given is one's own to go on from; the first message may be another next time.
+            // Use the given start as the key for resuming; the first message may be another one next time.
             let new = try await parts.importer.backfill(part.device, from: since ?? 0) { [self] reached, page in
                 last.withLock { $0 = page }
                 let covered = before + max(0, min(reached - outlook.start, length))
@@ -83,7 +83,7 @@ struct Backfill: Sendable {
         return report
     }
 
-    /// The service does not say how many messages there are: the share is of the time that they cover.
+    /// Reports the progress as the share of the time covered, because the service does not give the number of messages.
     private func tell(
         _ device: ServiceDevice, _ reached: Int64, _ done: Int64, of total: Int64, _ pages: Int, _ began: Int64
     ) {

@@ -4,9 +4,9 @@ import PluginKit
 
 /// Reads messages and gives their records to the hub.
 ///
-/// A cursor for each device says up to which time it has been read; it moves after STORED, and only by what the service says of
-/// its messages: a clock that is wrong, here or there, moves it past nothing. What was measured earlier and arrives late is found by
-/// looking back a while each time, and at everything now and then: a repeat is harmless.
+/// A cursor for each device marks the time up to which messages were read. It moves after STORED, and only to times of the
+/// service's messages, so a wrong clock on either side skips nothing. Each run looks back a while to find messages that arrive
+/// late, and now and then reads everything again; repeated messages are harmless.
 actor Importer {
     private let hub: PluginContext
     let settings: SAMISettings
@@ -16,12 +16,12 @@ actor Importer {
     private let wakeup: Wakeup
     private var user: ServiceUser?
     private var known: [String: ServiceDevice] = [:]
-    /// Up to where a reading of everything has come, by device.
+    /// The time up to which a full read has come, by device.
     private var reached: [String: Int64] = [:]
-    /// Types that the hub does not take, or that hub.conf does not let us write.
+    /// Types that the hub refuses, or that hub.conf does not let this plugin write.
     private var refused: Set<String> = []
 
-    /// Messages of a message's date that lies ahead of our clock are read too.
+    /// Messages dated up to two days ahead of our clock are read too, in milliseconds.
     private static let ahead: Int64 = 2 * 86_400_000
 
     init(_ hub: PluginContext, _ account: Account, _ wakeup: Wakeup) {
@@ -30,12 +30,12 @@ actor Importer {
         catalog = Catalog(account)
     }
 
-    /// Up to where there may be messages, in milliseconds since 1970: by the later of the two clocks.
+    /// The end of the range to read, in milliseconds since 1970, from the later of the two clocks.
     private var end: Int64 { max(hub.clock.now() / 1_000, account.watch.now) + Self.ahead }
 
-    // MARK: - Who and what
+    // MARK: - The user and the devices
 
-    /// Who is logged in; asked once.
+    /// The user who is logged in; asked for once.
     func ownUser() async throws -> ServiceUser {
         if let user { return user }
         let found = try await catalog.user()
@@ -43,7 +43,7 @@ actor Importer {
         return found
     }
 
-    /// The devices that are read: none that we registered ourselves.
+    /// The devices to read, without those that this plugin registered.
     func devices() async throws -> [ServiceDevice] {
         let user = try await ownUser()
         let all = try await catalog.devices(of: user.id)
@@ -81,18 +81,18 @@ actor Importer {
         return samples
     }
 
-    /// The types that the hub has for the fields of device types; declares what is missing.
+    /// The hub's types for the fields of a device type; declares missing ones.
     private func types(
         of deviceType: String, _ manifest: ServiceManifest, isCommand: Bool
     ) async throws -> [String: TypeDeclaration] {
-        // Asked each time: another session may have fewer.
+        // Ask each time, because a later session may have fewer types.
         let known = await Self.byID(hub.declaredTypes)
         let missing = FieldTypes.declarations(deviceType, manifest).filter {
             known[$0.id] == nil && !refused.contains($0.id)
         }
         guard !missing.isEmpty else { return known }
         guard !isCommand else {
-            // To declare types begins a new session, and that would end the command.
+            // A declaration begins a new session, which would end the command.
             wakeup.wake()
             throw CommandFailure(
                 "again", "a \(deviceType) has fields that are new to the hub; it is told of them now: ask again")
@@ -106,7 +106,7 @@ actor Importer {
             refused.formUnion(missing.map(\.id).filter { granted[$0] == nil })
             return granted
         } catch let error where (error as? GiveError)?.code != .stopping {
-            // Their values are kept with the others that have no type.
+            // Values of undeclared fields are stored with the others that have no type.
             hub.logger.error("fields without a type of their own", metadata: ["reason": "\(error)"])
             refused.formUnion(missing.map(\.id))
         }
@@ -117,8 +117,8 @@ actor Importer {
         Dictionary(types.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Gives the records of messages to the hub; returns when it has them.
-    /// - Returns: how many were new.
+    /// Stores the records of messages with the hub; returns when it has them.
+    /// - Returns: the number of new records.
     @discardableResult
     private func give(
         _ messages: [ServiceMessage], of device: ServiceDevice, isBackfill: Bool, isCommand: Bool
@@ -141,19 +141,19 @@ actor Importer {
         return stored
     }
 
-    /// A message of the live stream.
+    /// Stores a message of the live stream.
     func take(_ message: ServiceMessage) async throws {
         if known[message.device] == nil { _ = try await devices() }
-        // Of a device that is not read, or one of our own.
+        // Ignore devices that are not read, and our own.
         guard let device = known[message.device] else { return }
         try await give([message], of: device, isBackfill: false, isCommand: false)
     }
 
     // MARK: - New messages
 
-    /// Reads of every device what has come since the last time.
-    /// - Parameter isCommand: whether a call of the hub waits for it.
-    /// - Returns: how many records were new.
+    /// Reads the new messages of every device.
+    /// - Parameter isCommand: whether a command of the hub waits for it.
+    /// - Returns: the number of new records.
     func importNew(isCommand: Bool = false) async throws -> Int {
         await catalog.forgetLatest()
         var stored = 0
@@ -162,7 +162,7 @@ actor Importer {
     }
 
     private func importNew(of device: ServiceDevice, isCommand: Bool) async throws -> Int {
-        // Before there is anything to read, so that later a command need not wait for it.
+        // Declare types before the first message, so that a later command need not wait for it.
         _ = try await types(
             of: catalog.name(of: device.type), catalog.manifest(device.type, version: nil), isCommand: isCommand)
         let key = "cursor/\(device.id)"
@@ -177,35 +177,35 @@ actor Importer {
             }
         }
         guard try await isFullDue(device) else { return stored }
-        // From the beginning, or where an earlier run was ended.
+        // Start at the beginning, or where an earlier run was interrupted.
         stored += try await readAll(device, from: begin, as: "full", isCommand: isCommand) { _, _ in }
-        // Where there was nothing yet, all that comes is news.
+        // If there was no cursor, later messages are not history.
         if known == nil { try await hub.state.set(key, to: .integer(reached[device.id] ?? 0)) }
         try await hub.state.set("full-at/\(device.id)", to: .integer(hub.clock.now() / 1_000))
         return stored
     }
 
-    /// Whether it is time to look at everything again; also after a clock was set back.
+    /// Whether to read everything again; also true after a clock was set back.
     private func isFullDue(_ device: ServiceDevice) async throws -> Bool {
         guard let last = try await hub.state.integer("full-at/\(device.id)") else { return true }
         return !(0..<settings.fullEvery).contains(hub.clock.now() / 1_000 - last)
     }
 
-    /// Reads everything from `start` on, page by page.
-    /// - Parameter note: told the time of the last message of each page when the hub has them, and how many pages there were.
+    /// Reads all messages from `start` on, page by page.
+    /// - Parameter note: called when the hub has a page, with the time of its last message and the number of pages.
     private func read(
         _ device: ServiceDevice, from start: Int64, isBackfill: Bool, isCommand: Bool,
         _ note: (_ last: Int64, _ pages: Int) async throws -> Void
     ) async throws -> Int {
         var (stored, pages, cursors) = (0, 0, Set<String>())
         var cursor: String?
-        // The same for all pages: a cursor belongs to its question.
+        // The same for all pages, because a cursor is valid only for its query.
         let end = end
-        // Settings may name a day to come.
+        // Settings may give a day in the future.
         guard start <= end else { return 0 }
         repeat {
             try Task.checkCancellation()
-            // A command is not asked for again.
+            // A command is not retried, so make more attempts.
             let answer = try await account.call(
                 service.messages(of: device.id, from: start, to: end, after: cursor), attempts: isCommand ? 6 : 3)
             let page = MessagePage(answer)
@@ -222,11 +222,11 @@ actor Importer {
 
     // MARK: - History
 
-    /// Reads a device's history from `start`; goes on where an earlier reading of the same name and start was ended.
+    /// Reads a device's history from `start`; resumes an interrupted read with the same name and start.
     ///
     /// - Parameters:
-    ///   - name: of the reader, for the place that is kept.
-    ///   - tell: told the time that it has reached, in milliseconds, and the pages that were read.
+    ///   - name: identifies the reader in the saved position.
+    ///   - tell: called with the time reached, in milliseconds, and the number of pages read.
     private func readAll(
         _ device: ServiceDevice, from start: Int64, as name: String, isCommand: Bool, _ tell: (Int64, Int) -> Void
     ) async throws -> Int {
@@ -243,33 +243,33 @@ actor Importer {
         return stored
     }
 
-    /// The whole history, for a person who waits for it.
+    /// Reads the whole history, for a person who waits for it.
     func backfill(
         _ device: ServiceDevice, from start: Int64, _ tell: @Sendable (_ reached: Int64, _ pages: Int) -> Void
     ) async throws -> Int {
         try await readAll(device, from: start, as: "backfill", isCommand: true, tell)
     }
 
-    /// What a history is going to be, by its first page: the service does not say how many messages there are.
+    /// The extent of a history, estimated from its first page because the service does not give the number of messages.
     struct ImportRange: Sendable {
-        /// When the first message was measured, in milliseconds since 1970.
+        /// The time of the first message, in milliseconds since 1970.
         let start: Int64
-        /// Up to where there may be messages.
+        /// The time up to which there may be messages.
         let end: Int64
-        /// Calls that it takes, about.
+        /// The approximate number of calls.
         let calls: Int
-        /// What one took.
+        /// The duration of one call.
         let each: Duration
     }
 
-    /// - Returns: nil where there is no message from `since` on.
+    /// - Returns: nil if there is no message from `since` on.
     func outlook(of device: ServiceDevice, since: Int64) async throws -> ImportRange? {
         let began = ContinuousClock.now
         let page = MessagePage(
             try await account.call(service.messages(of: device.id, from: since, to: end, after: nil)))
         guard let first = page.messages.first?.time, let last = page.messages.last?.time else { return nil }
         let end = max(first + 1, account.watch.now)
-        // As dense as it begins.
+        // Assume that the messages stay as dense as on the first page.
         let share = Double(max(1, last - first)) / Double(end - first)
         let calls = page.next == nil ? 1 : max(2, Int((1 / max(share, 1e-6)).rounded(.up)))
         return ImportRange(start: first, end: end, calls: calls, each: ContinuousClock.now - began)

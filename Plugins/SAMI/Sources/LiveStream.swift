@@ -3,18 +3,18 @@ import JSON
 import PluginKit
 import WebSocketClient
 
-/// Hears messages as they come; what it may have missed is asked for by REST.
+/// Receives messages as they arrive; missed messages are read by REST.
 struct LiveStream: Sendable {
     let hub: PluginContext
     let parts: SAMI.Parts
     let patience: RetryLoop
-    /// Woken whenever something may have been missed.
+    /// Woken when messages may have been missed.
     let wakeup: Wakeup
 
     /// The service pings every 30 s; its own clients waited 35 to 40 s (reference §6.1).
     private static let silence = Duration.seconds(40)
 
-    /// Listens until the task is cancelled.
+    /// Receives messages until the task is cancelled.
     func run() async throws {
         let pace = Pace(hub)
         var backOff = BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(60))
@@ -35,13 +35,13 @@ struct LiveStream: Sendable {
             } catch let error where RetryLoop.mayPass(error) {
                 hub.logger.warning("a live message could not be read", metadata: ["reason": "\(error)"])
             }
-            // A service that opens and closes at once is not asked again and again.
+            // If the service opens and closes the stream at once, the waits grow.
             if pace.steady() - began > 30_000_000 { backOff.reset() }
             try await pace.wait(backOff.next())
         }
     }
 
-    /// - Returns: whether the service does not take the token any more.
+    /// - Returns: whether the service no longer accepts the token.
     private func listen(_ token: OAuthToken, _ opened: () -> Void) async throws -> Bool {
         let user = try await parts.importer.ownUser()
         let watch = parts.account.watch
@@ -49,7 +49,7 @@ struct LiveStream: Sendable {
         else {
             throw PluginFailure(.settings, "setting websocket: no address")
         }
-        // The documentation puts the token into the query; a header, which the later SDK sends, is in no log.
+        // The documentation puts the token into the query. The later SDK sends a header, which appears in no log.
         let headers = [("Authorization", "Bearer \(token.accessToken.reveal())")]
         let silence = hub.clock.realDuration(forVirtual: Self.silence)
         return try await WebSocket.with(address, headers: headers, silence: silence) { socket in
@@ -57,7 +57,7 @@ struct LiveStream: Sendable {
             await parts.troubles.end(.live)
             for try await text in socket.texts {
                 guard let frame = JSONTree(reading: text) else { continue }
-                // By shape: errors, then pings, then messages; anything else is of a later time.
+                // Errors, then pings, then messages, by shape; ignore unknown frames of later versions.
                 if let error = frame.member("error") {
                     hub.logger.notice(
                         "the live stream says", metadata: ["code": "\(error["code"]?.word ?? "")"])
@@ -74,7 +74,7 @@ struct LiveStream: Sendable {
     }
 }
 
-/// Wakes one waiter, now or when it next waits; wakes before it waits count as one.
+/// Wakes one waiter, now or when it next waits; several earlier wakes count as one.
 final class Wakeup: Sendable {
     private let wakes: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -83,6 +83,6 @@ final class Wakeup: Sendable {
 
     func wake() { continuation.yield() }
 
-    /// For one listener.
+    /// The wakes, for one waiter.
     var signals: AsyncStream<Void> { wakes }
 }

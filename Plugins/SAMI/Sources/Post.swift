@@ -2,13 +2,13 @@ import CloudClient
 import Foundation
 import PluginKit
 
-/// What of the hub's records is posted to a device of our own.
+/// A setting that posts records of the hub to a device that the plugin registers.
 struct Post: Sendable, Hashable {
-    /// As the setting `post` names it.
+    /// The name in the setting `post`.
     let name: String
-    /// The device type's display name, by which its id is found.
+    /// The display name of the device type, by which its id is looked up.
     let deviceType: String
-    /// Field and unit of each type; a value is sent in that unit.
+    /// Field and unit for each type; a value is sent in that unit.
     let fields: [String: Field]
 
     struct Field: Sendable, Hashable {
@@ -31,12 +31,12 @@ struct Post: Sendable, Hashable {
             ]),
     ]
 
-    /// The name of the device that we register: known again without a state of ours.
+    /// The name of the registered device, by which it is found again without saved state.
     func device(_ instance: String) -> String { Self.prefix + "\(instance) \(name)" }
 
     private static let prefix = "Health hub "
 
-    /// Whether a device is one that this instance, or any other hub's, has registered: nothing goes back to where it came from.
+    /// Whether this instance, or one of the same name in another hub, registered the device; its messages came from a hub.
     static func isOwn(_ device: ServiceDevice, _ instance: String) -> Bool {
         all.contains { device.name == $0.device(instance) }
     }

@@ -1,33 +1,33 @@
 import Foundation
 import PluginKit
 
-/// One value at one time of the device that is posted to: what is there once, and known again however it was sent.
+/// One value at one time of the device that is posted to; identifies a posted message however it was sent.
 struct PostFact: Hashable, Sendable, Codable {
-    /// Milliseconds since 1970.
+    /// In milliseconds since 1970.
     let time: Int64
     let field: String
     let value: Double
 
-    /// A field of a message that is there; services were seen to keep values as 32-bit floats.
+    /// Whether both are the same value; services were seen to store values as 32-bit floats.
     func isSame(as other: PostFact) -> Bool {
         time == other.time && field == other.field
             && abs(value - other.value) <= max(abs(value), abs(other.value)) * 1e-6
     }
 }
 
-/// What was sent and not answered: kept on the disk before it is sent, so that no end of the process hides it.
+/// Values that were sent and not answered, saved to disk before they are sent so that a crash does not lose them.
 ///
-/// SAMI has no key by which it would know a message again (`cid` only ties an answer to its frame). So whatever is not certain is
-/// looked for at the service, and is sent again only when it is not there after as long as the service was seen to take to show a message.
+/// SAMI has no idempotency key (`cid` only ties an answer to its frame). The plugin therefore looks for an unanswered value at the
+/// service. It sends the value again only if it is missing after the longest time that the service was seen to take to show one.
 struct Uncertain: Sendable {
-    /// A few seconds were seen (reference §3.2).
+    /// A message was seen to appear after a few seconds (reference §3.2); in milliseconds.
     static let showing: Int64 = 60_000
 
     private struct Entry: Codable {
         var fact: PostFact
         /// When it was last sent, by the hub's clock, in milliseconds since 1970.
         var sent: Int64
-        /// The service has taken it; kept until it shows it, as the hub may deliver it again before it has heard of that.
+        /// The service has taken it. Kept until the service shows it, because the hub may redeliver before it has the answer.
         var isTaken: Bool?
     }
 
@@ -35,17 +35,17 @@ struct Uncertain: Sendable {
     private let key: String
     private var entries: [Entry]
 
-    /// What an earlier delivery, or an earlier life, has left.
+    /// Reads the values that an earlier delivery or process left.
     init(_ hub: PluginContext, _ post: Post) async throws {
         (self.hub, key) = (hub, "sent/\(post.name)")
         entries =
             try await hub.state.bytes(key).map { (try? JSONDecoder().decode([Entry].self, from: Data($0))) ?? [] } ?? []
         let now = hub.clock.now() / 1_000
-        // A clock that was set back keeps nothing for longer.
+        // A clock that was set back does not keep entries longer.
         entries.removeAll { !(0..<Self.showing).contains(now - $0.sent) }
     }
 
-    /// How many milliseconds it is too early to send a fact that the service does not show.
+    /// Milliseconds to wait before a value that the service does not show may be sent again; nil if it may be sent now.
     func wait(_ fact: PostFact) -> Int64? {
         let now = hub.clock.now() / 1_000
         guard let entry = entries.first(where: { $0.fact == fact }) else { return nil }
@@ -53,10 +53,10 @@ struct Uncertain: Sendable {
         return left > 0 ? left : nil
     }
 
-    /// Whether the service has said that it has this fact, which it may not show yet.
+    /// Whether the service has confirmed this value, even if it does not show it yet.
     func isTaken(_ fact: PostFact) -> Bool { entries.contains { $0.fact == fact && $0.isTaken == true } }
 
-    /// Before these are sent; returns when it is on the disk.
+    /// Saves values before they are sent; returns when they are on disk.
     mutating func add(_ facts: [PostFact]) async throws {
         let (now, new) = (hub.clock.now() / 1_000, Set(facts))
         entries.removeAll { new.contains($0.fact) }
@@ -64,7 +64,7 @@ struct Uncertain: Sendable {
         try await keep()
     }
 
-    /// What became of what was sent; nothing is kept of what the service has refused or never got.
+    /// Saves the outcome of a send; forgets values that the service refused or never received.
     mutating func note(taken: Set<PostFact>, unanswered: Set<PostFact>, of sent: [PostFact]) async throws {
         let (now, all) = (hub.clock.now() / 1_000, Set(sent))
         entries.removeAll { all.contains($0.fact) }
@@ -74,7 +74,7 @@ struct Uncertain: Sendable {
         try await keep()
     }
 
-    /// What became of these is known.
+    /// Forgets values whose outcome is known.
     mutating func remove(_ facts: some Sequence<PostFact>) async throws {
         let known = Set(facts)
         guard entries.contains(where: { known.contains($0.fact) }) else { return }

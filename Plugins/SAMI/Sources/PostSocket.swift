@@ -3,14 +3,14 @@ import JSON
 import PluginKit
 import WebSocketClient
 
-/// Sends messages of one device by `/websocket?ack=true`, and hears of each what became of it (reference §6.1).
+/// Sends messages of one device by `/websocket?ack=true` and waits for an answer to each (reference §6.1).
 ///
-/// Open for one delivery: what is idle for hours is dead when it is needed.
+/// The socket is open for one delivery, because an idle one is probably dead when it is next needed.
 struct PostSocket: Sendable {
     let account: Account
     let clock: HubClock
 
-    /// What the service said of a message.
+    /// The service's answer to a message.
     enum Answer: Sendable {
         case taken(mid: String?)
         case refused(Refusal)
@@ -19,31 +19,31 @@ struct PostSocket: Sendable {
     struct Refusal: Sendable {
         let code: Int
         let message: String
-        /// What the limits of the service ask for.
+        /// The wait that the service's limits require.
         let wait: Duration?
     }
 
-    /// How it went, also where it was cut in the middle.
+    /// The result of a send, even if the connection was cut in the middle.
     struct Report: Sendable {
-        /// By place in the call.
+        /// By index in the call.
         var answers: [Int: Answer] = [:]
-        /// So many have left, in their order; of those without an answer nothing is certain.
+        /// Number of messages sent, in order; the outcome of those without an answer is unknown.
         var sent = 0
-        /// Why it ended early.
+        /// Why the send ended early.
         var failure: String?
         /// The service does not know the token.
         var isUnauthorized = false
     }
 
-    /// Without a word of the service, pings included.
+    /// Maximum time without data from the service, pings included.
     private static let silence = Duration.seconds(40)
-    /// Without an answer, pings or not.
+    /// Maximum time without an answer, regardless of pings.
     private static let patience = Duration.seconds(30)
-    /// On their way at a time.
+    /// Maximum number of messages without an answer.
     private static let window = 32
     private static let registration = "register"
 
-    /// Returns when all is answered, or cannot be any more.
+    /// Returns when all messages are answered, or no more answers can arrive.
     /// - Throws: `CancellationError`.
     func send(_ messages: [[String: JSONTree]], of device: String, _ token: OAuthToken) async throws -> Report {
         var report = Report()
@@ -82,7 +82,7 @@ struct PostSocket: Sendable {
             if let error = frame.member("error") {
                 let refusal = Self.refusal(error, clock)
                 if cid == Self.registration || !isRegistered {
-                    // Registered twice is registered.
+                    // 409 means that the device is registered already.
                     guard refusal.code == 409 else {
                         report.failure = "the service refuses the registration: \(refusal.code) \(refusal.message)"
                         report.isUnauthorized = refusal.code == 401
@@ -109,7 +109,7 @@ struct PostSocket: Sendable {
             while report.sent < messages.count, report.sent - report.answers.count < Self.window {
                 var message = messages[report.sent]
                 message["cid"] = .text("\(report.sent)")
-                // Counted before: from here on nothing is certain.
+                // Count before sending: from here on the outcome is unknown.
                 report.sent += 1
                 try await socket.send(JSONTree.object(message).json)
             }
@@ -130,7 +130,7 @@ struct PostSocket: Sendable {
             }
             wait = waits.max() ?? .seconds(60)
         }
-        // It ends in logs: a text with numbers may have the value in it.
+        // The message goes to logs; a text with numbers may contain the value.
         let said = error["message"]?.text ?? ""
         let message = said.contains(where: \.isNumber) ? "" : String(said.prefix(200))
         return Refusal(code: code, message: message, wait: wait)

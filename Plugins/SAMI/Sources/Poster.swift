@@ -2,7 +2,7 @@ import CloudClient
 import JSON
 import PluginKit
 
-/// Posts records, each once: by WebSocket, or by REST where there is none.
+/// Posts each record once: by WebSocket, or by REST if there is no socket.
 actor Poster {
     private let hub: PluginContext
     private let account: Account
@@ -10,7 +10,7 @@ actor Poster {
     private let troubles: StatusReporter
     private let pace: Pace
     private var devices: [String: String] = [:]
-    /// In which posts go by REST.
+    /// While it rests, posts go by REST.
     private var socketRest = FailureRest(BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(300)))
     private var refusedToken: OAuthToken?
 
@@ -28,7 +28,7 @@ actor Poster {
         } catch let error as CommandFailure where ["login", "permission"].contains(error.code) {
             throw DeliveryFailure.unauthorized(error.message)
         } catch let error as CloudError {
-            // The device was removed: the next delivery finds it, or registers another.
+            // The device was removed; the next delivery looks for it or registers another.
             if error.code == .answered(404) { devices[post.name] = nil }
             throw DeliveryFailure.retry(error.message)
         }
@@ -76,16 +76,16 @@ actor Poster {
         for (fact, fate) in fates {
             for place in due[fact] ?? [] { results[place] = fate.result }
         }
-        // Where nothing got through, the subscription rests, longer each time.
+        // If nothing was delivered, fail the delivery, so that the subscription rests longer each time.
         if let failure = sent.failure, !results.contains(where: { if case .delivered = $0 { true } else { false } }) {
             throw failure
         }
         return results.map { $0 ?? Self.unsent.result }
     }
 
-    // MARK: - What is there
+    // MARK: - Posted values
 
-    /// The values that the device has already at these times: a message without an answer must not become two.
+    /// The values that the device already has at these times, so that a message without an answer is not posted twice.
     private func present(_ facts: [PostFact], on device: String) async throws -> [Int64: [PostFact]] {
         let times = facts.map(\.time)
         guard let first = times.min(), let last = times.max() else { return [:] }
@@ -108,7 +108,7 @@ actor Poster {
         return there
     }
 
-    /// The device that is posted to: found by its name, or registered.
+    /// The device to post to, found by its name or registered.
     private func device(_ post: Post) async throws -> String {
         if let known = devices[post.name] { return known }
         let user = try await importer.ownUser()
@@ -133,10 +133,10 @@ actor Poster {
 
     // MARK: - Sending
 
-    /// What became of a message.
+    /// The outcome of a message.
     private enum SendingState: Equatable {
         case known(DeliveryResult)
-        /// Sent, and not answered.
+        /// The message was sent and not answered.
         case unknown
 
         var result: DeliveryResult {
@@ -172,7 +172,7 @@ actor Poster {
                     fates.append(fate(of: fact, code, error.message, nil))
                     continue
                 }
-                // The device was removed: another is registered.
+                // The device was removed; the next delivery registers another.
                 if error.code == .answered(404) { devices[post.name] = nil }
                 fates.append(error.mayHaveHadEffect ? .unknown : Self.unsent)
                 fates += Array(repeating: Self.unsent, count: facts.count - fates.count)
@@ -185,7 +185,7 @@ actor Poster {
         return (fates, nil)
     }
 
-    /// - Returns: nil where there is no WebSocket, and nothing was sent.
+    /// - Returns: nil if there is no WebSocket; then nothing was sent.
     private func sendBySocket(
         _ messages: [[String: JSONTree]], _ facts: [PostFact], _ post: Post, _ device: String
     ) async throws -> [SendingState]? {
@@ -221,7 +221,7 @@ actor Poster {
         }
     }
 
-    /// What a refusal means for the record.
+    /// The outcome for the record after a refusal.
     private func fate(of fact: PostFact, _ code: Int, _ message: String, _ wait: Duration?) -> SendingState {
         switch code {
         case 409: return .known(.delivered)
@@ -248,14 +248,14 @@ actor Poster {
 }
 
 extension CloudError {
-    /// The status of an answer that says that the request is wrong.
+    /// The status of an answer that rejects the request.
     fileprivate var refusal: Int? { (400..<500).first { code == .answered($0) } }
 }
 
 extension Post {
     struct Refusal: Error { let reason: String }
 
-    /// What a record becomes at the service, or why nothing.
+    /// The value to post for a record, or why it is refused.
     func fact(of record: DeliveredRecord) -> Result<PostFact, Refusal> {
         guard case .sample(let sample) = record.record, let field = fields[sample.type.rawValue],
             case .quantity(let value, let unit) = sample.value

@@ -1,15 +1,15 @@
 import CloudClient
 import PluginKit
 
-/// Does what needs the service, again until it succeeds, and says in `hub status` what keeps it.
+/// Repeats work that needs the service until it succeeds, and shows the reason for a failure in `hub status`.
 struct RetryLoop: Sendable {
     let hub: PluginContext
     let account: Account
     let troubles: StatusReporter
 
-    /// Waits longer after each failure, up to five minutes; where there is no log-in, until there is one.
+    /// Waits longer after each failure, up to five minutes; without a log-in, waits until there is one.
     ///
-    /// - Throws: what cannot pass by itself.
+    /// - Throws: errors that a retry cannot fix.
     func until<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
         let pace = Pace(hub)
         var backOff = BackOff(first: .seconds(5), longest: .seconds(300))
@@ -33,13 +33,13 @@ struct RetryLoop: Sendable {
         }
     }
 
-    /// One line: what is wrong, and the command that repairs it.
+    /// One line: the problem, and the command that fixes it.
     private func words(_ error: any Error) -> String {
         guard error is CloudError else { return "\(error)" }
         return "\(error); it is tried again by itself, hub refresh \(hub.instance) tries now"
     }
 
-    /// Whether it is worth another try.
+    /// Whether a retry may succeed.
     static func mayPass(_ error: any Error) -> Bool {
         if let error = error as? GiveError { return error.code != .stopping }
         return error is CloudError || error is CommandFailure || error is TokenError

@@ -1,7 +1,7 @@
 import CloudClient
 import PluginKit
 
-/// SAMI, and what speaks as it did: messages of a person's devices come in, records of the hub go out.
+/// Imports messages of a person's devices from SAMI and compatible services, and posts records of the hub there.
 @main
 struct SAMI: SinkPlugin, SourcePlugin {
     static let manifest = Manifest(
@@ -39,13 +39,13 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
     private let holder = Holder()
 
-    /// What the parts of a running plugin share.
+    /// The parts that a running plugin shares.
     struct Parts: Sendable {
         let account: Account
         let importer: Importer
         let poster: Poster
         let troubles: StatusReporter
-        /// Woken whenever there may be new messages.
+        /// Woken when there may be new messages.
         let wakeup: Wakeup
     }
 
@@ -77,7 +77,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let wakeup = parts.wakeup
         let patience = RetryLoop(hub: hub, account: parts.account, troubles: parts.troubles)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // Looks for new messages whenever the wakeup rings.
+            // Import new messages at each wake.
             group.addTask {
                 for await _ in wakeup.signals {
                     let stored = try await patience.until { try await parts.importer.importNew() }
@@ -106,7 +106,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let parts = try await parts(hub)
         let posts = parts.importer.settings.posts
         guard !posts.isEmpty else { return [] }
-        // What came from this account is not delivered to it.
+        // Name the account, so that records that came from it are not delivered to it.
         let patience = RetryLoop(hub: hub, account: parts.account, troubles: parts.troubles)
         let user = try await patience.until { try await parts.importer.ownUser() }
         return posts.map { post in

@@ -3,9 +3,9 @@ import Foundation
 import PluginKit
 import WebSocketClient
 
-/// `[plugin.sami]`, read and checked.
+/// The validated settings of `[plugin.sami]`.
 struct SAMISettings: Sendable {
-    /// How a person logs in.
+    /// The OAuth grant of the log-in.
     enum Grant: String, CaseIterable { case implicit, code }
     /// How records are posted.
     enum PostWay: String, CaseIterable { case websocket, rest }
@@ -70,18 +70,19 @@ struct SAMISettings: Sendable {
     let isArtik: Bool
     let clientID: String
     let clientSecret: Secret?
-    /// For `--check` alone.
+    /// Only for `--check`.
     let token: Secret?
     let redirect: String
     let grant: Grant
     let devices: [String]
-    /// Microseconds since 1970; nil: the beginning.
+    /// The zone of the devices; nil if it is not set.
     let zone: String?
+    /// In microseconds since 1970; nil for the beginning.
     let since: Int64?
     let pollEvery: Duration
-    /// Milliseconds.
+    /// In milliseconds.
     let overlap: Int64
-    /// Milliseconds.
+    /// In milliseconds.
     let fullEvery: Int64
     let posts: [Post]
     let postsBySocket: Bool
@@ -89,7 +90,7 @@ struct SAMISettings: Sendable {
     init(_ settings: PluginSettings) throws {
         let plain = settings["plain_http"]?.boolean ?? false
         let base = Result { try ServiceAddress(settings) }
-        // What is found from the base is judged where that can be read.
+        // Addresses derived from the base are checked only if the base is valid.
         let text = (try? base.get())?.text
         let secret = settings["client_secret"]?.secret
         let way = Grant(rawValue: try settings.text("grant")) ?? .implicit
@@ -128,7 +129,7 @@ struct SAMISettings: Sendable {
         posts = try settings.texts("post").compactMap { name in Post.all.first { $0.name == name } }
     }
 
-    /// When a day began where the devices are, in microseconds since 1970.
+    /// The start of a day in the devices' zone, in microseconds since 1970.
     func start(of day: String) throws -> Int64 { try Self.start(of: day, zone) }
 
     private static func start(of day: String, _ zone: String?) throws -> Int64 {
@@ -138,13 +139,13 @@ struct SAMISettings: Sendable {
         return LocalDay.start(of: date, in: zone.flatMap { TimeZone(identifier: $0) } ?? .current).microseconds
     }
 
-    /// The base without its last part.
+    /// The base without its last path component.
     private static func root(_ base: String) -> String {
         let root = base.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         return root.hasSuffix("/") ? base : root
     }
 
-    /// The same rule as for `base`: unencrypted only to this machine, or where a setting says so.
+    /// Checks the address as `base` is checked: unencrypted only for this machine, unless a setting allows it.
     private static func webSocket(_ text: String, _ plain: Bool) throws -> String {
         let secure = text.hasPrefix("wss://")
         guard WebSocketAddress(text) != nil else {
@@ -157,7 +158,7 @@ struct SAMISettings: Sendable {
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    /// Whether a device is one that is to be read.
+    /// Whether a device should be read.
     func reads(_ device: ServiceDevice) -> Bool {
         devices.isEmpty || devices.contains(device.id) || devices.contains(device.name)
     }

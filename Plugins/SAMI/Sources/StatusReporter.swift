@@ -1,22 +1,22 @@
 import PluginKit
 
-/// What keeps the plugin from its work, for the one line that `hub status` has for it.
+/// Reports problems in the plugin's one line of `hub status`.
 ///
-/// Of several things that are wrong at a time the first of ``Part`` is told; when that is over, the next.
+/// Of several problems the first of ``Part`` is shown; after its end the next.
 actor StatusReporter {
     enum Part: Int, CaseIterable, Sendable {
-        /// The service cannot be used.
+        /// The service is unavailable.
         case service
-        /// Its limits are used up.
+        /// The service's limits are used up.
         case limits
         /// There is no live stream.
         case live
-        /// What is posted goes another way than the settings say.
+        /// Records are posted by another way than the settings say.
         case posts
-        /// Its clock and ours show different times.
+        /// The service's clock and ours differ.
         case clock
 
-        /// What goes on by itself, or another way, is only a warning.
+        /// A problem that ends without help or has a fallback is only a warning.
         var severity: DeviceEvent.Severity { self == .service ? .error : .warning }
     }
 
@@ -26,7 +26,7 @@ actor StatusReporter {
 
     init(_ hub: PluginContext) { self.hub = hub }
 
-    /// - Parameter text: one line: what is wrong, and what repairs it.
+    /// - Parameter text: one line: the problem and its remedy.
     func tell(_ part: Part, _ text: String) async {
         if open[part] == nil { hub.logger.warning("something is wrong", metadata: ["reason": "\(text)"]) }
         open[part] = text
@@ -39,7 +39,7 @@ actor StatusReporter {
         await say()
     }
 
-    /// Tells each new session again: a hub that was started again knows of nothing.
+    /// Reports open problems again in each new session, because a restarted hub knows none.
     func follow() async throws {
         var known = hub.sessionCount
         while true {

@@ -3,12 +3,12 @@ import Foundation
 import JSON
 import PluginKit
 
-/// The walk-through of SAMI's first tutorial: who I am, which devices I own, what the scale's fields are, and its last weights.
+/// The walk-through of SAMI's first tutorial: the user, the devices, the fields of the scale, and its last weights.
 struct Walkthrough: Sendable {
     let calls: any ServiceCalls
     let settings: SAMISettings
 
-    /// Lines for the person who asked; what the service says can add none.
+    /// The lines for the person who asked; text of the service cannot add lines.
     func text() async throws -> String {
         let catalog = Catalog(calls)
         let user = try await catalog.user()
@@ -31,7 +31,7 @@ struct Walkthrough: Sendable {
             let manifest = try await catalog.manifest(device.type, version: nil)
             guard manifest.units["weight"] != nil else { continue }
             lines += try await scale(device, manifest)
-            // As the tutorial does: the first one.
+            // Only the first scale, as in the tutorial.
             break
         }
         return lines.map(PlainText.escaped).joined(separator: "\n")

@@ -9,13 +9,13 @@ import WebFaults
 
 @testable import SAMI
 
-/// `hub logout sami`: what it answers is what has happened at the exchange.
+/// `hub logout sami` answers according to the result at the exchange.
 @Suite(.timeLimit(.minutes(1))) struct LogOutTests {
     private func logOut(_ scene: Scene) async -> CommandOutcome.Content {
         await scene.hub.command("logout", RawJSON(trusted: Array(#"{"account":"me"}"#.utf8)))
     }
 
-    /// Whether the exchange takes the token that the hub keeps.
+    /// Whether the exchange accepts the token that the hub keeps.
     private func isTaken(_ token: String, _ scene: Scene) throws -> Bool {
         let request = WebRequest("GET", "/v1.1/users/self", fields: ["authorization": "bearer \(token)"])
         return try scene.exchange.answer(request, faults: []).status == 200
@@ -28,7 +28,7 @@ import WebFaults
 
     /// - Parameter way: the dialect, and whether the settings have the application's secret.
     @Test(arguments: [("sami", true), ("sami", false), ("artik", true), ("artik", false)])
-    func `R11.12 the token is dead at the exchange, with the application's secret and without`(
+    func `R11.12 a log-out invalidates the token at the exchange, with and without the application's secret`(
         _ way: (dialect: String, hasSecret: Bool)
     ) async throws {
         let scene = try await Scene(without: way.hasSecret ? [] : ["client_secret"]) {
@@ -46,7 +46,7 @@ import WebFaults
     }
 
     @Test(arguments: [true, false])
-    func `a token that is only over is renewed and then revoked, so that it cannot come to life again`(
+    func `an expired token is renewed and then revoked, so that it cannot become valid again`(
         _ hasSecret: Bool
     ) async throws {
         let scene = try await Scene(without: hasSecret ? [] : ["client_secret"])
@@ -59,7 +59,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `a service that takes the token all the same is told of, and the log-out has failed`() async throws {
+    @Test func `the log-out fails with a reason if the service still accepts the token`() async throws {
         let scene = try await Scene(without: ["client_secret"]) {
             ($0.hasRateLimits, $0.logoutRevokes) = (false, false)
         }
@@ -75,7 +75,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `a service that is away cannot be told, and nothing is claimed`() async throws {
+    @Test func `the log-out fails if the service is unavailable`() async throws {
         let scene = try await Scene(without: ["client_secret"])
         let run = scene.run()
         await scene.hub.hellos(1)

@@ -46,7 +46,7 @@ import Testing
         #expect(first == second)
     }
 
-    @Test func `What has no row, no known unit or another dimension is kept as it is`() throws {
+    @Test func `A field without a row, with an unknown unit or another dimension is kept as it is`() throws {
         let samples = try records(
             #"{"weight":80,"sleep":{"state":2},"mood":"fine","boneMass":3}"#,
             ["weight": "mmHg", "boneMass": "parsec", "mood": ""])
@@ -60,7 +60,7 @@ import Testing
         #expect(metadata["deviceType"]?.text == "Withings Device")
     }
 
-    @Test func `A field without a row has a type of its own, of the kind and unit that its manifest states`() throws {
+    @Test func `A field without a row gets its own type with the kind and unit of its manifest`() throws {
         let manifest = ServiceManifest(
             try value(
                 """
@@ -97,11 +97,11 @@ import Testing
         #expect(values["heartRate"] == .quantity(61, unit: "count/min"))
         let light = try #require(samples.first { $0.type.rawValue == "x.sami.samiGearFit.light" })
         #expect(light.metadata?.text == #"{"unit":"lx"}"#)
-        // What the manifest does not know has no unit, and so no type.
+        // A field that is not in the manifest has no unit, and so no type.
         let rest = try #require(samples.first { $0.type.rawValue == "x.sami.other" })
         let fields = try value(try #require(rest.metadata).text)["fields"]
         #expect(fields == (try value(#"{"sleep.dream":1,"unknown":9}"#)))
-        // Nothing is lost where the hub does not take the types.
+        // No value is lost if the hub does not accept the types.
         reader.types = [:]
         #expect(reader.records(of: message).map(\.type.rawValue).sorted() == ["heartRate", "x.sami.other"])
     }
@@ -132,7 +132,7 @@ import Testing
             ])
     }
 
-    @Test func `Keys sort as time does, and a long field has one of its own`() throws {
+    @Test func `Keys sort by time, and long field names get different keys`() throws {
         let early = try #require(MessageReader.key(999, "weight")).text
         let late = try #require(MessageReader.key(1_421_281_794_212, "weight")).text
         #expect(early < late)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `Every declared type and every unit of the map is one`() throws {
+    @Test func `Every declared type and every unit of the map is valid`() throws {
         #expect(SAMI.fullManifest.faults == [])
         var registry = TypeRegistry.standard
         for declared in FieldMap.declared {

@@ -25,7 +25,7 @@ import Testing
         #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
     }
 
-    @Test func `Log-in and WebSockets are found from the base, and are settings of their own`() throws {
+    @Test func `The addresses of the log-in and of the WebSockets follow from the base unless they are set`() throws {
         let near = try settings()
         #expect("\(near.accounts)" == "http://127.0.0.1:8790" && near.webSocket == "ws://127.0.0.1:8790/v1.1")
         let far = try settings([
@@ -36,7 +36,7 @@ import Testing
         #expect(far.webSocket == "wss://live.samsungsami.io/v1.1")
     }
 
-    @Test func `Nothing goes to another machine without encryption, unless a setting says so`() throws {
+    @Test func `Addresses of other machines must be encrypted unless a setting allows otherwise`() throws {
         for (name, address) in [
             ("base", "http://10.0.0.1/v1.1"), ("accounts", "http://10.0.0.1"), ("websocket", "ws://10.0.0.1/v1.1"),
         ] {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `A code is exchanged with the secret, so that it must be there`() throws {
+    @Test func `The code grant requires the client secret`() throws {
         #expect(throws: PluginFailure.self) { try settings(["grant": .string("code")]) }
         #expect(throws: Never.self) {
             try settings(["grant": .string("code"), "client_secret": .secret(Secret("s"))])

@@ -41,16 +41,16 @@ import WebFaults
         if case .delivered = result { true } else { false }
     }
 
-    /// Starts the plugin.
+    /// Starts the plugin and waits for its second session.
     ///
-    /// It sees its devices' manifests, and declares their fields, which begins a new session: what was delivered before would be lost.
+    /// It declares the fields of its devices' manifests, which begins a new session; an earlier delivery would be lost.
     private func start(_ scene: Scene) async -> PluginRun {
         let run = scene.run()
         await scene.hub.wait { $0.hellos.count >= 2 && $0.wants["weight"] != nil }
         return run
     }
 
-    /// Delivers until all is delivered, as a hub does.
+    /// Delivers until everything is delivered, as a hub does.
     private func deliverAll(_ records: [StoredRecord], _ scene: Scene) async throws {
         var left = records
         while !left.isEmpty {
@@ -59,12 +59,12 @@ import WebFaults
         }
     }
 
-    @Test func `A weight of the hub is posted once to a device of its own, also when its delivery is repeated`()
+    @Test func `A weight of the hub is posted once to a registered device, even if its delivery is repeated`()
         async throws
     {
         let scene = try await Scene(settings: ["post": #"["weight"]"#, "post_by": #""rest""#])
         let run = await start(scene)
-        // The answers to the question what is there, and to the first post, get lost.
+        // The answers to the look-up of posted values and to the first post are lost.
         scene.faults.add([try Fault("cut-after@/messages*2", forms: Exchange.forms)])
         let first = try await deliver(scene)
         #expect(first.count == 2 && !first.contains(.delivered))
@@ -77,7 +77,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `The subscription names the account, so that the hub gives back nothing of it`() async throws {
+    @Test func `The subscription names the account, so that the hub does not deliver its records back`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight","pedometer"]"#])
         let run = scene.run()
         let (weight, steps) = (await scene.hub.wants("weight"), await scene.hub.wants("pedometer"))
@@ -85,7 +85,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `By WebSocket each message is acknowledged with the exchange's id, and posted once`() async throws {
+    @Test func `Each message by WebSocket is acknowledged with the exchange's id and posted once`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight"]"#])
         let run = await start(scene)
         let records = try (1...80).map { try weight(70 + Double($0) / 10, number: $0) }
@@ -97,13 +97,13 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `A socket that is cut between message and answer loses nothing and doubles nothing`() async throws {
+    @Test func `A socket cut between message and answer loses and doubles nothing`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight"]"#])
-        // What was not answered may be sent again after a minute, which is a tenth of a second here.
+        // An unanswered message may be sent again after a minute, which is a tenth of a second here.
         await scene.hurry(600)
         let run = await start(scene)
         let records = try (1...60).map { try weight(70 + Double($0) / 10, number: $0) }
-        // Before and after the exchange has kept it, at registrations too.
+        // Cut before and after the exchange has stored it, and at registrations too.
         scene.faults.add([
             try Fault("cut-after@websocket%7", forms: Exchange.forms),
             try Fault("cut-before@websocket%7", forms: Exchange.forms),
@@ -113,12 +113,12 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `What was sent and not answered is not sent again before the exchange must show it`() async throws {
+    @Test func `An unanswered message is not sent again before the exchange must show it`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight"]"#]) {
-            // Kept, and not shown for a while.
+            // Stored, but not shown for a while.
             ($0.hasRateLimits, $0.deliveryDelay) = (false, 400)
         }
-        // The minute after which what is not shown is not there is a second.
+        // A message that is not shown after a minute is missing; the minute is a second here.
         await scene.hurry(60)
         let run = await start(scene)
         scene.faults.add([try Fault("cut-after@websocket%10", forms: Exchange.forms)])
@@ -132,13 +132,13 @@ import WebFaults
             left = zip(left, results).filter { !isDelivered($0.1) }.map(\.0)
         }
         #expect(waits > 0)
-        // All is shown now.
+        // All messages are shown now.
         scene.clock.move(seconds: 1)
         #expect(try posted(scene) == (1...40).map { 70 + Double($0) / 10 })
         await scene.end(run)
     }
 
-    @Test func `Where there is no WebSocket, posts go by REST, and hub status says so until it is back`() async throws {
+    @Test func `Without a WebSocket posts go by REST, and hub status shows that until it is back`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight"]"#])
         await scene.hurry(600)
         let run = await start(scene)
@@ -157,9 +157,9 @@ import WebFaults
     }
 
     @Test func `Posts beyond the limit of the exchange wait for it, and none is lost`() async throws {
-        // The limit holds for questions too, and a plugin that begins asks nearly thirty.
+        // Reads count towards the limit too, and a starting plugin makes nearly thirty.
         let scene = try await Scene(settings: ["post": #"["weight"]"#]) { $0.limits = (45, 100_000) }
-        // Its minute is over when the test says so.
+        // The test decides when the exchange's minute ends.
         try scene.clock.set("\(HubClock.system.time.text)@0")
         let run = await start(scene)
         let records = try (1...100).map { try weight(70 + Double($0) / 10, number: $0) }
@@ -176,12 +176,12 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `What the exchange will never take is refused, and holds nothing up`() async throws {
+    @Test func `A record that the exchange never accepts is refused and does not block others`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight"]"#]) {
             ($0.hasRateLimits, $0.futureGrace) = (false, 0)
         }
         let run = await start(scene)
-        // Dated in ten years: later.
+        // A weight dated in ten years: later.
         let results = try await deliver(
             [try weight(80, number: 400_000_000), try weight(81, number: 1)], scene)
         guard case .retry(_, let reason?) = results[0] else { return #expect(Bool(false), "\(results)") }

@@ -28,12 +28,12 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `Messages of all pages arrive once, those of the past and those that come while it runs`() async throws {
+    @Test func `Messages of all pages and those that arrive while it runs are stored once`() async throws {
         let scene = try await Scene { ($0.hasRateLimits, $0.dialect) = (false, .artik) }
         try scene.exchange.invent(250)
         let run = scene.run()
         await scene.hub.records(250)
-        // The live stream, at once: the next poll is a quarter of an hour away.
+        // The live stream delivers at once: the next poll is a quarter of an hour away.
         try await scene.untilItListens()
         try scene.post(#"{"weight":91.5}"#, at: Scene.ago(.seconds(1)))
         let held = await scene.hub.records(251)
@@ -45,14 +45,15 @@ import WebFaults
         #expect(await scene.hub.duplicates < 250)
     }
 
-    @Test func `What was measured while either side was away comes once, late, doubled and out of order`() async throws
+    @Test func `Measurements during an absence of either side are stored once, even if late, doubled or unordered`()
+        async throws
     {
         let scene = try await Scene()
         try scene.post(#"{"weight":80}"#, at: Scene.ago(.seconds(3_600)))
         var run = scene.run()
         await scene.hub.records(1)
         await scene.end(run)
-        // Later, but measured before; and the same reading again under another id.
+        // Sent later but measured earlier, and the same reading again under another id.
         try scene.post(#"{"weight":79}"#, at: Scene.ago(.seconds(86_400)))
         scene.faults.add([try Fault("twice", forms: Exchange.forms)])
         try scene.post(#"{"weight":81}"#, at: Scene.ago(.seconds(60)))
@@ -62,7 +63,7 @@ import WebFaults
         #expect(await scene.hub.heldText() == ["weight 79.0 kg", "weight 80.0 kg", "weight 81.0 kg"])
     }
 
-    @Test func `The fields of an unknown device type are declared, and are records of their own`() async throws {
+    @Test func `The fields of an unknown device type are declared and become separate records`() async throws {
         let scene = try await Scene()
         let type = try #require(
             try scene.control(
@@ -74,7 +75,7 @@ import WebFaults
         let run = scene.run()
         await scene.hub.records(1)
         #expect(await scene.hub.heldText() == ["x.sami.samiGearFit.activity 3.0 count"])
-        // While it listens, too.
+        // The same while it listens.
         try await scene.untilItListens()
         let other = try #require(
             try scene.control(
@@ -91,7 +92,7 @@ import WebFaults
         #expect(Set(declared).isSuperset(of: ["x.sami.samiGearFit.activity", "x.sami.lamp.light"]))
     }
 
-    @Test func `A message dated ahead is read, too`() async throws {
+    @Test func `A message dated in the future is read`() async throws {
         let scene = try await Scene()
         try scene.post(#"{"weight":80}"#, at: Scene.ago(.seconds(-3_600)))
         let run = scene.run(.once)
@@ -102,11 +103,11 @@ import WebFaults
     @Test(arguments: [
         "status=503*2", "cut-before*2", "cut-inside@messages*1", "half@devices*1", "expired@messages*1", "html*1",
     ])
-    func `A service that fails for a while loses nothing and doubles nothing`(fault: String) async throws {
+    func `A service that fails for a while loses and doubles nothing`(fault: String) async throws {
         let scene = try await Scene()
         try scene.exchange.invent(30)
         scene.faults.add([try Fault(fault, forms: Exchange.forms)])
-        // Waits between attempts pass in a sixtieth of their time.
+        // Waits between attempts take a sixtieth of their time.
         let clock = "\(HubClock.system.time.text)@60"
         await scene.hub.change { $0.clock = clock }
         let run = scene.run()
@@ -115,7 +116,7 @@ import WebFaults
         #expect(await scene.hub.held.count == 30)
     }
 
-    @Test func `An expired token is renewed, and the new one is with the hub before it is used`() async throws {
+    @Test func `An expired token is renewed and saved with the hub before it is used`() async throws {
         let scene = try await Scene()
         try scene.exchange.invent(5)
         try scene.control("DELETE", "tokens")
@@ -126,7 +127,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `Cut sockets are opened again, and what came meanwhile is asked for`() async throws {
+    @Test func `Cut sockets are reopened, and the messages missed meanwhile are read`() async throws {
         let scene = try await Scene()
         let run = scene.run()
         try await scene.untilItListens()
@@ -137,7 +138,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `A history is read on command, with progress, and says before what it would read`() async throws {
+    @Test func `A history is read on command with progress, and a dry run shows the plan`() async throws {
         let scene = try await Scene(settings: ["since": #""2999-01-01""#])
         try scene.exchange.invent(40)
         let run = scene.run()

@@ -8,7 +8,7 @@ import WebFaults
 
 @testable import SAMI
 
-/// An exchange on a real socket, a hub, and the plugin between them.
+/// An exchange on a real socket, a fake hub, and the plugin between them.
 final class Scene: Sendable {
     static let scale = Fixtures.scale
 
@@ -16,7 +16,7 @@ final class Scene: Sendable {
     let hub: FakeHub
     let exchange: Exchange
     let faults: FaultQueue
-    /// The exchange's.
+    /// The clock of the exchange.
     let clock: SettableClock
     let base: String
     private let server: Task<Void, any Error>
@@ -90,7 +90,7 @@ final class Scene: Sendable {
         #expect(answer.status == 200)
     }
 
-    /// Adds a device of the person's.
+    /// Adds a device of the user.
     /// - Returns: its id.
     func add(device name: String, type: String) throws -> String {
         let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.text)
@@ -110,7 +110,7 @@ final class Scene: Sendable {
         return try #require(JSONTree(Array(answer.body)))
     }
 
-    /// Returns when the plugin has a live socket: only the exchange knows, and does not tell.
+    /// Returns when the plugin has a live socket; polls the exchange, which does not report it.
     func untilItListens() async throws {
         while try control("GET", "state")["sockets"]?.lenientInteger == 0 {
             try await Task.sleep(for: .milliseconds(10))
@@ -119,30 +119,30 @@ final class Scene: Sendable {
 
     func run(_ mode: Hello.Mode = .run) -> PluginRun { PluginRun(SAMI(), at: place, mode: mode, settings: nil) }
 
-    /// Stops the plugin, which must have kept to the protocol.
+    /// Stops the plugin and checks that it followed the protocol.
     func end(_ run: PluginRun) async {
         run.stop()
         #expect(await run.end() == .done)
         #expect(await hub.violations == [])
     }
 
-    /// Has the hub's clock run at this rate, from a time so far from now.
+    /// Sets the rate of the hub's clock, and its offset from now.
     func hurry(_ rate: Double, from offset: Duration = .zero) async {
         let start = Timestamp(microseconds: HubClock.system.now() + Int64(offset / .microseconds(1)))
         await hub.change { $0.clock = "\(start.text)@\(rate)" }
     }
 
-    /// Returns what the plugin says is wrong, when it says so with these words.
+    /// Waits until the plugin reports a problem with these words, and returns its text.
     @discardableResult
     func trouble(_ words: String) async -> String {
         await hub.wait { $0.events.contains { $0.text?.contains(words) == true } }
         return await hub.events.last { $0.text?.contains(words) == true }?.text ?? ""
     }
 
-    /// Returns when the last thing that was wrong is over.
+    /// Returns when the last problem is over.
     func isWellAgain() async { await hub.wait { $0.events.last?.isResolved == true } }
 
-    /// Milliseconds since 1970, so long ago.
+    /// The time this long ago, in milliseconds since 1970.
     static func ago(_ time: Duration) -> Int64 {
         HubClock.system.now() / 1_000 - Int64(time / .milliseconds(1))
     }

@@ -8,13 +8,13 @@ import WebFaults
 
 @testable import SAMI
 
-/// What goes wrong, what becomes of the records meanwhile, and what a person reads of it.
+/// Failures, their effect on the records, and the reports that a person reads.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct TroubleTests {
     private static let hours = Duration.seconds(5 * 3_600)
 
     // MARK: - Clocks
 
-    @Test(arguments: [1, -1]) func `The exchange's clock is wrong by hours: nothing is lost, and it is told`(
+    @Test(arguments: [1, -1]) func `If the exchange's clock is wrong by hours, nothing is lost, and a report says so`(
         sign: Int
     ) async throws {
         let scene = try await Scene { _ in }
@@ -28,7 +28,7 @@ import WebFaults
         await scene.hub.records(2)
         #expect(await scene.trouble("timedatectl").contains("about 5 h \(sign > 0 ? "ahead of" : "behind")"))
         await scene.end(run)
-        // It is set right, and what is measured then is read as well.
+        // The clock is corrected, and later measurements are read as well.
         try scene.clock.set("system")
         try scene.post(#"{"weight":82}"#, at: Scene.ago(.seconds(30)))
         let again = scene.run(.once)
@@ -37,7 +37,7 @@ import WebFaults
         #expect(Set(await scene.hub.heldText()) == ["weight 80.0 kg", "weight 81.0 kg", "weight 82.0 kg"])
     }
 
-    @Test(arguments: [1, -1]) func `This machine's clock is wrong by days, and is set right: nothing is lost`(
+    @Test(arguments: [1, -1]) func `If this machine's clock is wrong by days and corrected, nothing is lost`(
         sign: Int
     ) async throws {
         let scene = try await Scene()
@@ -55,9 +55,9 @@ import WebFaults
 
     // MARK: - The live stream
 
-    @Test func `A live stream on which nothing comes is opened again, and what was missed is asked for`() async throws {
+    @Test func `A silent live stream is reopened, and missed messages are read`() async throws {
         let scene = try await Scene { ($0.hasRateLimits, $0.pingSeconds) = (false, 0.02) }
-        // Forty seconds of silence are a fifth of one.
+        // Forty seconds of silence take a fifth of a second.
         await scene.hurry(200)
         let run = scene.run()
         try await scene.untilItListens()
@@ -73,7 +73,7 @@ import WebFaults
         #expect(await scene.hub.heldText() == ["weight 80.0 kg"])
     }
 
-    @Test func `What the exchange shows late is not passed over`() async throws {
+    @Test func `A message that the exchange shows late is not skipped`() async throws {
         let scene = try await Scene { ($0.hasRateLimits, $0.deliveryDelay) = (false, 700) }
         scene.faults.add([try Fault("silent", forms: Exchange.forms)])
         try scene.post(#"{"weight":80}"#, at: Scene.ago(.seconds(3_600)))
@@ -110,9 +110,9 @@ import WebFaults
         #expect(await scene.hub.held.count == 3)
     }
 
-    // MARK: - What is told
+    // MARK: - Reports
 
-    @Test func `Without a log-in the one line names hub login`() async throws {
+    @Test func `Without a log-in the report names hub login`() async throws {
         let scene = try await Scene(isLoggedIn: false)
         let run = scene.run()
         #expect(await scene.trouble("hub login").contains("run hub login sami"))
@@ -120,7 +120,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `A token that cannot be renewed any more: the one line names hub login`() async throws {
+    @Test func `If a token can no longer be renewed, the report names hub login`() async throws {
         let scene = try await Scene()
         try scene.control("DELETE", "tokens")
         await scene.hub.setToken(
@@ -131,7 +131,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `A service that is away: the one line says so, and is taken back`() async throws {
+    @Test func `An unavailable service is reported, and the report is resolved later`() async throws {
         let scene = try await Scene()
         await scene.hurry(600)
         scene.faults.add([try Fault("cut-before", forms: Exchange.forms)])
@@ -142,7 +142,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `An application without the permission: the one line says what to give it`() async throws {
+    @Test func `If the application lacks a permission, the report names it`() async throws {
         let scene = try await Scene()
         scene.faults.add([try Fault("status=403@devices", forms: Exchange.forms)])
         let run = scene.run()
@@ -150,8 +150,8 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `Limits that are used up: the one line says until when`() async throws {
-        // So few that one look at the exchange needs more: the look when the live stream opens may be the same one.
+    @Test func `Used-up limits are reported with the time of their end`() async throws {
+        // So low that one import needs more calls: the import at the opening of the live stream may be the same one.
         let scene = try await Scene { $0.limits = (1_000, 1) }
         let run = scene.run()
         let told = await scene.trouble("limit of calls")
@@ -161,13 +161,14 @@ import WebFaults
 
     // MARK: - Limits
 
-    @Test func `A history comes as fast as the limits allow, and the plan and the progress say how long`() async throws
+    @Test func `A history is read as fast as the limits allow, and the plan and the progress show the time left`()
+        async throws
     {
         let scene = try await Scene(settings: ["since": #""2999-01-01""#]) {
             ($0.dialect, $0.limits) = (.artik, (10, 100_000))
         }
         try scene.exchange.invent(2_500)
-        // A minute is a twentieth of a second.
+        // A minute takes a twentieth of a second.
         let now = HubClock.system.time.text
         try scene.clock.set("\(now)@1200")
         await scene.hurry(1_200)
@@ -177,7 +178,7 @@ import WebFaults
         guard case .done(let plan?) = await scene.hub.command("backfill", isDryRun: true) else {
             return #expect(Bool(false), "the dry run failed")
         }
-        // Twenty-five pages, or one more by the first of them, and ten calls a minute.
+        // Twenty-five pages, or one more by the estimate from the first, at ten calls a minute.
         #expect(plan.text.contains(#""calls":25"#) || plan.text.contains(#""calls":26"#), "\(plan.text)")
         #expect(plan.text.contains(#""takes":"about"#), "\(plan.text)")
         let call = await scene.hub.begin("backfill")
@@ -192,7 +193,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `The time of a plan is that of its calls by the limits`() {
+    @Test func `The duration of a plan follows from its calls and the limits`() {
         let allowances = [
             RateLimiter.Allowance(calls: 100, left: 40, reset: 30_000_000),
             RateLimiter.Allowance(calls: 1_000, left: 400, reset: 3_600_000_000),

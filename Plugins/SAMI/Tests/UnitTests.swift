@@ -15,7 +15,7 @@ import Testing
         #expect(throws: Never.self) { try HealthUnit(unit.unit) }
     }
 
-    @Test func `The calorie that SAMI means is the kilocalorie, and other scaled units are scaled`() throws {
+    @Test func `SAMI's calorie is the kilocalorie, and other scaled units are scaled`() throws {
         #expect(JScienceUnit("J*4.184") == JScienceUnit("J*4.184"))
         #expect(try #require(JScienceUnit("J*4.184")).unit == "kcal")
         let scaled = try #require(JScienceUnit("m*1000"))
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["parsec", "kg/m/s", "kg·", "/", "K+273.15", "J*", "lx", "pixel", "mmol/L/", "²"])
-    func `What is not a unit of the hub is not guessed`(text: String) {
+    func `A text that is not a unit of the hub gives no unit`(text: String) {
         #expect(JScienceUnit(text) == nil)
     }
 }

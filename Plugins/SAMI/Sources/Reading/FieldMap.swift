@@ -1,35 +1,35 @@
 import PluginKit
 
-/// What a field of a device type's messages is to the hub (reference §3.4).
+/// The hub's type for a field of a device type's messages (reference §3.4).
 struct FieldRow: Sendable {
     let field: String
     let type: String
-    /// The type's own unit; what the manifest says must be of the same dimension.
+    /// The type's unit; the manifest's unit must have the same dimension.
     let unit: String
-    /// What the field has where the manifest does not declare it, which is so of two fields of the Withings manifest.
+    /// The unit if the manifest does not declare the field, as for two fields of the Withings manifest.
     var undeclared: String?
-    /// A percent number, which is a fraction in the hub.
+    /// Whether the field is a percent number, which is a fraction in the hub.
     var isPercent = false
     var aggregation = AggregationStyle.discreteArithmetic
 }
 
-/// The rows of the device types that are known.
+/// The rows of the known device types.
 enum FieldMap {
-    /// Where everything goes that has no row: one record a message, with its fields in the metadata.
+    /// The type for fields without a row: one record per message, with its fields in the metadata.
     static let remainder = "x.sami.other"
 
     static func row(_ field: String, of deviceType: String) -> FieldRow? {
         (byType[deviceType] ?? [:])[field] ?? standard[field]
     }
 
-    /// Types of ours, for the manifest.
+    /// The plugin's types, for its manifest.
     static let declared: [TypeDeclaration] = {
         let rows = (withings + pedometer + calories + standardRows).filter { $0.type.hasPrefix("x.sami.") }
         return rows.map { TypeDeclaration(id: $0.type, kind: .quantity, unit: $0.unit, aggregation: $0.aggregation) }
             + [TypeDeclaration(id: remainder, kind: .other)]
     }()
 
-    /// All types that messages become.
+    /// All types of records that messages can become.
     static let written: [String] = Set((withings + pedometer + calories + standardRows).map(\.type) + [remainder])
         .sorted()
 
@@ -70,7 +70,7 @@ enum FieldMap {
 
     private static let calories = [FieldRow(field: "calories", type: "dietaryEnergyConsumed", unit: "kcal")]
 
-    /// Fields whose name and unit mean the same whatever device has them.
+    /// Fields whose name and unit mean the same on every device.
     private static let standardRows = [
         FieldRow(field: "weight", type: "weight", unit: "kg"),
         FieldRow(field: "heartRate", type: "heartRate", unit: "count/min"),

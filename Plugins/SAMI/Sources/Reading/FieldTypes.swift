@@ -1,15 +1,15 @@
 import PluginKit
 
-/// Types for the fields that ``FieldMap`` has no row for: `x.sami.<type>.<field>`, as the manifest of the device type has them.
+/// Types for the fields without a row in ``FieldMap``: `x.sami.<type>.<field>`, from the manifest of the device type.
 ///
 /// They are known only after the log-in, and are declared then.
 enum FieldTypes {
-    /// What the plugin asks for beside the types that it knows beforehand.
+    /// The pattern for which the plugin asks in addition to its fixed types.
     static let pattern = "x.sami.*"
-    /// Declarations of an instance at most (Protocol §4.2), without those of the plugin's own manifest.
+    /// Maximum declarations of an instance (Protocol §4.2), minus those of the plugin's manifest.
     static let bound = 256 - FieldMap.declared.count
 
-    /// The types that a manifest calls for, in the order of their ids.
+    /// The types for the fields of a manifest, ordered by id.
     static func declarations(_ deviceType: String, _ manifest: ServiceManifest) -> [TypeDeclaration] {
         var types: [String: TypeDeclaration] = [:]
         for (path, field) in manifest.fields {
@@ -24,7 +24,7 @@ enum FieldTypes {
         return types.values.sorted { $0.id < $1.id }
     }
 
-    /// Nil where the name is too long for a type.
+    /// Nil if the name is too long for a type.
     static func id(_ path: String, of deviceType: String) -> String? {
         let parts = path.split(separator: ".").map { part in
             String(part.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "_" })
@@ -33,7 +33,7 @@ enum FieldTypes {
         return parts.isEmpty || (try? TypeID(id)) == nil ? nil : id
     }
 
-    /// A display name as one segment: `SAMI Gear Fit` is `samiGearFit`.
+    /// A display name as one segment: `SAMI Gear Fit` becomes `samiGearFit`.
     private static func word(_ name: String) -> String {
         if name == "Withings Device" { return "withings" }
         let words = name.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
@@ -44,11 +44,11 @@ enum FieldTypes {
 }
 
 extension FieldMap {
-    /// Whether a field becomes a record without a type of its own, or none at all.
+    /// Whether a field needs no dynamic type: it has a row, or becomes no record.
     static func isKnown(_ path: String, of deviceType: String, unit: String) -> Bool {
         if deviceType == "Withings Device", MessageReader.companions.contains(path) { return true }
         guard let row = row(path, of: deviceType) else { return false }
-        // The same name for something else: the id is taken.
+        // The same name with another meaning: the id is taken.
         if declared.contains(where: { $0.id == FieldTypes.id(path, of: deviceType) }) { return true }
         guard let given = JScienceUnit(unit), let own = try? HealthUnit(row.unit) else { return false }
         return row.isPercent || (try? HealthUnit(given.unit))?.isCompatible(with: own) == true

@@ -2,21 +2,21 @@ import PluginKit
 
 /// A unit as manifests print it (JScience's default text form, reference §8), in the hub's spelling.
 struct JScienceUnit: Hashable, Sendable {
-    /// As `HealthUnit` reads it: `kg`, `count/min`, `kcal`.
+    /// In the form that `HealthUnit` reads: `kg`, `count/min`, `kcal`.
     let unit: String
-    /// What a value is multiplied with to be in `unit`: JScience also prints `J*1000` and `m/1000`.
+    /// The factor that converts a value to `unit`: JScience also prints `J*1000` and `m/1000`.
     let factor: Double
 
-    /// Nil for a text that is not a unit, or one that the hub has no word for.
+    /// Nil for a text that is not a unit, or that has no equivalent in the hub.
     ///
-    /// No unit at all is a number: `count`.
+    /// The empty text means a number: `count`.
     init?(_ text: String) {
         let text = text.trimmingCharacters
         if text.isEmpty {
             (unit, factor) = ("count", 1)
             return
         }
-        // Called KILO_CALORIE and filled with nutritional kilocalories, although it is one small calorie in physics.
+        // The unit is named KILO_CALORIE and holds nutritional kilocalories, although physically it is one small calorie.
         if text == "J*4.184" {
             (unit, factor) = ("kcal", 1)
             return
@@ -36,7 +36,7 @@ struct JScienceUnit: Hashable, Sendable {
         (unit, self.factor) = (spelled, factor)
     }
 
-    /// Products with `·`, one `/`, exponents `²` and `³`, parentheses around a denominator of several factors.
+    /// Translates products with `·`, one `/`, exponents `²` and `³`, and parentheses around a denominator of several factors.
     private static func spelled(_ text: Substring) -> String? {
         let halves = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(halves.count), let top = product(halves[0]) else { return nil }

@@ -1,25 +1,25 @@
 import JSON
 import PluginKit
 
-/// Turns a message into records: a field each, together in one group.
+/// Converts a message to records: one per field, in one group.
 ///
-/// What a record is, is told by device, time and field, never by the message's id: the service was seen to give the same
-/// reading under a new one.
+/// A record is identified by device, time and field, never by the message's id, because the service was seen to give the same
+/// reading again under a new id.
 struct MessageReader: Sendable {
     /// The device type's display name.
     let deviceType: String
     let manifest: ServiceManifest
-    /// Types of fields that have no row, by id, as far as the hub has them.
+    /// The hub's types for fields without a row, by id.
     var types: [String: TypeDeclaration] = [:]
-    /// The records' source.
+    /// The source of the records.
     let source: Source
-    /// Where the devices are, for a person's days; nil where the settings do not say: the service tells none.
+    /// The zone of the devices, for a person's days; nil if the settings give none, as the service gives none either.
     var zone: String?
 
     func records(of message: ServiceMessage) -> [Sample] {
         var samples: [Sample] = []
         var rest: [String: JSONTree] = [:]
-        // Withings' category 2 is a goal.
+        // Category 2 of Withings is a goal.
         let isGoal = deviceType == "Withings Device" && message.data["category"]?.lenientInteger == 2
         for (field, value) in leaves(of: message.data) {
             if !isGoal, let sample = sample(field, value, message) ?? own(field, value, message) {
@@ -28,13 +28,13 @@ struct MessageReader: Sendable {
                 rest[field] = value
             }
         }
-        // Ids and flags of a measurement that has values are not a measurement of their own.
+        // Ids and flags of a measurement that has values are not stored as a separate record.
         if !isGoal, !samples.isEmpty { for field in Self.companions { rest[field] = nil } }
         if let sample = remainder(rest, isGoal, message) { samples.append(sample) }
         return samples.sorted { $0.key.text < $1.key.text }
     }
 
-    /// The values of a message, those of a structure that the manifest knows each by itself.
+    /// The values of a message; members of a structure in the manifest are returned separately.
     private func leaves(of data: [String: JSONTree]) -> [(path: String, value: JSONTree)] {
         data.flatMap { name, value -> [(path: String, value: JSONTree)] in
             guard let members = value.object, manifest.fields.keys.contains(where: { $0.hasPrefix(name + ".") }) else {
@@ -44,7 +44,7 @@ struct MessageReader: Sendable {
         }
     }
 
-    /// A record of a type that only the manifest knows.
+    /// A record for a field that only the manifest declares.
     private func own(_ path: String, _ value: JSONTree, _ message: ServiceMessage) -> Sample? {
         guard let field = manifest.fields[path], let id = FieldTypes.id(path, of: deviceType),
             let declared = types[id], let type = try? TypeID(id)
@@ -82,7 +82,7 @@ struct MessageReader: Sendable {
         return make(type, quantity, field, metadata: nil, message)
     }
 
-    /// One record for all that has no row, or another unit than its row.
+    /// One record for all fields without a row, or with another unit than their row.
     private func remainder(
         _ fields: [String: JSONTree], _ isGoal: Bool, _ message: ServiceMessage
     ) -> Sample? {
@@ -94,7 +94,7 @@ struct MessageReader: Sendable {
         }
         if !units.isEmpty { members["units"] = .object(units.mapValues { .text($0) }) }
         if isGoal { members["isGoal"] = .truth(true) }
-        // What is nested too deep for metadata is kept as the text that it is.
+        // Fields nested too deep for metadata are kept as text.
         let metadata =
             JSONObject(JSONTree.object(members).sorted.json)
             ?? JSONObject(
@@ -115,13 +115,13 @@ struct MessageReader: Sendable {
             metadata: metadata)
     }
 
-    /// Time first, thirteen digits and more, so that keys sort as time does.
+    /// Puts the time first with at least thirteen digits, so that keys sort by time.
     static func key(_ time: Int64, _ field: String) -> RecordKey? {
         let digits = String(time)
         let padded = time < 0 ? digits : String(repeating: "0", count: max(0, 13 - digits.count)) + digits
         let key = "\(padded) \(field)"
         guard key.utf8.count > RecordKey.maximumBytes else { return RecordKey(key) }
-        // A name of a field can be of any length; its beginning and a hash tell it from the others.
+        // A field's name can have any length; keep its beginning and a hash that distinguishes it.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in field.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         return RecordKey(

@@ -3,24 +3,24 @@ import Foundation
 import JSON
 import PluginKit
 
-/// Calls as the person who is logged in.
+/// Makes calls for the user who is logged in.
 protocol ServiceCalls: Sendable {
-    /// Sends a request with a token, again after what may pass.
+    /// Sends a request with a token; repeats it after temporary failures.
     ///
-    /// - Throws: ``CloudError``; ``CommandFailure`` with what to do; what the keeper of the token throws.
+    /// - Throws: ``CloudError``; ``CommandFailure`` with a remedy; errors of the token keeper.
     func call(_ request: CloudRequest) async throws -> JSONTree
 }
 
-/// With the token that the hub keeps, renewed when it ends.
+/// Makes calls with the token that the hub keeps, and renews it when it expires.
 struct Account: ServiceCalls {
-    /// The plugin's own name of the account.
+    /// The plugin's name for the account.
     static let name = "me"
 
     let service: SAMIService
     let keeper: TokenKeeper
     let watch: ServiceWatch
     let instance: String
-    /// Whether a call waits for a log-in, instead of failing.
+    /// Whether a call waits for a log-in instead of failing.
     var waits = false
 
     init(_ hub: PluginContext, _ service: SAMIService, _ watch: ServiceWatch) {
@@ -36,7 +36,7 @@ struct Account: ServiceCalls {
     }
 
     func call(_ request: CloudRequest) async throws -> JSONTree {
-        // Few: the caller asks again later, and says meanwhile what is wrong.
+        // Few attempts: the caller retries later and reports the problem in the meantime.
         try await call(request, attempts: 3)
     }
 
@@ -51,10 +51,10 @@ struct Account: ServiceCalls {
     }
 
     private func send(_ request: CloudRequest, _ token: OAuthToken, _ attempts: Int) async throws -> CloudAnswer {
-        // What the limits of the service close, opens within a day.
+        // The service's limits open again within a day.
         let retry = Retry(attempts: attempts, patience: .seconds(86_400))
         let authorized = request.authorized(token.accessToken)
-        // SAMI counts the messages that are posted apart from all other calls.
+        // SAMI counts posted messages separately from all other calls.
         if request.method == .post, request.path == SAMIService.messagesPath {
             return try await service.posts.send(authorized, retrying: retry)
         }
@@ -65,10 +65,10 @@ struct Account: ServiceCalls {
 }
 
 extension Account {
-    /// Has the service revoke a token, and tries whether it has.
+    /// Revokes a token at the service, and checks that it no longer works.
     ///
-    /// A token that is only over is renewed first: the service may refuse it and still renew it, so that it would come to life again.
-    /// - Throws: ``CommandFailure`` where the service cannot be told, or takes the token all the same.
+    /// An expired token is renewed first: the service may refuse it but still renew it, so that it would become valid again.
+    /// - Throws: ``CommandFailure`` if the service cannot be reached, or still accepts the token.
     func revoke(_ token: OAuthToken) async throws -> Revocation {
         var token = token
         do {
@@ -91,7 +91,7 @@ extension Account {
     }
 }
 
-/// With a token of the settings: for `--check`.
+/// Makes calls with a token of the settings, for `--check`.
 struct LooseAccount: ServiceCalls {
     let service: SAMIService
     let token: Secret
@@ -103,7 +103,7 @@ struct LooseAccount: ServiceCalls {
 }
 
 extension CloudAnswer {
-    /// The JSON of a success, or what a person does about the refusal.
+    /// The JSON of a success; throws a failure with a remedy otherwise.
     fileprivate func value(_ instance: String) throws -> JSONTree {
         switch status {
         case 401:

@@ -1,7 +1,7 @@
 import JSON
 import PluginKit
 
-/// Device types and manifests, asked for once each.
+/// Caches device types and manifests.
 actor Catalog {
     private let calls: any ServiceCalls
     private var names: [String: String] = [:]
@@ -22,7 +22,7 @@ actor Catalog {
         return name
     }
 
-    /// - Parameter version: nil for the latest, which is asked for again each time it is forgotten.
+    /// - Parameter version: nil for the latest, which is fetched again after `forgetLatest()`.
     func manifest(_ type: String, version: Int64?) async throws -> ServiceManifest {
         let key = Key(type: type, version: version)
         if let manifest = manifests[key] { return manifest }
@@ -31,7 +31,7 @@ actor Catalog {
         return manifest
     }
 
-    /// Which one is the latest may have changed.
+    /// Forgets the latest manifests, because newer versions may exist.
     func forgetLatest() { manifests = manifests.filter { $0.key.version != nil } }
 
     func user() async throws -> ServiceUser {
@@ -41,7 +41,7 @@ actor Catalog {
         return user
     }
 
-    /// All of the person's devices, page by page.
+    /// All devices of the user, read page by page.
     func devices(of user: String) async throws -> [ServiceDevice] {
         var devices: [ServiceDevice] = []
         var offset = 0

@@ -1,6 +1,6 @@
 import JSON
 
-/// What the service writes in more than one way.
+/// Reads JSON that the service writes in more than one way.
 extension JSONTree {
     init?(reading text: String) { self.init(Array(text.utf8)) }
 
@@ -13,15 +13,15 @@ extension JSONTree {
     /// A member that is not null, which means the same as an absent one.
     func member(_ name: String) -> JSONTree? { self[name].flatMap { $0 == .null ? nil : $0 } }
 
-    /// By name; the last one of a name, as most readers have it.
+    /// Members by name; the last of equal names wins, as in most readers.
     var object: [String: JSONTree]? {
         members.map { Dictionary($0.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last }) }
     }
 
-    /// Text, or a whole number as its digits: codes and ids come as either.
+    /// Text, or the digits of a whole number: codes and ids may be either.
     var word: String? { text ?? (integer == nil ? nil : json) }
 
-    /// The same value with the members of all its objects sorted, so that it is always the same text.
+    /// The same value with the members of all objects sorted, so that its text is always the same.
     var sorted: JSONTree {
         switch self {
         case .list(let items): .list(items.map(\.sorted))

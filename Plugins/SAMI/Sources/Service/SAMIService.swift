@@ -3,15 +3,15 @@ import Foundation
 import JSON
 import PluginKit
 
-/// What is asked of SAMI, one call each.
+/// The calls of SAMI's API.
 struct SAMIService: Sendable {
     let settings: SAMISettings
     let client: CloudClient
-    /// For messages that are posted: SAMI counts these apart.
+    /// Posts messages, which SAMI counts separately.
     let posts: CloudClient
     private let accounts: CloudClient
 
-    /// - Parameter limiter: shared by all calls that read; it hears of the budget from the answers.
+    /// - Parameter limiter: shared by all calls that read; it learns the budget from the answers.
     init(_ settings: SAMISettings, pace: Pace, limiter: RateLimiter?) {
         self.settings = settings
         client = CloudClient(settings.address, pace: pace, limiter: limiter)
@@ -21,12 +21,12 @@ struct SAMIService: Sendable {
         accounts = CloudClient(settings.accounts, pace: pace)
     }
 
-    /// The most objects of a page of devices and types.
+    /// Maximum number of objects in a page of devices or types.
     private static let pageObjects = 100
-    /// The most messages of a page of a range.
+    /// Maximum number of messages in a page of a range.
     var pageMessages: Int { settings.isArtik ? 100 : 1_000 }
 
-    // MARK: - Who and what
+    // MARK: - The user and the devices
 
     static let user = CloudRequest(.get, "/users/self")
 
@@ -36,7 +36,7 @@ struct SAMIService: Sendable {
             query: [("offset", "\(offset)"), ("count", "\(pageObjects)"), ("includeProperties", "false")])
     }
 
-    /// Whether a page that began at `offset` with so many objects is followed by another.
+    /// Whether the page with this many objects at `offset` is the last.
     static func isLast(_ answer: JSONTree, offset: Int, objects: Int) -> Bool {
         guard objects > 0 else { return true }
         if let total = answer["total"]?.lenientInteger { return Int64(offset + objects) >= total }
@@ -56,7 +56,7 @@ struct SAMIService: Sendable {
 
     // MARK: - Messages
 
-    /// Messages from `start` to `end`, milliseconds since 1970, the oldest first.
+    /// Messages from `start` to `end`, milliseconds since 1970, oldest first.
     /// - Parameter cursor: the `next` of the page before.
     func messages(of device: String, from start: Int64, to end: Int64, after cursor: String?) -> CloudRequest {
         var query = [
@@ -69,7 +69,7 @@ struct SAMIService: Sendable {
 
     static let messagesPath = "/messages"
 
-    /// The newest messages, those first.
+    /// The newest messages, newest first.
     static func last(_ count: Int, of device: String, with field: String? = nil) -> CloudRequest {
         var query = [("sdids", device), ("count", "\(count)")]
         if let field { query.append(("fieldPresence", field)) }
@@ -80,7 +80,7 @@ struct SAMIService: Sendable {
         try .json("/devices", ["uid": user, "dtid": type, "name": name])
     }
 
-    /// A message, as REST takes it and a registered socket does.
+    /// A message as REST and a registered socket accept it.
     static func message(_ data: [String: JSONTree], at time: Int64, device: String) -> [String: JSONTree] {
         ["sdid": .text(device), "type": .text("message"), "ts": .whole(time), "data": .object(data)]
     }
@@ -91,7 +91,7 @@ struct SAMIService: Sendable {
 
     // MARK: - Log-in
 
-    /// The page that asks a person, for the grant of the settings.
+    /// The authorization page for the grant of the settings.
     func authorization() -> Authorization {
         let isCode = settings.grant == .code
         return Authorization(
@@ -100,7 +100,7 @@ struct SAMIService: Sendable {
                 ("client_id", settings.clientID), ("response_type", isCode ? "code" : "token"),
                 ("scope", "read,write"),
             ],
-            // The documentation says that it is echoed; the captured redirects of the first tutorials had none.
+            // The documentation says that `state` is returned; captured redirects of the first tutorials had none.
             redirect: settings.redirect, state: .ifReturned, usesProofKey: isCode && settings.isArtik)
     }
 
@@ -109,7 +109,7 @@ struct SAMIService: Sendable {
         var form = [
             ("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect),
         ]
-        // SAMI had no PKCE yet, ARTIK Cloud did.
+        // SAMI did not have PKCE yet; ARTIK Cloud did.
         if let verifier = answer.verifier {
             form += [("client_id", settings.clientID), ("code_verifier", verifier.reveal())]
         }
@@ -119,7 +119,7 @@ struct SAMIService: Sendable {
         return try OAuthToken(status: response.status, body: response.body, at: now)
     }
 
-    /// A renewed token: with the application's secret of the code flow, with the old token itself of the implicit one.
+    /// Renews a token: with the application's secret in the code flow, with the old token in the implicit flow.
     func refreshed(_ old: OAuthToken, at now: Int64) async throws -> OAuthToken {
         var request = CloudRequest.form(
             "/token",
@@ -136,20 +136,20 @@ struct SAMIService: Sendable {
 
     // MARK: - Log-out
 
-    /// Whether the service takes a token now.
+    /// Whether the service accepts a token now.
     func takes(_ token: OAuthToken) async throws -> Bool {
         let answer = try await client.send(Self.user.authorized(token.accessToken), retrying: Retry(attempts: 2))
         switch answer.status {
         case 401: return false
-        case 403: return true  // It knows whose it is.
+        case 403: return true  // The service knows the token's user.
         default:
             _ = try answer.successful()
             return true
         }
     }
 
-    /// Tells the service that a token is to work no longer; whether it then does not is another question.
-    /// - Throws: ``CommandFailure`` when it says no; ``CloudError``.
+    /// Asks the service to revoke a token; the caller must check whether the token still works.
+    /// - Throws: ``CommandFailure`` if the service refuses; ``CloudError``.
     func revoke(_ token: OAuthToken) async throws {
         let answer: CloudAnswer
         if settings.isArtik {
@@ -157,13 +157,13 @@ struct SAMIService: Sendable {
                 CloudRequest.form("/revokeToken", [("token", token.accessToken.reveal())], method: .put)
                     .authorized(token.accessToken))
         } else if let proof = try await applicationToken() {
-            // The address holds both tokens, as the service wants it: it goes to the service alone.
+            // The service wants both tokens in the address, which goes only to the service.
             answer = try await accounts.send(
                 CloudRequest(
                     .put, "/revokeAccessToken",
                     query: [("client_credentials", proof.reveal()), ("token", token.accessToken.reveal())]))
         } else {
-            // What an app does that has no secret: it logs its person out, and with that ends all tokens that it was given.
+            // An app without a secret logs its user out, which ends all its tokens.
             answer = try await accounts.send(
                 CloudRequest(.get, "/logout", query: [("redirect_uri", settings.redirect)])
                     .authorized(token.accessToken))
@@ -173,7 +173,7 @@ struct SAMIService: Sendable {
         }
     }
 
-    /// The application's own token, by which SAMI lets it revoke others; nil without its secret, or where it may not have one.
+    /// The application's own token, with which SAMI lets it revoke others; nil without its secret, or if the service refuses it.
     private func applicationToken() async throws -> Secret? {
         guard settings.clientSecret != nil else { return nil }
         var request = CloudRequest.form("/token", [("grant_type", "client_credentials")])

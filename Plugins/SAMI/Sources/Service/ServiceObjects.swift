@@ -1,7 +1,7 @@
 import JSON
 import PluginKit
 
-/// What `GET /users/self` says of the person who is logged in.
+/// The user who is logged in, from `GET /users/self`.
 struct ServiceUser: Sendable {
     let id: String
     let fullName: String?
@@ -19,14 +19,14 @@ struct ServiceUser: Sendable {
         modifiedOn = Self.date(value?["modifiedOn"])
     }
 
-    /// SAMI wrote these in seconds, its successor in milliseconds; only they differ (reference §2.1).
+    /// SAMI writes these in seconds, its successor in milliseconds; only these dates differ (reference §2.1).
     private static func date(_ value: JSONTree?) -> Timestamp? {
         guard let number = value?.lenientInteger, (0..<100_000_000_000_000).contains(number) else { return nil }
         return Timestamp(microseconds: number < 100_000_000_000 ? number * 1_000_000 : number * 1_000)
     }
 }
 
-/// One of the person's devices.
+/// One of the user's devices.
 struct ServiceDevice: Sendable, Hashable {
     let id: String
     let type: String
@@ -38,13 +38,13 @@ struct ServiceDevice: Sendable, Hashable {
     }
 }
 
-/// What a device type says of its messages.
+/// The fields of a device type's messages.
 struct ServiceManifest: Sendable {
-    /// One value of a message.
+    /// One field of a message.
     struct Field: Hashable, Sendable {
-        /// Such as `Double`, `Integer` or `String`.
+        /// For example `Double`, `Integer` or `String`.
         let type: String
-        /// As JScience prints it; empty where there is none.
+        /// The unit as JScience prints it; empty if there is none.
         let unit: String
         let isCollection: Bool
 
@@ -53,7 +53,7 @@ struct ServiceManifest: Sendable {
         }
     }
 
-    /// By name; a field of a structure is `sleep.state`.
+    /// By name; a field of a structure has a name like `sleep.state`.
     let fields: [String: Field]
 
     /// Unit texts by field.
@@ -68,7 +68,7 @@ struct ServiceManifest: Sendable {
 
     private static func read(_ value: JSONTree?, _ prefix: String, into fields: inout [String: Field]) {
         for (name, field) in value?.object ?? [:] {
-            // A leaf is known by a type that is text; a structure holds leaves.
+            // A leaf has a text as type; a structure contains leaves.
             if let type = field["type"]?.text {
                 let isCollection = if case .truth(true)? = field["isCollection"] { true } else { false }
                 fields[prefix + name] = Field(
@@ -83,19 +83,19 @@ struct ServiceManifest: Sendable {
 /// A normalised message.
 struct ServiceMessage: Sendable {
     let device: String
-    /// Milliseconds since 1970.
+    /// In milliseconds since 1970.
     let time: Int64
     /// When the service received it, by its own clock, in milliseconds since 1970.
     let received: Int64?
-    /// The manifest's version, where it is said.
+    /// The manifest's version, if the message has one.
     let manifest: Int64?
     let type: String?
     let data: [String: JSONTree]
 
-    /// What a time can be, in milliseconds since 1970: years 1 to 9999.
+    /// Valid times, in milliseconds since 1970: years 1 to 9999.
     static let times: ClosedRange<Int64> = -62_135_510_400_000...253_402_214_399_999
 
-    /// Nil for what is not a message: those are known by `mid` and `data`.
+    /// Nil if the value is not a message, which has `mid` and `data`.
     init?(_ value: JSONTree) {
         guard value.member("mid") != nil, let data = value["data"]?.object, let device = value["sdid"]?.text,
             let time = value["ts"]?.lenientInteger, Self.times.contains(time)
@@ -105,14 +105,14 @@ struct ServiceMessage: Sendable {
         received = value["cts"]?.lenientInteger.flatMap { Self.times.contains($0) ? $0 : nil }
     }
 
-    /// Up to where reading has come with it: a message that is dated ahead of its receipt counts as of its receipt.
+    /// The read position after this message; a message dated after its receipt counts at its receipt.
     func reach(_ now: Int64) -> Int64 { min(time, received ?? now) }
 }
 
 /// A page of a range.
 struct MessagePage: Sendable {
     let messages: [ServiceMessage]
-    /// The cursor of the next one; nil on the last.
+    /// The cursor of the next page; nil on the last.
     let next: String?
 
     init(_ value: JSONTree) {

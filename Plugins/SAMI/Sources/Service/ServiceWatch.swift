@@ -2,19 +2,19 @@ import CloudClient
 import PluginKit
 import Synchronization
 
-/// What the service says beside what it was asked: what its clock shows, and what its limits still allow.
+/// Watches the service's clock and its call limits in its answers.
 final class ServiceWatch: Sendable {
-    /// The windows that SAMI counts in: a sliding minute, and the day of UTC (reference §7.1).
+    /// The windows of SAMI's limits: a sliding minute, and the UTC day (reference §7.1).
     static let windows = [Duration.seconds(60), .seconds(86_400)]
 
-    /// Of the calls that read.
+    /// Limits the calls that read.
     let limiter = RateLimiter(patience: .seconds(86_400), told: windows)
     private let hub: PluginContext
     private let troubles: StatusReporter
-    /// The service's clock less ours, in milliseconds.
+    /// The service's clock minus ours, in milliseconds.
     private let offset = Mutex<Int64>(0)
 
-    /// Clocks this close are the same.
+    /// Differences up to this many milliseconds are ignored.
     private static let tolerance: Int64 = 300_000
     private static let longWait = Duration.seconds(60)
 
@@ -23,10 +23,10 @@ final class ServiceWatch: Sendable {
         limiter.onWait { [weak self] wait in await self?.note(wait: wait) }
     }
 
-    /// Milliseconds since 1970 by the service's clock, as far as it has shown it.
+    /// The service's time in milliseconds since 1970, as far as it is known.
     var now: Int64 { hub.clock.now() / 1_000 + offset.withLock { $0 } }
 
-    /// A call begins to wait, its first time or after a refusal.
+    /// Notes that a call begins to wait, before its first attempt or after a refusal.
     private func note(wait: Duration) async {
         guard wait > Self.longWait else { return }
         let time = Timestamp(microseconds: hub.clock.now(), offsetMinutes: 0)
@@ -38,11 +38,11 @@ final class ServiceWatch: Sendable {
         )
     }
 
-    /// After an answer.
+    /// Notes an answer.
     func noteAnswer() async {
-        // Others may wait all the same: of two calls at a time one may have been the last that was allowed.
+        // Others may still wait: one of two concurrent calls may have been the last allowed one.
         if limiter.closing(Pace(hub)) <= Self.longWait { await troubles.end(.limits) }
-        // The minute's window opens within a minute of now: what it says beyond that, its clock says.
+        // The minute window opens within a minute from now; a larger difference comes from the service's clock.
         guard let minute = limiter.allowances.first else { return }
         let (now, reset) = (hub.clock.now() / 1_000, minute.reset / 1_000)
         if reset > now + 60_000 + Self.tolerance || reset < now - Self.tolerance {
@@ -52,8 +52,8 @@ final class ServiceWatch: Sendable {
         }
     }
 
-    /// The service's clock showed this just now.
-    /// - Parameter isFresh: whether it cannot have been on its way for long.
+    /// Notes a time that the service's clock has just shown.
+    /// - Parameter isFresh: false if the message may have been delayed.
     func noteTime(_ time: Int64, isFresh: Bool) async {
         guard ServiceMessage.times.contains(time) else { return }
         let difference = time - hub.clock.now() / 1_000
@@ -76,15 +76,15 @@ final class ServiceWatch: Sendable {
     }
 }
 
-/// How long calls take that the service's limits hold back.
+/// Estimates the duration of calls under the service's limits.
 struct CallPlan: Hashable, Sendable {
     let calls: Int
 
-    /// At least so long, by what the service last said of its minute and its day.
+    /// The minimum duration, from the last known limits for the minute and the day.
     ///
     /// - Parameters:
     ///   - now: microseconds since 1970.
-    ///   - each: what a call takes by itself.
+    ///   - each: the duration of one call without limits.
     func time(_ allowances: [RateLimiter.Allowance], at now: Int64, each: Duration) -> Duration {
         let waits = zip(allowances, ServiceWatch.windows).map { allowance, window -> Duration in
             guard let limit = allowance.calls, limit > 0, Int64(calls) > allowance.left else { return .zero }
