@@ -2,16 +2,16 @@ import Files
 import HealthExports
 import PluginKit
 
-/// Writes each version once, whatever is delivered again.
+/// Writes each record version once, however often it is delivered.
 ///
-/// A delivery is on the disk when the lines are flushed *and* the state has noted where they end; the answer to the hub comes after
-/// both. A crash between the two leaves lines that are not noted: the next write cuts them off, and the hub delivers them again.
-/// A crash after both may leave the hub without the answer: it delivers again what the state remembers, and that is only confirmed.
+/// A delivery is durable when its lines are flushed *and* the state has saved the new length of the file; the hub gets the answer
+/// after both. A crash between the two leaves unsaved lines: the next write cuts them off, and the hub delivers them again.
+/// A crash after both may lose the answer: the hub delivers again, and the plugin confirms the versions that its state remembers.
 actor FileJournal {
-    /// So many versions are remembered: more than a hub may hold unconfirmed (R10.19).
+    /// Number of versions remembered: more than a hub may have unconfirmed (R10.19).
     private static let remembered = 20_000
 
-    /// Within the epoch.
+    /// A version within an epoch.
     private struct Version: Hashable {
         let number: Int64
         let sequence: Int64
@@ -19,7 +19,7 @@ actor FileJournal {
 
     private struct Place: Hashable {
         var name: String
-        /// Of the file, by UTC.
+        /// The period of the file, by UTC.
         var period: String
         var length: Int64
     }
@@ -28,16 +28,16 @@ actor FileJournal {
     private var files: RecordFiles?
     private var hub: PluginContext?
     private var place: Place?
-    /// The store that the versions are of; `nil` before the first delivery.
+    /// The hub's epoch of the versions; nil before the first delivery.
     private var epoch: String?
     private var known: Set<Version> = []
-    /// What each write brought, the oldest first: the key in the state, and its versions.
+    /// The writes, oldest first: each with its key in the state and its versions.
     private var writes: [(key: String, versions: [Version])] = []
     private var lastWrite: Int64 = 0
 
     // MARK: - Opening
 
-    /// Makes the directory, and reads from the state where the last run ended.
+    /// Creates the directory, and reads from the state where the last run ended.
     func open(_ settings: FileSettings, _ hub: PluginContext) async throws {
         let files = RecordFiles(
             directory: settings.path, instance: hub.instance, extension: settings.format.suffix)
@@ -52,14 +52,14 @@ actor FileJournal {
                 writes: try keys.map { ($0, try state.bytes($0) ?? []) })
         }
         guard saved.path == settings.path, let name = saved.name, let length = saved.length else { return }
-        // Files that were taken away, or a part of the last one: what they held may be wanted again, by hub replay.
+        // If files were removed or truncated, forget their versions: hub replay may deliver them again.
         guard name.hasSuffix(".\(files.extension)"), let size = files.size(of: name), size >= length else {
             hub.logger.notice(
                 "the last file is not as it was left; a new one begins",
                 metadata: ["file": "\(settings.path)/\(name)"])
             return try await forget()
         }
-        // Lines of other columns go to another file: no period is this one.
+        // Lines with other columns go to another file, so use a period that never matches.
         let period = saved.columns == settings.header ? saved.period : "before"
         place = Place(name: name, period: period ?? "", length: length)
         do { try cutTail() } catch { throw PluginFailure(.unavailable, error.description) }
@@ -88,7 +88,7 @@ actor FileJournal {
 
     // MARK: - Writing
 
-    /// - Throws: ``DeliveryFailure`` when the files cannot be written; nothing of the call counts as written then.
+    /// - Throws: ``DeliveryFailure`` if the files cannot be written; then no record of the call counts as written.
     func write(_ records: [DeliveredRecord]) async throws -> [DeliveryResult] {
         guard let settings, let files, let hub else { return records.map { _ in .retry(after: 1_000, reason: nil) } }
         if let epoch = records.first?.version.epoch { try await follow(epoch, hub) }
@@ -103,14 +103,14 @@ actor FileJournal {
                 throw DeliveryFailure.retry(error.description)
             }
         }
-        // No receipt: the hub would have to keep one for every record.
+        // No receipt, because the hub would have to keep one for every record.
         guard settings.format == .fhirLines else { return records.map { _ in .delivered } }
         return records.map { record in
             FHIRLinesExport.refusal(of: record.stored).map { .refused(reason: $0) } ?? .delivered
         }
     }
 
-    /// The file that the next lines go to; a new one is noted before anything is written to it.
+    /// The file for the next lines; a new one is saved in the state before it is written to.
     private func place(
         for settings: FileSettings, _ files: RecordFiles, _ hub: PluginContext
     ) async throws -> Place {
@@ -132,7 +132,7 @@ actor FileJournal {
         return new
     }
 
-    /// A hub that was restored gives numbers again that other records had before: what is remembered of those says nothing of these.
+    /// Forgets the versions of another epoch: a restored hub reuses numbers that other records had.
     private func follow(_ epoch: String, _ hub: PluginContext) async throws {
         guard epoch != self.epoch else { return }
         let isKnown = self.epoch != nil
@@ -146,7 +146,7 @@ actor FileJournal {
         (known, writes) = ([], [])
     }
 
-    /// Lines that were written and never noted are delivered again: they must not stay where they are.
+    /// Cuts off lines that were written but not saved in the state, because the hub delivers them again.
     private func cutTail() throws(FileError) {
         guard let files, let place, let size = files.size(of: place.name), size > place.length else { return }
         try files.append([], to: place.name, at: place.length)
@@ -173,14 +173,14 @@ actor FileJournal {
             if isFirst { bytes += settings.header.utf8 }
             for record in records { bytes += CSVColumn.line(record.stored, settings.columns).utf8 }
         case .fhirLines:
-            // A later version of one value of a blood pressure comes by itself: so does the first.
+            // A later version of one value of a blood pressure arrives alone, so write the first alone, too.
             var writer = FHIRLinesExport(joinsCorrelations: false)
             for record in records { writer.write(ExportItem(record.stored, json: []), to: &bytes) }
         }
         return bytes
     }
 
-    /// Notes in the state what is now in the file.
+    /// Saves the new length and the versions in the state.
     private func note(_ records: [DeliveredRecord], in target: Place, length: Int64) async throws {
         guard let settings, let hub else { return }
         var target = target

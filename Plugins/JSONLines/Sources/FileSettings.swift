@@ -1,7 +1,7 @@
 import HealthExports
 import PluginKit
 
-/// The settings of one instance, checked.
+/// The validated settings of one instance.
 struct FileSettings: Sendable {
     enum Format: String, CaseIterable, Sendable {
         case jsonLines = "json-lines"
@@ -26,11 +26,11 @@ struct FileSettings: Sendable {
         }
     }
 
-    /// When a new file begins, beside `max_size`.
+    /// When a new file begins, in addition to `max_size`.
     enum Rotation: String, CaseIterable, Sendable {
         case never, month, day
 
-        /// The part of a file's name that says when it was begun, by UTC; empty for `never`.
+        /// The part of a file's name that gives the period of its beginning, by UTC; empty for `never`.
         func period(at time: Timestamp) -> String {
             let day = time.text.prefix(10)
             return switch self {
@@ -41,11 +41,11 @@ struct FileSettings: Sendable {
         }
     }
 
-    /// A directory; made when it is missing.
+    /// The directory; created if it is missing.
     var path: String
     var format: Format
     var rotation: Rotation
-    /// Bytes.
+    /// In bytes.
     var maximumSize: Int64
     var columns: [CSVColumn]
     var types: [String]?
@@ -84,7 +84,7 @@ struct FileSettings: Sendable {
             default: .string("beginning")),
     ]
 
-    /// - Throws: ``PluginFailure`` that names the setting.
+    /// - Throws: ``PluginFailure`` that names the invalid setting.
     init(_ settings: PluginSettings) throws {
         path = try settings.text("path")
         format = try Self.choice("format", settings)
@@ -100,7 +100,7 @@ struct FileSettings: Sendable {
         }
     }
 
-    /// The id of a type; one that only plugins or newer phones know is taken as it is.
+    /// The id of a type; an unknown vendor or HealthKit id is accepted unchanged.
     private static func type(_ name: String) throws -> String {
         if let known = TypeRegistry.standard.resolve(name) { return known.id.rawValue }
         if let id = try? TypeID(name), [.vendor, .healthKitIdentifier].contains(id.form) { return name }
@@ -116,7 +116,7 @@ struct FileSettings: Sendable {
         return choice
     }
 
-    /// What tells files of other lines apart; of CSV the first line.
+    /// Identifies the form of the lines; for CSV, the header line.
     var header: String {
         switch format {
         case .jsonLines: ""
@@ -125,7 +125,7 @@ struct FileSettings: Sendable {
         }
     }
 
-    /// What would be written, in sentences for `--check`.
+    /// Sentences for `--check` that describe the files.
     var summary: String {
         let what = types.map { $0.joined(separator: ", ") } ?? "every type that grants allow"
         let which = kinds.map { " of the kinds \($0.map(\.rawValue).joined(separator: ", "))" } ?? ""

@@ -1,9 +1,9 @@
 import PluginKit
 
-/// Writes what the hub delivers to files: JSON Lines, or CSV.
+/// Writes delivered records to files: JSON Lines, CSV or FHIR.
 ///
-/// The smallest sink of use, and the example for authors of others: subscriptions in ``wants(_:)``, work in
-/// ``deliver(_:for:_:)``, and a state that makes a repeated delivery harmless.
+/// This is the smallest useful sink, and an example for authors of other plugins: ``wants(_:)`` returns the subscriptions,
+/// ``deliver(_:for:_:)`` does the work, and the state makes a repeated delivery harmless.
 @main
 struct JSONLines: SinkPlugin {
     static let manifest = Manifest(
@@ -16,7 +16,7 @@ struct JSONLines: SinkPlugin {
     func wants(_ hub: PluginContext) async throws -> [Want] {
         let settings = try FileSettings(hub.settings)
         try await journal.open(settings, hub)
-        // A copy of all there is: days come to who names them.
+        // A copy of all records; days are delivered only if their kind is named.
         let kinds = settings.kinds ?? Want.Kind.allCases
         return [Want("files", types: settings.types, kinds: kinds, start: settings.start)]
     }
@@ -32,7 +32,7 @@ struct JSONLines: SinkPlugin {
             { try FileSettings(settings) }, { try RecordFiles.judge(try settings.text("path")) })
     }
 
-    /// Only a file that is for day values alone waits for them.
+    /// Only a file of day values alone depends on them.
     func dayUse(_ settings: PluginSettings) throws -> DayUse? {
         let settings = try FileSettings(settings)
         guard settings.kinds == [.day], let types = settings.types else { return nil }

@@ -2,9 +2,9 @@ import Files
 import Glibc
 import PluginKit
 
-/// The directory of the files: names, and the few system calls that make lines durable.
+/// The directory of the files: their names, and the system calls that make lines durable.
 ///
-/// Files are `<instance>[-<period>]-<nnnn>.<extension>`, mode 0600; their names sort in the order in which they were begun.
+/// Files are named `<instance>[-<period>]-<nnnn>.<extension>`, have mode 0600, and sort in the order of their creation.
 struct RecordFiles: Sendable {
     let directory: String
     let instance: String
@@ -12,7 +12,7 @@ struct RecordFiles: Sendable {
 
     private func path(_ name: String) -> String { "\(directory)/\(name)" }
 
-    /// Throws where a file stands at `directory` or above it; what else is in the way may have gone by the time it is needed.
+    /// Throws if `directory` or a folder above it is a file; other obstacles may be gone by the time it is needed.
     static func judge(_ directory: String) throws {
         var (place, status) = (directory[...], stat())
         while !place.isEmpty, stat(String(place), &status) != 0 {
@@ -23,7 +23,7 @@ struct RecordFiles: Sendable {
         }
     }
 
-    /// Makes the directory where it is missing; not what is above it, which may be a disk that is not mounted.
+    /// Creates the directory if it is missing, but no folder above it, which may be a disk that is not mounted.
     func prepare() throws {
         do throws(FileError) {
             try Folder.make(directory, withParents: false)
@@ -33,7 +33,7 @@ struct RecordFiles: Sendable {
         }
     }
 
-    /// Finds out whether files can be written, and leaves nothing behind.
+    /// Checks whether files can be written, and leaves nothing behind.
     func prove() throws {
         var status = stat()
         guard stat(directory, &status) == 0 else {
@@ -51,7 +51,7 @@ struct RecordFiles: Sendable {
         }
     }
 
-    /// The name after the last of its period, which no file has.
+    /// The first unused name of a period.
     func next(period: String) throws(FileError) -> String {
         let begin = period.isEmpty ? "\(instance)-" : "\(instance)-\(period)-"
         var last = 0
@@ -63,21 +63,21 @@ struct RecordFiles: Sendable {
         return begin + String(repeating: "0", count: max(0, 4 - number.count)) + number + ".\(`extension`)"
     }
 
-    /// The size of a file; `nil` when it is not there.
+    /// The size of a file; nil if it does not exist.
     func size(of name: String) -> Int64? {
         var status = stat()
         return stat(path(name), &status) == 0 ? Int64(status.st_size) : nil
     }
 
-    /// Makes a file that was not there, durably.
+    /// Creates a new file durably; fails if it exists.
     func create(_ name: String) throws(FileError) {
         _ = try Descriptor(path(name), O_WRONLY | O_CREAT | O_EXCL)
         try Folder.flush(of: path(name))
     }
 
-    /// Cuts a file to `length` bytes, appends `bytes`, and returns when they are on the disk.
+    /// Cuts a file to `length` bytes, appends `bytes`, and returns when they are on disk.
     ///
-    /// When it throws, the file may hold a part of them; the next call cuts that off.
+    /// If it throws, the file may hold a part of the bytes; the next call cuts that off.
     func append(_ bytes: [UInt8], to name: String, at length: Int64) throws(FileError) {
         let file = try Descriptor(path(name), O_WRONLY)
         try file.cut(to: length)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JSONLines
 
-/// The directory that a case writes to; afterwards it holds what the case's folder `expected` holds.
+/// The directory that a case writes to; compared afterwards with the case's folder `expected`.
 private struct Directory: PluginCase.FarSide {
     let path: String
     let expected: URL
@@ -44,7 +44,7 @@ private struct Directory: PluginCase.FarSide {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct CaseTests {
-    @Test(arguments: PluginCase.all(in: .module)) func `writes what the case expects`(_ testCase: PluginCase)
+    @Test(arguments: PluginCase.all(in: .module)) func `writes the files that the case expects`(_ testCase: PluginCase)
         async throws
     {
         try await testCase.run(JSONLines()) { _ in try Directory(testCase) }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import JSONLines
 
-/// A place, a hub and the plugin writing to a directory in it.
+/// A fake hub, and the plugin writing to a temporary directory.
 private struct Scene {
     let place: TestPlace
     let hub: FakeHub
@@ -62,7 +62,9 @@ private struct Scene {
 private let written: DeliveryResult = .delivered
 
 @Suite(.timeLimit(.minutes(1))) struct JournalTests {
-    @Test func `R10.6 what is delivered again after a restart is confirmed and not written again`() async throws {
+    @Test func `R10.6 a record that is delivered again after a restart is confirmed and not written again`()
+        async throws
+    {
         let scene = try await Scene()
         var run = await scene.run()
         #expect(try await scene.deliver([1, 2]) == [written, written])
@@ -75,7 +77,7 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [1, 2, 3])
     }
 
-    @Test func `R10.6 after a restore of the hub the same number is another record, and is written`() async throws {
+    @Test func `R10.6 after a restore of the hub the same number is another record and is written`() async throws {
         let scene = try await Scene()
         let run = await scene.run()
         #expect(try await scene.deliver([1, 2]) == [written, written])
@@ -88,7 +90,7 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [1, 2, 2, 3])
     }
 
-    @Test func `a file that is cut while it is written to is left as it is, and a new one begins`() async throws {
+    @Test func `a file that is truncated while it is written is left as it is, and a new one begins`() async throws {
         let scene = try await Scene()
         let run = await scene.run()
         #expect(try await scene.deliver([1, 2]) == [written, written])
@@ -102,7 +104,7 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences("json-lines-0002.jsonl") == [3])
     }
 
-    @Test func `lines that were written and not noted are cut off at the next start`() async throws {
+    @Test func `lines that were written but not noted in the state are cut off at the next start`() async throws {
         let scene = try await Scene()
         var run = await scene.run()
         #expect(try await scene.deliver([1]) == [written])
@@ -119,7 +121,7 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [1])
     }
 
-    @Test func `files that were taken away begin again, and what they held can be written again`() async throws {
+    @Test func `if files are removed, new ones begin, and their records can be written again`() async throws {
         let scene = try await Scene()
         var run = await scene.run()
         #expect(try await scene.deliver([1, 2]) == [written, written])
@@ -133,7 +135,7 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [1])
     }
 
-    @Test func `files are the owner's alone, and other instances have names of their own`() async throws {
+    @Test func `files are readable only by their owner, and other instances use other names`() async throws {
         let scene = try await Scene()
         let run = await scene.run()
         #expect(try await scene.deliver([1]) == [written])
@@ -148,7 +150,7 @@ private let written: DeliveryResult = .delivered
         #expect(try files.next(period: "") == "json-lines-2-0001.jsonl")
     }
 
-    @Test func `a directory that cannot be written is retried, with the reason, and nothing is half there`()
+    @Test func `a delivery to an unwritable directory is retried with the reason, and no partial file remains`()
         async throws
     {
         let scene = try await Scene()
@@ -173,7 +175,9 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [2])
     }
 
-    @Test func `check says whether the directory can be written and what would be, and writes nothing`() async throws {
+    @Test func `check shows whether the directory can be written and its future files, and writes nothing`()
+        async throws
+    {
         let scene = try await Scene()
         func check(_ more: [String: SettingValue] = [:]) async throws -> String {
             var values = Dictionary(
@@ -209,9 +213,9 @@ private let written: DeliveryResult = .delivered
     }
 }
 
-/// What a spreadsheet does with a field of CSV.
+/// How a spreadsheet reads a field of CSV.
 @Suite struct ColumnTests {
-    /// The fields of a line, as RFC 4180 has them.
+    /// The fields of a line according to RFC 4180.
     private func fields(_ line: String) -> [String] {
         var (fields, field, isQuoted) = ([String](), "", false)
         for character in line.dropLast() {
@@ -241,14 +245,14 @@ private let written: DeliveryResult = .delivered
         "=HYPERLINK('http://evil.example';'weight')", "+1+1", "-1+1", "@SUM(A1)", "'quoted", "=1,2", "-", "+5", "-e",
         "--1",
     ])
-    func `no text begins as a formula does, and each can be had back`(_ key: String) throws {
+    func `no text begins like a formula, and each can be restored`(_ key: String) throws {
         let found = try line(key: key)[0]
         #expect(found == "'" + key)
         #expect(String(found.dropFirst()) == key)
     }
 
     @Test(arguments: ["a", "a=b", "07ea0701070a0302bc", "-72.5", "-1e-7"])
-    func `what is not a formula, and every number, stays as it is`(_ key: String) throws {
+    func `a text that is not a formula, and every number, stays unchanged`(_ key: String) throws {
         #expect(try line(key: key) == [key, "-0.5", "1"])
     }
 }
