@@ -35,7 +35,7 @@ actor Importer {
 
     // MARK: - The user and the devices
 
-    /// The user who is logged in; asked for once.
+    /// The logged-in user; asked for once.
     func ownUser() async throws -> ServiceUser {
         if let user { return user }
         let found = try await catalog.user()
@@ -177,7 +177,7 @@ actor Importer {
             }
         }
         guard try await isFullDue(device) else { return stored }
-        // Start at the beginning, or where an earlier run was interrupted.
+        // Start at the beginning, or resume an interrupted run.
         stored += try await readAll(device, from: begin, as: "full", isCommand: isCommand) { _, _ in }
         // If there was no cursor, later messages are not history.
         if known == nil { try await hub.state.set(key, to: .integer(reached[device.id] ?? 0)) }

@@ -27,7 +27,7 @@ struct Uncertain: Sendable {
         var fact: PostFact
         /// When it was last sent, by the hub's clock, in milliseconds since 1970.
         var sent: Int64
-        /// The service has taken it. Kept until the service shows it, because the hub may redeliver before it has the answer.
+        /// Set when the service has taken it; kept until the service shows it, because the hub may redeliver before it has the answer.
         var isTaken: Bool?
     }
 

@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import PluginKit
 
-/// Makes calls for the user who is logged in.
+/// Makes calls for the logged-in user.
 protocol ServiceCalls: Sendable {
     /// Sends a request with a token; repeats it after temporary failures.
     ///

@@ -1,7 +1,7 @@
 import JSON
 import PluginKit
 
-/// The user who is logged in, from `GET /users/self`.
+/// The logged-in user, from `GET /users/self`.
 struct ServiceUser: Sendable {
     let id: String
     let fullName: String?
