@@ -1,42 +1,42 @@
 import DaySeries
 import PluginKit
 
-/// Keeps the days of the hub as they should be.
+/// Keeps the days of the hub up to date.
 ///
-/// What it knows it has from the hub: readings by a question when it starts, and by its subscription from then on. Nothing of that is
-/// on a disk of its own, so nothing can be lost or differ: after a kill the days are compared again, one by one.
+/// It reads all readings from the hub when it starts, and receives later ones by its subscription. It stores nothing on disk,
+/// so nothing can be lost or differ: after a kill all days are compared again.
 actor DayKeeper {
     private var hub: PluginContext?
     private var settings: FillerSettings?
     private var library: ReadingIndex?
-    /// Of the store that the library was read from.
+    /// The epoch of the store from which the library was read.
     private var epoch: String?
-    /// The hub has not confirmed what the library has gone on to: it is read again.
+    /// The hub has not confirmed the days that follow from the library, so the library is read again.
     private var isStale = false
-    /// Everything up to here was read by a question.
+    /// The cursor up to which the hub was queried.
     private var looked: Cursor?
-    /// Whether something may have been read that was taken back before it was delivered: the hub does not deliver that (R10.4).
+    /// Whether a reading may have been read and then retracted before its delivery, which the hub does not deliver (R10.4).
     private(set) var mustLook = false
-    /// Whether anything was delivered since the last look.
+    /// Whether records were delivered since the last look.
     private var isBusy = false
-    /// Days that the hub would not have: tried again whenever a day begins or the hub is another.
+    /// Days that the hub rejected; retried when a day begins or there is a new session.
     private var rejections = Rejections()
     private let lock = AsyncLock()
     private var isOpen = false
     private var openWaiters: [CheckedContinuation<Void, Never>] = []
-    /// What people were last told is wrong; `nil` before they were told anything.
+    /// The last reported problem; nil before the first report.
     private var complaint: String??
 
     // MARK: - Work
 
-    /// Reads all, and stores what differs.
+    /// Reads all readings and days, and stores the differences.
     ///
-    /// - Returns: up to where it was read.
+    /// - Returns: the cursor up to which it has read.
     func open(_ settings: FillerSettings, _ hub: PluginContext) async throws -> Cursor? {
         self.hub = hub
-        // Also when it fails, which ends the plugin: no delivery shall wait then.
+        // Also after a failure, which ends the plugin: no delivery may keep waiting.
         defer { noteOpen() }
-        // With settings from a file the hub was not waited for yet: persons, their zones and the clock are the hub's to say.
+        // With settings from a file there may be no session yet, and the hub provides the persons, their zones and the clock.
         try await hub.untilSession(beyond: 0)
         let settings = settings.named(as: hub.persons)
         self.settings = settings
@@ -61,21 +61,21 @@ actor DayKeeper {
         openWaiters = []
     }
 
-    /// Returns when ``open(_:_:)`` has.
+    /// Returns when ``open(_:_:)`` has finished.
     func untilOpen() async {
         if !isOpen { await withCheckedContinuation { openWaiters.append($0) } }
     }
 
-    /// Delivered records: returns when the hub has every day that they change.
+    /// Takes delivered records; returns when the hub has every day that they change.
     func take(_ records: [DeliveredRecord]) async throws {
         try await lock.withLock {
             try await self.store(records.map(\.stored), of: records.first?.version.epoch)
-            // What was read before may have been taken back before it was its turn.
+            // A reading that was read earlier may have been retracted before its delivery.
             try await self.look()
         }
     }
 
-    /// A day may have begun, or the hub be another: returns when the hub has what follows from that.
+    /// Handles a new day or a new session; returns when the hub has all days that follow from it.
     func turn() async throws {
         try await lock.withLock {
             try await self.look()
@@ -83,7 +83,7 @@ actor DayKeeper {
         }
     }
 
-    /// Asks what has changed since everything was read: also what is never delivered.
+    /// Queries the changes since the last query, including those that are never delivered.
     private func look() async throws {
         guard let hub, let since = looked, !isStale else { return }
         (mustLook, isBusy) = (isBusy, false)
@@ -103,14 +103,14 @@ actor DayKeeper {
         return filter
     }
 
-    /// When the next day begins, by the hub's clock.
+    /// The time when the next day begins, by the hub's clock.
     func nextDay() -> Int64? { hub.flatMap { library?.nextDay(after: $0.clock.now()) } }
 
-    /// - Parameter source: the epoch of the store that the records are of.
+    /// - Parameter source: the epoch of the store from which the records come.
     private func store(_ records: [StoredRecord], of source: String?, isRetry: Bool = false) async throws {
         guard let hub else { return }
         if source != nil { isBusy = true }
-        // The places of sources are asked again where hub.conf has changed them.
+        // If the persons in hub.conf have changed, read everything again, including the ranks of sources.
         let isOther = library.map { $0.persons != Self.persons(hub) || $0.hasUnranked } ?? true
         if isStale || isOther || source.map({ $0 != epoch }) ?? false {
             _ = try await renew(isDryRun: false)
@@ -122,7 +122,7 @@ actor DayKeeper {
         let bereft = next.takeBereft()
         let uncertain = edits.filter(next.isUncertain)
         library = next
-        // Until the hub has confirmed, another try must find the same work.
+        // Until the hub confirms, a retry must find the same work.
         isStale = true
         var rejections = rejections
         let certain = uncertain.isEmpty ? edits : edits.filter { !next.isUncertain($0) }
@@ -141,7 +141,7 @@ actor DayKeeper {
         return Dictionary(persons) { first, _ in first }
     }
 
-    /// Asks which place each source has that is new.
+    /// Asks the hub for the ranks of new sources.
     private static func rank(
         _ records: [StoredRecord], in library: inout ReadingIndex, _ hub: PluginContext
     ) async throws {
@@ -152,18 +152,18 @@ actor DayKeeper {
             (filter.from, filter.to) = (start, start.next)
             let found: [SourceTally]
             do { found = try await hub.sources(filter) } catch let error as AskError where error.code == .refused {
-                found = []  // The person is another's, or the hub has forgotten them.
+                found = []  // This instance may not read the person, or the hub has forgotten them.
             }
             library.note(found.first { $0.source.isSame(as: origin.source) }?.rank, of: origin)
         }
     }
 
-    // MARK: - From scratch
+    // MARK: - Reading everything
 
-    /// The plugin kind of what the hub makes itself: the days that it keeps of thinned samples (Protocol R6.44).
+    /// The plugin kind of the hub itself, which keeps days of thinned samples (Protocol R6.44).
     private static let hubItself = "hub"
 
-    /// Reads every reading and every day, and stores the difference.
+    /// Reads every reading and every day, and stores the differences.
     private func renew(
         isDryRun: Bool, _ progress: Reconciliation.Progress = { _, _ in }
     ) async throws -> Reconciliation.Report {
@@ -174,7 +174,7 @@ actor DayKeeper {
         for try await page in hub.query(filter([.quantity])) {
             waiting += page.records
             cursor = page.cursor ?? cursor
-            // In pieces: putting in order costs more than reading them.
+            // Load in pieces of 50,000, because sorting costs more than reading.
             guard waiting.count >= 50_000 else { continue }
             try await Self.rank(waiting, in: &library, hub)
             library.load(waiting, at: hub.clock.now())
@@ -224,9 +224,9 @@ actor DayKeeper {
         return StateReport(library, rejections)
     }
 
-    // MARK: - What is wrong
+    // MARK: - Reporting problems
 
-    /// Tells people what is left out, once, and when it no longer is.
+    /// Reports records in no day once, and again when the problem is resolved.
     private func complain(_ hub: PluginContext, _ library: ReadingIndex) async {
         let text = Complaint.text(library, rejections)
         guard complaint != .some(text) else { return }

@@ -2,9 +2,9 @@ import DaySeries
 import HubSettings
 import PluginKit
 
-/// What `[plugin.gap-filler]` says, as it is used.
+/// The validated settings of `[plugin.gap-filler]`.
 struct FillerSettings: Hashable, Sendable {
-    /// A type that days are made of.
+    /// A type from which days are computed.
     struct DayType: Hashable, Sendable {
         let type: HealthType
         let treatment: DayTreatment
@@ -13,11 +13,11 @@ struct FillerSettings: Hashable, Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(type.id) }
     }
 
-    /// Whose clock tells the day of a sample.
+    /// The time zone that determines the day of a sample.
     enum Zone: Hashable, Sendable {
         case sample
         case fixed(String)
-        /// The person's, whatever it is now.
+        /// The person's present zone.
         case current
     }
 
@@ -25,13 +25,13 @@ struct FillerSettings: Hashable, Sendable {
     let aggregators: [Aggregator]
     let carryDays: Int
     let zone: Zone
-    /// Minutes after midnight; of persons without a time of their own.
+    /// Minutes after midnight, for persons without an entry in `dayStarts`.
     let dayStart: Int
     private(set) var dayStarts: [String: Int]
     private(set) var sources: [Choice<SourceChoice>]
     private(set) var stops: [Choice<LocalDate>]
 
-    /// Something said of a type: of one person, or of all.
+    /// A setting for a type, for one person or for all.
     struct Choice<Value: Hashable & Sendable>: Hashable, Sendable {
         var person: String?
         let type: TypeID
@@ -48,7 +48,7 @@ struct FillerSettings: Hashable, Sendable {
         }
     }
 
-    /// What can be asked for: a sum and a weighted mean are what their types have for a mean.
+    /// The aggregators that the setting `series` allows; a sum and a weighted mean are used for `mean` where the type requires it.
     private static let choices = Aggregator.allCases.filter { $0 != .sum && $0 != .weightedMean }
 
     static let declarations: [SettingDeclaration] = [
@@ -103,12 +103,12 @@ struct FillerSettings: Hashable, Sendable {
             help: "From that day on nothing older is carried: the scale was given away.", default: .list([])),
     ]
 
-    /// - Throws: ``PluginFailure`` that names the setting.
+    /// - Throws: ``PluginFailure`` that names the invalid setting.
     init(_ settings: PluginSettings) throws {
         carryDays = Int(try settings.integer("carry_days"))
         dayStart = try Self.minutes(try settings.text("day_start"), "day_start")
         let found = Result { try Self.types(try settings.texts("types")) }
-        // A choice is compared with the types if these can be read.
+        // Compare choices with the types only if the types are valid.
         let known = try? found.get()
         let starts: [(String, Int)]
         (types, aggregators, zone, starts, sources, stops) = try PluginSettings.all(
@@ -203,14 +203,14 @@ struct FillerSettings: Hashable, Sendable {
 }
 
 extension FillerSettings {
-    /// The rules of the series of a type, without what depends on the person.
+    /// The rules for the series of a type, without those that depend on the person.
     func rules(of type: DayType) -> [SeriesRules] {
         switch type.treatment {
         case .summed: [SeriesRules(.sum)]
         case .averaged(let plausible):
             aggregators.map { SeriesRules($0, days: 1, mirrorTolerance: plausible.mirrorTolerance) }
         case .weighted(let plausible):
-            // The same beat told twice weighs no more: in a weighted mean nothing came two ways.
+            // No mirror tolerance: the same beat recorded twice does not change a weighted mean.
             aggregators.map { aggregator in
                 aggregator == .mean
                     ? SeriesRules(.weightedMean, days: 1)
@@ -221,12 +221,12 @@ extension FillerSettings {
         }
     }
 
-    /// Whether a series of a type is one that the settings make.
+    /// Whether the settings produce a series for a type.
     func makes(_ series: String, of type: TypeID) -> Bool {
         types.contains { entry in entry.type.id == type && rules(of: entry).contains { $0.name == series } }
     }
 
-    /// The calendar of a person; `nil` where the machine does not know the zone.
+    /// The calendar of a person; nil if the machine does not know the zone.
     func calendar(of person: String, zone personZone: String) -> DayCalendar? {
         let start = dayStarts[person] ?? dayStart
         return switch zone {
@@ -236,13 +236,13 @@ extension FillerSettings {
         }
     }
 
-    /// What was chosen for a person and a type: the person's own choices, else those for all.
+    /// The values for a person and a type: the person's choices if there are any, otherwise those for all.
     static func chosen<Value>(_ choices: [Choice<Value>], _ person: String, _ type: TypeID) -> [Value] {
         let own = choices.filter { $0.type == type && $0.person == person }
         return (own.isEmpty ? choices.filter { $0.type == type && $0.person == nil } : own).map(\.value)
     }
 
-    /// The same with the names that the hub has for these persons, however the settings write them.
+    /// Replaces the names of persons with the hub's spelling.
     func named(as persons: [Welcome.PersonEntry]) -> Self {
         func name(_ typed: String) -> String { persons.named(typed)?.name ?? typed }
         var named = self
@@ -252,12 +252,12 @@ extension FillerSettings {
         return named
     }
 
-    /// Persons that are named in the settings.
+    /// The persons in the settings.
     var persons: Set<String> {
         Set(dayStarts.keys).union(sources.compactMap(\.person)).union(stops.compactMap(\.person))
     }
 
-    /// What would be made, in sentences for `--check`.
+    /// Sentences for `--check` that describe the days.
     var summary: String {
         let made = types.map { type in
             "\(type.type.id) (\(rules(of: type).map(\.name).joined(separator: ", ")))"

@@ -1,6 +1,6 @@
 import PluginKit
 
-/// Makes a value for every day of what the hub stores: mean or sum of the day, carried over days without.
+/// Computes a value for every day from the hub's samples: the day's mean or sum; means are carried over days without one.
 @main
 struct GapFiller: SinkPlugin {
     static let manifest = Manifest(
@@ -21,10 +21,10 @@ struct GapFiller: SinkPlugin {
         try FillerSettings(hub.settings).summary
     }
 
-    /// Brings every day up to date before anything is delivered.
+    /// Brings every day up to date before the first delivery.
     ///
-    /// The subscription of readings begins at the beginning all the same, and retractions have one of their own: what was read here and is
-    /// taken back before it was delivered is delivered in neither form to a subscription of the readings (R10.4).
+    /// The subscription of readings still starts at the beginning, and retractions have a separate one. If a reading is retracted
+    /// after it was read here and before it was delivered, a subscription of readings receives neither of the two (R10.4).
     func wants(_ hub: PluginContext) async throws -> [Want] {
         let settings = try FillerSettings(hub.settings)
         let read = try await keeper.open(settings, hub)
@@ -42,7 +42,7 @@ struct GapFiller: SinkPlugin {
         return records.map { _ in .delivered }
     }
 
-    /// Days begin without anything being delivered.
+    /// Days begin even if no records are delivered.
     func run(_ hub: PluginContext) async throws {
         try await Midnights(keeper: keeper, hub: hub).run()
     }

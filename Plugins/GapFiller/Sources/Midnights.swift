@@ -1,11 +1,11 @@
 import PluginKit
 
-/// Sleeps until the next day of a person begins, or there is a new session, and has the days looked at then.
+/// Sleeps until the next day of a person begins or there is a new session, then updates the days.
 struct Midnights: Sendable {
     let keeper: DayKeeper
     let hub: PluginContext
 
-    /// The machine's clock may be set while we sleep by another one: so late is a midnight then at most.
+    /// Another process may set the machine's clock during the sleep; this limits how late a midnight is noticed.
     private static let longest = Duration.seconds(300)
 
     func run() async throws {
@@ -23,10 +23,10 @@ struct Midnights: Sendable {
         }
     }
 
-    /// After everything was read: time for what has been read to be delivered.
+    /// Pause after everything was read, so that those records can be delivered.
     private static let quiet = Duration.seconds(2)
 
-    /// By the machine's clock.
+    /// The pause by the machine's clock.
     private func pause() async -> Duration {
         if await keeper.mustLook { return Self.quiet }
         let clock = hub.clock

@@ -1,17 +1,17 @@
 import DaySeries
 import PluginKit
 
-/// Days on their way to the hub.
+/// Stores days with the hub.
 struct Publisher: Sendable {
     let hub: PluginContext
     let library: ReadingIndex
 
-    /// More days than that at once are history, which the feed does not carry one by one.
+    /// More days than this at once are history, which the feed does not carry one by one.
     static let mostNews = 400
 
-    /// Stores changed days and retracts those that are gone; returns when the hub has answered each.
+    /// Stores changed days and retracts removed ones; returns when the hub has answered for each.
     ///
-    /// - Parameter isRetry: gives the days that the hub had rejected to it again.
+    /// - Parameter isRetry: also stores the days again that the hub had rejected.
     func store(_ edits: [ReadingIndex.Edit], isRetry: Bool, _ rejections: inout Rejections) async throws {
         guard !edits.isEmpty || isRetry && !rejections.isEmpty else { return }
         try await remember(Set(edits.map { SeriesName(library.shelves[$0.shelf], $0.change.series) }))
@@ -39,14 +39,14 @@ struct Publisher: Sendable {
                 source: hub.source(), reason: reason))
     }
 
-    /// Stores records, returns when the hub has answered each, and notes which it rejected.
+    /// Stores records, returns when the hub has answered for each, and notes the rejected ones.
     func store(_ records: [Record], isBackfill: Bool, _ rejections: inout Rejections) async throws {
         rejections.note(records, try await hub.store(records, isBackfill: isBackfill))
     }
 
-    // MARK: - The series that are ours
+    // MARK: - The series of this plugin
 
-    /// Notes series before their first day is stored: what a changed setting no longer makes must be found again, and no other plugin's.
+    /// Saves series before their first day is stored, so that days of a removed setting are found without touching another plugin's.
     func remember(_ series: Set<SeriesName>) async throws {
         try await hub.state.transaction { state in
             for key in series.map(\.key) where try state.integer(key) == nil { try state.set(key, to: .integer(1)) }

@@ -4,23 +4,23 @@ import PluginKit
 /// A day that the hub has.
 struct StoredDay: Hashable, Sendable {
     let day: DayValue
-    /// The version it is of.
+    /// The sequence of its version.
     let sequence: Int64
 
     /// The day of its readings.
     var source: Int32 { Int32(clamping: (day.observedOn ?? day.date).daysSinceEpoch) }
     var key: SeriesTable.Key { SeriesTable.Key(person: day.person, type: day.type) }
-    /// The readings it names.
+    /// The numbers of the readings in its basis.
     var numbers: some Sequence<Int64> {
         day.basis.lazy.compactMap { if case .number(let number) = $0 { number } else { nil } }
     }
 }
 
-/// What rules of `hub.conf` have thinned or removed.
+/// Handles readings that the rules of `hub.conf` have thinned or removed.
 ///
-/// The hub says nothing of it (R6.43): such a reading is one that a day names, that the hub has no more, and that was not taken back.
+/// The hub does not report their removal (R6.43). Such a reading is in the basis of a day, is missing in the hub, and was not retracted.
 extension ReadingIndex {
-    /// Takes in days of the hub's own.
+    /// Loads the days that the hub itself keeps.
     mutating func load(thinned days: [DayValue]) {
         var found: [SeriesTable.Key: Set<Int32>] = [:]
         for day in days where day.series.hasPrefix("kept.") {
@@ -30,7 +30,7 @@ extension ReadingIndex {
         note(incomplete: found)
     }
 
-    /// Takes in the retractions that the hub holds.
+    /// Loads the retractions that the hub holds.
     mutating func load(retractions: [StoredRecord]) {
         for stored in retractions {
             guard case .retraction(let retraction) = stored.record, case .sample = retraction.identity else { continue }
@@ -38,7 +38,7 @@ extension ReadingIndex {
         }
     }
 
-    /// Learns from days that the hub has which readings it has no more.
+    /// Finds the readings that days name and the hub no longer has.
     mutating func learn(from days: some Sequence<StoredDay>) {
         var found: [SeriesTable.Key: Set<Int32>] = [:]
         for day in days where day.numbers.contains(where: isMissing) && !isOfGone(day) {
@@ -55,25 +55,25 @@ extension ReadingIndex {
         homes[number] == nil && unnamed[number] == nil && leftOut[number] == nil && !gone.contains(number)
     }
 
-    /// Whether a day is made of a reading that was taken back, or is another person's or another day's now.
+    /// Whether a day is based on a reading that was retracted, or now belongs to another person or another day.
     func isOfGone(_ day: StoredDay) -> Bool {
         day.numbers.contains { number in
             if gone.contains(number) { return true }
             if let unnamed = unnamed[number] { return unnamed.person != day.day.person }
             guard let home = homes[number] else { return false }
-            // Another setting cuts days elsewhere, too, but makes no new version of a reading.
+            // A changed setting also moves days, but makes no new version of a reading.
             let shelf = shelves[Int(home.shelf)]
             return shelf.key != day.key
                 || home.sequence > day.sequence && !shelf.history.reaches(number, on: home.day, to: day.source)
         }
     }
 
-    /// Whether a day stays that cannot be made of the readings that are left: the others were thinned or removed, and none was taken back.
+    /// Whether to keep a day that the remaining readings cannot reproduce: others were thinned or removed, and none was retracted.
     func stays(_ day: StoredDay) -> Bool { incomplete[day.key]?.contains(day.source) ?? false && !isOfGone(day) }
 
-    /// Whether a day cannot be told from the readings that are left: one that was thinned or removed is as near to it as the nearest of them, or nearer.
+    /// Whether the remaining readings do not determine a day: a thinned or removed reading is at least as near to it as the nearest one.
     ///
-    /// - Parameter source: the day of the nearest that is left; `nil` where none reaches it.
+    /// - Parameter source: the day of the nearest remaining reading; nil if none reaches this day.
     func isUncertain(_ key: SeriesTable.Key, _ day: Int32, from source: Int32?) -> Bool {
         guard let latest = incomplete[key]?.last(where: { $0 <= day }) else { return false }
         return source.map { $0 <= latest } ?? (Int(day) - Int(latest) < SeriesRules.mostDays)

@@ -1,40 +1,40 @@
 import DaySeries
 import PluginKit
 
-/// All readings that days are made of, in memory: from delivered records to changed days, without a hub.
+/// All readings for the days, in memory; computes the changed days from delivered records without a hub.
 ///
-/// Ten years of four weigh-ins a day are 14,600 readings of 32 bytes, and as much again to find them by their number.
+/// Ten years of four weigh-ins a day are 14,600 readings of 32 bytes, plus the same size for the index by number.
 struct ReadingIndex: Sendable {
-    /// A day that is another one now.
+    /// A change of one day.
     struct Edit: Hashable, Sendable {
         var shelf: Int
         var change: DayHistory.Change
     }
 
-    /// A record that no day is made of.
+    /// A record that is in no day, with the reason.
     struct LeftOut: Hashable, Sendable {
         var type: TypeID
         var reason: String
     }
 
-    /// A reading of a person whom `hub.conf` does not name, or not any more.
+    /// A reading of a person missing from `hub.conf`, possibly since a change.
     struct Unnamed: Hashable, Sendable {
         var person: String
-        /// Microseconds since 1970.
+        /// In microseconds since 1970.
         var start: Int64
-        /// The version it is of.
+        /// The sequence of its version.
         var sequence: Int64
     }
 
-    /// Where a reading is.
+    /// The place of a reading.
     struct Location {
         var shelf: Int32
         var day: Int32
-        /// The version it is of.
+        /// The sequence of its version.
         var sequence: Int64
     }
 
-    /// A source of a person and type.
+    /// A source of one person and type.
     struct Origin: Hashable, Sendable {
         var key: SeriesTable.Key
         var source: Source
@@ -43,24 +43,24 @@ struct ReadingIndex: Sendable {
     let settings: FillerSettings
     /// By name.
     let persons: [String: FillerPerson]
-    /// The place of each source as the hub gives it; `nil` if the hub has no record of that source any more.
+    /// The hub's rank of each source; nil if the hub no longer has a record of that source.
     private(set) var ranks: [Origin: Int64?] = [:]
     private(set) var shelves: [SeriesTable] = []
     /// By the record's number.
     private(set) var leftOut: [Int64: LeftOut] = [:]
-    /// By the record's number: no day is made of these.
+    /// By the record's number; no days are computed from these readings.
     private(set) var unnamed: [Int64: Unnamed] = [:]
-    /// Persons whom `hub.conf` does not name, and when the readings began that they have lost.
+    /// Start times of readings that were lost by persons who are not in `hub.conf`.
     private var bereft: [String: [Int64]] = [:]
-    /// Numbers of records that were taken back, or are in no day for another reason of their own.
+    /// Numbers of records that were retracted, or are in no day for another reason.
     var gone: Set<Int64> = []
-    /// Days, ascending, of which a rule of `hub.conf` has thinned or removed readings.
+    /// Days, ascending, whose readings a rule of `hub.conf` has thinned or removed.
     var incomplete: [SeriesTable.Key: [Int32]] = [:]
     private(set) var sources: [Source] = []
     private var places: [SeriesTable.Key: Int] = [:]
     private(set) var homes: [Int64: Location] = [:]
     private var sourceIDs: [Source: Int32] = [:]
-    /// Today of each person, which never goes back.
+    /// Today's day for each person; it never goes back.
     private var todays: [String: Int32] = [:]
 
     init(_ settings: FillerSettings, _ persons: [String: FillerPerson]) {
@@ -73,7 +73,7 @@ struct ReadingIndex: Sendable {
 
     // MARK: - Time
 
-    /// Days that have begun until `now`, microseconds since 1970.
+    /// The days that have begun until `now`, microseconds since 1970.
     mutating func advance(to now: Int64) -> [Edit] {
         var edits: [Edit] = []
         var begun: [String: Int32] = [:]
@@ -88,18 +88,18 @@ struct ReadingIndex: Sendable {
         return edits
     }
 
-    /// When the next day of any person begins; `nil` where there is none.
+    /// When the next day of any person begins; nil if there are no persons with readings.
     func nextDay(after now: Int64) -> Int64? { Set(shelves.map(\.calendar)).map { $0.nextDay(after: now) }.min() }
 
     // MARK: - Records
 
-    /// Takes in what the hub holds, without asking what changes by it.
+    /// Loads records without computing the changed days.
     mutating func load(_ records: [StoredRecord], at now: Int64) {
         _ = advance(to: now)
         var puts: [Int: [Reading]] = [:]
         var again: [StoredRecord] = []
         for stored in records {
-            // What changed while it was read comes once more.
+            // A record that changed while the hub was read appears again.
             guard homes[stored.number] == nil else {
                 again.append(stored)
                 continue
@@ -113,15 +113,15 @@ struct ReadingIndex: Sendable {
         for stored in again { _ = take([stored], at: now) }
     }
 
-    /// Takes in what has changed, and says which days are other ones by it.
+    /// Takes changed records, and returns the days that change.
     ///
-    /// - Parameter records: no number twice.
+    /// - Parameter records: each number at most once.
     mutating func take(_ records: [StoredRecord], at now: Int64) -> [Edit] {
         var removals: [Int: [(number: Int64, day: Int32)]] = [:]
         var puts: [Int: [Reading]] = [:]
         for stored in records {
             let known = homes[stored.number]
-            // Delivered late: a newer version has been read meanwhile.
+            // Delivered late: a newer version was read in the meantime.
             if let known, known.sequence > stored.sequence { continue }
             if let known = unnamed[stored.number], known.sequence >= stored.sequence { continue }
             leftOut[stored.number] = nil
@@ -156,7 +156,7 @@ struct ReadingIndex: Sendable {
         }
     }
 
-    /// The reading that a record is, and where it belongs; `nil` where no day is made of it.
+    /// The reading for a record, and its place; nil if no day is computed from it.
     private mutating func reading(of stored: StoredRecord, at now: Int64) -> (shelf: Int, reading: Reading)? {
         guard case .sample(let sample) = stored.record, case .quantity(let own, _) = sample.value,
             let person = stored.assignment.person,
@@ -192,9 +192,9 @@ struct ReadingIndex: Sendable {
         return (shelf, shelves[shelf].reading(stored.number, sample, value, of: source))
     }
 
-    // MARK: - Which source counts first
+    // MARK: - Ranks of sources
 
-    /// The sources of which these records are and whose place is not known, each with an instant at which it has something.
+    /// The sources of these records whose ranks are unknown, each with a time at which it has a record.
     func unranked(_ records: [StoredRecord]) -> [Origin: Timestamp] {
         var found: [Origin: Timestamp] = [:]
         for stored in records {
@@ -209,10 +209,10 @@ struct ReadingIndex: Sendable {
         return found
     }
 
-    /// - Parameter rank: `nil` where the hub has nothing of the source any more.
+    /// - Parameter rank: nil if the hub no longer has a record of the source.
     mutating func note(_ rank: Int64?, of origin: Origin) { ranks[origin] = .some(rank) }
 
-    /// Whether the hub did not say the place of a source: what was asked had just been taken back.
+    /// Whether the hub gave no rank for a source because its record had just been retracted.
     var hasUnranked: Bool { ranks.values.contains(nil) }
 
     private mutating func shelf(of person: String, _ type: FillerSettings.DayType, at now: Int64) -> Int? {
@@ -244,7 +244,7 @@ struct ReadingIndex: Sendable {
         return id
     }
 
-    /// The sources that the settings choose, as far as they have been seen.
+    /// Gives the sources that the settings choose precedence, as far as they have appeared.
     private mutating func prefer(_ shelf: Int) {
         let (key, seen) = (shelves[shelf].key, shelves[shelf].sources)
         let choices = FillerSettings.chosen(settings.sources, key.person, key.type)
@@ -253,7 +253,7 @@ struct ReadingIndex: Sendable {
             choices.map { choice in seen.filter { choice.matches(sources[Int($0)]) } })
     }
 
-    /// Of several edits of a day the last.
+    /// Keeps the last of several edits of a day.
     static func latest(_ edits: [Edit]) -> [Edit] {
         struct Place: Hashable {
             var shelf, series: Int
@@ -265,23 +265,23 @@ struct ReadingIndex: Sendable {
         }.reversed()
     }
 
-    /// Persons whom `hub.conf` does not name, and when the readings began that they have lost since this was asked last: days may be made of them.
+    /// Returns and clears the start times of readings that persons outside `hub.conf` have lost; days may be based on them.
     mutating func takeBereft() -> [String: [Int64]] {
         defer { bereft = [:] }
         return bereft
     }
 
-    // MARK: - What is wrong
+    // MARK: - Problems
 
-    /// How many readings there are of persons whom `hub.conf` does not name.
+    /// Number of readings of each person missing from `hub.conf`.
     var unnamedCounts: [(person: String, readings: Int)] {
         Dictionary(grouping: unnamed.values, by: \.person).map { ($0.key, $0.value.count) }.sorted { $0.0 < $1.0 }
     }
 }
 
-/// What is known of a person.
+/// A person's zone and source order.
 struct FillerPerson: Hashable, Sendable {
     var zone: String
-    /// Which sources count first, as `hub.conf` says.
+    /// The order of sources from `hub.conf`.
     var priority: [Welcome.SourceOrder] = []
 }

@@ -1,39 +1,39 @@
 import DaySeries
 import PluginKit
 
-/// Compares the days that should be with those that the hub has, and stores the difference.
+/// Compares the expected days with those of the hub, and stores the differences.
 struct Reconciliation: Sendable {
     let hub: PluginContext
-    /// Learns from the days that the hub has what is left of their readings.
+    /// Learns from the hub's days which of their readings remain.
     private(set) var library: ReadingIndex
     let isDryRun: Bool
 
-    /// What was found, and done unless it was a dry run.
+    /// The differences found; they are stored unless it is a dry run.
     struct Report: Encodable, Hashable, Sendable {
         var dryRun = false
-        /// Readings that days are made of.
+        /// Number of readings in days.
         var readings = 0
-        /// Days that there should be.
+        /// Number of expected days.
         var days = 0
-        /// Days that were missing or others.
+        /// Number of days that were missing or different.
         var stored = 0
         var retracted = 0
-        /// Of these, how many the hub rejected; they are tried again.
+        /// How many of these the hub rejected; they are retried.
         var rejected = 0
         var series: [Series] = []
 
         struct Series: Encodable, Hashable, Sendable {
             var person, type, series: String
             var days, stored, retracted: Int
-            /// The first and the last date that was not as it should be.
+            /// The first and the last date with a difference.
             var from, to: String?
         }
     }
 
-    /// How many readings have been read, or how many days of how many stored.
+    /// Reports the number of readings read, or of days stored and their total.
     typealias Progress = @Sendable (_ done: Int, _ total: Int?) async -> Void
 
-    /// One person after the other, so that no more than one person's days are in memory.
+    /// Handles one person at a time, so that only one person's days are in memory.
     mutating func run(_ progress: Progress) async throws -> (Report, Rejections) {
         var report = Report(dryRun: isDryRun, readings: library.readingCount)
         var rejections = Rejections()
@@ -68,7 +68,7 @@ struct Reconciliation: Sendable {
             guard !isDryRun else { continue }
             if !wanted.isSubset(of: remembered) { try await publisher.remember(wanted) }
             try await store(work, progress, &rejections)
-            // What could not be taken back must be found again.
+            // Days whose retraction was rejected must be found again.
             for name in old where !rejections.concern(name) && !library.settings.makes(name.series, of: name.type) {
                 try await publisher.forget(name)
             }
@@ -82,14 +82,14 @@ struct Reconciliation: Sendable {
         return (report, rejections)
     }
 
-    /// Takes back days of persons whom `hub.conf` does not name, as far as they are made of a reading that is theirs no longer.
+    /// Retracts days of persons missing from `hub.conf` if they are based on a reading that is no longer theirs.
     ///
-    /// - Parameter readings: by person when the readings began.
+    /// - Parameter readings: the start times of lost readings, by person.
     func takeBack(_ readings: [String: [Int64]], _ rejections: inout Rejections) async throws {
         guard !readings.isEmpty else { return }
         let remembered = try await publisher.remembered()
         for (person, starts) in readings.sorted(by: { $0.key < $1.key }) {
-            // In which zone is not known.
+            // The person's zone is unknown, so allow two days on each side.
             let dates = starts.map { start in
                 let day = Int(start / 86_400_000_000)
                 return day - 2...day + 2 + SeriesRules.mostDays
@@ -100,14 +100,14 @@ struct Reconciliation: Sendable {
         }
     }
 
-    /// The days of a person whom `hub.conf` does not name stay as they are, but for those made of a reading that is theirs no longer.
+    /// Finds the days to retract of a person missing from `hub.conf`: those based on a reading that is no longer theirs.
     private func bereft(
         _ person: String, _ remembered: Set<SeriesName>, _ span: ClosedRange<Int>? = nil
     ) async throws -> (entries: [Report.Series], work: [Record]) {
         let own = remembered.filter { $0.person == person }
         let there: [SeriesName: [LocalDate: StoredDay]]
         do { there = try await days(of: person, own, span) } catch let error as AskError where error.code == .refused {
-            return ([], [])  // The hub has forgotten the person, or this instance may not have it any more.
+            return ([], [])  // The hub has forgotten the person, or this instance may no longer read it.
         }
         var (entries, work): ([Report.Series], [Record]) = ([], [])
         for (name, days) in there.sorted(by: { $0.key.key < $1.key.key }) {
@@ -121,7 +121,7 @@ struct Reconciliation: Sendable {
         return (entries, work)
     }
 
-    /// Days that cannot be told from the readings that are left: some stay, the others go.
+    /// Settles days that the remaining readings do not determine: some are kept, the others are retracted.
     func settle(_ edits: [ReadingIndex.Edit], _ rejections: inout Rejections) async throws {
         for (shelf, edits) in Dictionary(grouping: edits, by: \.shelf).sorted(by: { $0.key < $1.key }) {
             let table = library.shelves[shelf]
@@ -140,7 +140,7 @@ struct Reconciliation: Sendable {
         }
     }
 
-    /// Dates, days since 1970, to ask for at once: few questions, and few days in them that are not meant.
+    /// Merges dates (days since 1970) into few ranges with few unneeded days.
     static func spans(_ dates: [ClosedRange<Int>]) -> [ClosedRange<Int>] {
         dates.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { spans, next in
             if let last = spans.last, next.lowerBound <= last.upperBound + 31 {
@@ -166,16 +166,16 @@ struct Reconciliation: Sendable {
         var told = 0
         for start in stride(from: 0, to: work.count, by: 1_000) {
             let piece = Array(work[start..<min(start + 1_000, work.count)])
-            // As many as these are history, however they are divided.
+            // This many days are history, however they are divided.
             try await publisher.store(piece, isBackfill: work.count > Publisher.mostNews, &rejections)
             told += piece.count
             await progress(told, work.count)
         }
     }
 
-    /// The days that the hub has of a person's series.
+    /// The hub's days of a person's series.
     ///
-    /// - Parameter span: from the first to the last date, days since 1970; all without.
+    /// - Parameter span: the first and last date, in days since 1970; nil for all.
     private func days(
         of person: String, _ series: Set<SeriesName>, _ span: ClosedRange<Int>? = nil
     ) async throws -> [SeriesName: [LocalDate: StoredDay]] {
@@ -184,7 +184,7 @@ struct Reconciliation: Sendable {
         (filter.persons, filter.kinds, filter.sources) = ([person], [.day], [hub.kind])
         if let span {
             filter.from = Timestamp(microseconds: Int64(span.lowerBound) * 86_400_000_000)
-            // No day comes after the last that a time can name.
+            // No day follows the last that a timestamp can represent.
             let end = Int64(span.upperBound + 1) * 86_400_000_000
             filter.to = Timestamp.range.contains(end) ? Timestamp(microseconds: end) : nil
         }
@@ -200,7 +200,7 @@ struct Reconciliation: Sendable {
         return days
     }
 
-    /// What is to be stored and retracted so that a series is what it should be.
+    /// The records to store and retract so that a series has the expected days.
     private func compare(
         _ shelf: SeriesTable, _ series: Int, _ there: [LocalDate: StoredDay]
     ) -> (Report.Series, [Record]) {
@@ -218,7 +218,7 @@ struct Reconciliation: Sendable {
             stored += 1
         }
         let name = SeriesName(shelf, series)
-        // A day that had begun before a zone was changed is not taken back: it begins again in some hours.
+        // Keep a day that had begun before a change of zone; it begins again within hours.
         for (date, had) in there where date.daysSinceEpoch != Int(today) + 1 && !library.stays(had) {
             changed[date] = publisher.retraction(name, date, Publisher.vanished)
         }
@@ -231,7 +231,7 @@ struct Reconciliation: Sendable {
 }
 
 extension DayValue {
-    /// Whether it is the same day as one that was computed: all but what the hub knows better.
+    /// Whether both days are equal, except for members that the hub adds.
     fileprivate func says(_ other: DayValue) -> Bool {
         value == other.value && unit == other.unit && method == other.method && observedOn == other.observedOn
             && age == other.age && basis == other.basis && zone == other.zone && metadata == other.metadata

@@ -1,6 +1,6 @@
 import PluginKit
 
-/// Days that the hub has rejected: work that is still to be done, and what people should know of it.
+/// Days that the hub has rejected; they are retried and reported.
 struct Rejections: Sendable {
     private struct Entry {
         var record: Record
@@ -9,11 +9,11 @@ struct Rejections: Sendable {
         var reason: String
     }
 
-    /// Days of one kind of rejection.
+    /// The days rejected with one code.
     struct Kind: Encodable, Hashable, Sendable {
-        /// As in Protocol §9.2.
+        /// One of the codes of Protocol §9.2.
         var code: String
-        /// Of the earliest of these days.
+        /// The reason for the earliest of these days.
         var reason: String
         var days: Int
     }
@@ -23,7 +23,7 @@ struct Rejections: Sendable {
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
 
-    /// To be given to the hub again.
+    /// The records to store again.
     var records: [Record] { entries.values.sorted { $0.date < $1.date }.map(\.record) }
 
     /// By code.
@@ -34,7 +34,7 @@ struct Rejections: Sendable {
         }
     }
 
-    /// Whether a day of this series is among them.
+    /// Whether it contains a day of this series.
     func concern(_ name: SeriesName) -> Bool {
         entries.keys.contains { identity in
             guard case .day(let person, let type, let series, _) = identity else { return false }
@@ -42,11 +42,11 @@ struct Rejections: Sendable {
         }
     }
 
-    /// Takes in what the hub has answered to each of these records.
+    /// Notes the hub's results for records.
     mutating func note(_ records: [Record], _ results: [RecordResult]) {
         for (record, result) in zip(records, results) {
             entries[record.identity] = nil
-            // What was never stored, or is gone already, need not be taken back.
+            // A retraction of a day that was never stored or is already gone needs no retry.
             guard case .rejected(let code, let reason) = result, code != .unknown,
                 case .day(_, _, _, let date) = record.identity
             else { continue }

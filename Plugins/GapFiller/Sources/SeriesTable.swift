@@ -1,7 +1,7 @@
 import DaySeries
 import PluginKit
 
-/// The readings of one person and type, and the days made of them.
+/// The readings of one person and type, and the days computed from them.
 struct SeriesTable: Sendable {
     struct Key: Hashable, Sendable {
         let person: String
@@ -11,12 +11,12 @@ struct SeriesTable: Sendable {
     let key: Key
     let type: FillerSettings.DayType
     let calendar: DayCalendar
-    /// Whether one zone cuts all days.
+    /// Whether all days are cut by one zone.
     let isFixed: Bool
     var history: DayHistory
-    /// Sources that readings have come from.
+    /// The sources of the readings.
     var sources: Set<Int32> = []
-    /// By their zones, the places of the history's clocks.
+    /// The history's index of each zone's clock.
     private var clocks: [String: Int32] = [:]
 
     init(key: Key, type: FillerSettings.DayType, calendar: DayCalendar, isFixed: Bool, rules: [SeriesRules]) {
@@ -24,7 +24,7 @@ struct SeriesTable: Sendable {
         history = DayHistory([], rules)
     }
 
-    /// Where a sample lies among the days.
+    /// The reading for a sample, placed among the days.
     mutating func reading(_ number: Int64, _ sample: Sample, _ value: Double, of source: Int32) -> Reading {
         let (start, end) = (sample.start.microseconds, sample.end.microseconds)
         guard type.treatment.isSum else {
@@ -70,12 +70,12 @@ struct SeriesTable: Sendable {
             metadata: JSONObject(trusted: metadata + "}"))
     }
 
-    /// More numbers than that would not fit a record: steps of a day, one a minute, are 1,440.
+    /// More numbers would not fit into a record: a day of steps, one sample a minute, has 1,440.
     static let mostBasis = 1_000
 }
 
 extension Aggregator {
-    /// Grows when the same readings would make other days.
+    /// Increases when the same readings would give other days.
     fileprivate var formulaVersion: Int { self == .sum || self == .weightedMean ? 2 : 1 }
 }
 
@@ -84,7 +84,7 @@ extension LocalDate {
 }
 
 extension DayCalendar {
-    /// As `04:00`.
+    /// For example `04:00`.
     fileprivate var dayStart: String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return "\(two(dayStartMinutes / 60)):\(two(dayStartMinutes % 60))"

@@ -1,7 +1,7 @@
 import DaySeries
 import PluginKit
 
-/// What is made of what, for `hub do gap-filler report`; no values.
+/// The result of `hub do gap-filler report`: which days come from which readings, without values.
 struct StateReport: Encodable, Sendable {
     struct Series: Encodable, Sendable {
         var person, type, series: String
@@ -10,12 +10,12 @@ struct StateReport: Encodable, Sendable {
     }
 
     struct LeftOut: Encodable, Sendable {
-        /// `hub trace` tells its story.
+        /// The number for `hub trace`, which shows the record's history.
         var record: Int64
         var type, reason: String
     }
 
-    /// A person whom hub.conf does not name: no day is made of their readings.
+    /// A person missing from hub.conf: no days are computed from their readings.
     struct Unnamed: Encodable, Sendable {
         var person: String
         var readings: Int
@@ -25,7 +25,7 @@ struct StateReport: Encodable, Sendable {
     var series: [Series]
     var leftOut: [LeftOut]
     var unnamed: [Unnamed]
-    /// Days that the hub would not have.
+    /// Days that the hub rejected.
     var rejected: [Rejections.Kind]
 
     init(_ library: ReadingIndex, _ rejections: Rejections = Rejections()) {
@@ -47,9 +47,9 @@ struct StateReport: Encodable, Sendable {
     }
 }
 
-/// What people should know, in one line for `hub status`.
+/// The problems, in one line for `hub status`.
 enum Complaint {
-    /// Whether there is more than persons whom `hub.conf` does not name, which may be meant.
+    /// Whether there is a problem other than persons who are not in `hub.conf`, which may be intended.
     static func isGrave(_ library: ReadingIndex, _ rejections: Rejections) -> Bool {
         !library.leftOut.isEmpty || !rejections.isEmpty
     }

@@ -5,11 +5,11 @@ import HubWire
 import Samples
 import Testing
 
-/// With a hub and a gap-filler as processes of their own.
+/// Tests with a hub and a gap-filler as separate processes.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct HubTests {
     private typealias Weighing = Scene.Weighing
 
-    /// A clock that stands still, as far as days are concerned.
+    /// A clock that stays on one day.
     private static let may20 = "clock = \"2024-05-20T10:00:00Z@1\""
 
     private func weighing(_ day: String, _ value: Double, key: String? = nil, person: String? = nil) -> Weighing {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `late, corrected, deleted and moved weigh-ins change exactly the days they must, after a restart too`()
+    @Test func `late, corrected, deleted and moved weigh-ins change only the days they affect, even after a restart`()
         async throws
     {
         let scene = try await Scene(hub: Self.may20)
@@ -51,19 +51,19 @@ import Testing
         try scene.retract("05-18")
         try await scene.startFiller()
         try await changed(days(16...20, 77, of: 16))
-        // It was on the 12th, says its source now.
+        // Its source now says that it was on the 12th.
         try scene.give(Weighing(key: "05-16", start: "2024-05-12T07:00:00+02:00", value: 77))
         try await changed(days(12...20, 77, of: 12))
         try scene.retract("05-10")
         try await changed((10...11).map { "- me mean30 2024-05-\($0)" })
         #expect(try scene.days() == scene.expected(today: "2024-05-20"))
-        // What is as it should be already is left alone.
+        // Correct days are not stored again.
         try await scene.stopFiller()
         try await scene.startFiller()
         try await changed([])
     }
 
-    @Test func `a weigh-in that is given to another person takes its days along`() async throws {
+    @Test func `the days of a weigh-in move with it to another person`() async throws {
         let scene = try await Scene(hub: Self.may20, plugins: "[person.anna]\nzone = \"Europe/Berlin\"")
         try await scene.startFiller()
         try scene.give(weighing("05-18", 80, person: "me"), weighing("05-10", 60, person: "anna"))
@@ -80,7 +80,7 @@ import Testing
                 == (18...20).map { "- me mean30 2024-05-\($0)" } + days(18...20, 80, of: 18, person: "anna"))
     }
 
-    @Test func `R6.48 the days of an erased weigh-in lose its value in every file, and are made again of the others`()
+    @Test func `R6.48 the days of an erased weigh-in lose its value in every file, and are computed from the others`()
         async throws
     {
         let scene = try await Scene(hub: "clock = \"2024-05-13T10:00:00Z@1\"")
@@ -93,7 +93,7 @@ import Testing
         try await scene.comesTo(
             before + ["me mean30 2024-05-11 \(value) mean"]
                 + ["12", "13"].map { "me mean30 2024-05-\($0) \(value) carried 2024-05-11" })
-        // One that was made of it and another is superseded.
+        // Supersede a day that is based on it and another weigh-in.
         try scene.give(Scene.Weighing(key: "c", start: "2024-05-11T08:00:00+02:00", value: 82))
         try await scene.settle()
         let erased = try await scene.host.command("erase", "2", "--yes")
@@ -116,7 +116,7 @@ import Testing
         #expect(files.contains { $0.hasSuffix("hub.sqlite") } && files.contains("backup.sqlite"))
     }
 
-    @Test func `R6.46 days of a person whom hub.conf has lost stay, but for those of a weigh-in that is another's now`()
+    @Test func `R6.46 days of a person removed from hub.conf stay, except those of a weigh-in that is now another's`()
         async throws
     {
         let carl = "[person.carl]\nzone = \"Europe/Berlin\"\n"
@@ -160,7 +160,7 @@ import Testing
         #expect(try await !scene.host.command("status").lines.contains { $0.contains("of carl") })
     }
 
-    @Test func `days of readings that a rule has thinned stay, and later readings change only what they must`()
+    @Test func `days of thinned readings stay, and later readings change only the days they affect`()
         async throws
     {
         let scene = try await Scene(
@@ -173,19 +173,19 @@ import Testing
         #expect(try scene.days() == before)
         let thinned = try await scene.host.command("retention", "--yes")
         #expect(thinned.lines == ["old: 1 sample thinned, 0 records removed"], "\(thinned.errors)")
-        // The one that was there, and one that finds all again.
+        // First in the running gap-filler, then in one that reads everything again.
         try scene.give(weighing("05-19", 77))
         let after = days(12...17, 80, of: 12) + days(18...18, 79, of: 18) + days(19...20, 77, of: 19)
         try await scene.comesTo(after)
         try await scene.stopFiller()
         try await scene.startFiller()
         #expect(try scene.days() == after)
-        // Before the day that was thinned, within what it was carried over, and on the day itself.
+        // Before the thinned day, within the days it is carried over, and on the day itself.
         try scene.give(weighing("05-10", 82), weighing("05-14", 78), weighing("05-12", 90, key: "late"))
         try await scene.comesTo(
             days(10...11, 82, of: 10) + days(12...13, 80, of: 12) + days(14...17, 78, of: 14)
                 + days(18...18, 79, of: 18) + days(19...20, 77, of: 19))
-        // With none left.
+        // With no readings left.
         for key in ["05-10", "05-14", "late", "05-18", "05-19"] { try scene.retract(key) }
         try await scene.comesTo(days(12...13, 80, of: 12))
         try await scene.stopFiller()
@@ -193,9 +193,9 @@ import Testing
         #expect(try scene.days() == days(12...13, 80, of: 12))
     }
 
-    /// A rule without `sources` is for days of its types, too.
+    /// A rule without `sources` also removes days of its types.
     @Test(arguments: [("sources = [\"hs3\"]\n", 12, "1 record"), ("", 15, "4 records")])
-    func `days of readings that a rule has removed stay, and later readings change only what they must`(
+    func `days of removed readings stay, and later readings change only the days they affect`(
         sources: String, first: Int, removed: String
     ) async throws {
         let scene = try await Scene(
@@ -213,7 +213,7 @@ import Testing
         try scene.give(weighing("05-10", 82), weighing("05-16", 78))
         try await scene.comesTo(
             days(10...11, 82, of: 10) + days(first...15, 80, of: 12) + days(16...17, 78, of: 16) + last)
-        // What is taken back goes all the same, in a filler that finds all again as in the one that was there.
+        // Retracted readings lose their days, both in a gap-filler that reads everything again and in a running one.
         try await scene.stopFiller()
         try scene.retract("05-16")
         try await scene.startFiller()
@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a day goes with a reading that is taken back, also where a rule has thinned the others`(isAway: Bool)
+    func `a day is retracted with its reading, even if a rule has thinned the others`(isAway: Bool)
         async throws
     {
         let scene = try await Scene(
@@ -240,7 +240,7 @@ import Testing
         #expect(try scene.days() == before)
         let thinned = try await scene.host.command("retention", "--yes")
         #expect(thinned.lines == ["old: 4 samples thinned, 0 records removed"], "\(thinned.errors)")
-        // From now on the filler knows only what is left.
+        // From now on the gap-filler knows only the remaining readings.
         try await scene.stopFiller()
         if !isAway { try await scene.startFiller() }
         #expect(try scene.days() == before)
@@ -253,7 +253,7 @@ import Testing
         try await scene.comesTo(days(13...20, 81, of: 13) + days(12...20, 82, of: 12, person: "anna"))
     }
 
-    @Test func `R6.46 days of a person whom hub.conf has lost stay, also where a rule has thinned their readings`()
+    @Test func `R6.46 days of a person removed from hub.conf stay even if a rule has thinned their readings`()
         async throws
     {
         let carl = "[person.carl]\nzone = \"Europe/Berlin\"\n"
@@ -272,13 +272,13 @@ import Testing
         try await scene.stopFiller()
         try await scene.startFiller()
         #expect(try scene.days() == first + second)
-        // With one of another day that is taken back, the days of that one alone go.
+        // Retracting a reading of another day removes only the days of that reading.
         try scene.retract("05-18")
         try await scene.comesTo(first)
     }
 
-    /// Who wants readings is delivered neither such a reading nor its retraction (R10.4); who wants retractions alone is.
-    @Test func `a reading that is taken back before it was delivered is in no day, without waiting for another`()
+    /// A subscription of readings receives neither such a reading nor its retraction (R10.4); a subscription of retractions does.
+    @Test func `a reading that is retracted before its delivery is in no day, without waiting for another reading`()
         async throws
     {
         let scene = try await Scene(hub: Self.may20)
@@ -290,7 +290,7 @@ import Testing
         #expect(try scene.days().isEmpty)
     }
 
-    @Test func `days that the hub rejects are told in hub status, and stored as soon as the hub takes them`()
+    @Test func `days that the hub rejects are shown in hub status, and stored as soon as the hub accepts them`()
         async throws
     {
         let grants = "grants = { write = [\"height\"] }"
@@ -318,7 +318,7 @@ import Testing
         #expect(try await !scene.host.command("status").lines.contains { $0.contains("rejected") })
     }
 
-    @Test func `another setting makes another series, and the old one is taken back`() async throws {
+    @Test func `a changed setting makes a new series and retracts the old one`() async throws {
         let scene = try await Scene(hub: Self.may20)
         try scene.give(weighing("05-18", 80), weighing("05-18", 81, key: "b"), weighing("05-18", 85, key: "c"))
         try await scene.startFiller("series = [\"mean\", \"last\"]")
@@ -333,7 +333,7 @@ import Testing
             try scene.days(series: "median2") == [
                 "me median2 2024-05-18 81.0 median", "me median2 2024-05-19 81.0 carried 2024-05-18",
             ])
-        // A day that starts later moves what was weighed at seven.
+        // A later start of the day moves weigh-ins at seven to the day before.
         try await scene.stopFiller()
         try await scene.startFiller("day_starts = [\"ME=08:00\"]")
         try await scene.settle()
@@ -341,8 +341,8 @@ import Testing
         #expect(try scene.days(series: "median2").isEmpty)
     }
 
-    @Test func `days begin at midnight by the hub's clock, also where the clocks change`() async throws {
-        // A day in a second and a half; the night to the 31st has the change.
+    @Test func `days begin at midnight by the hub's clock, even when daylight saving time begins`() async throws {
+        // A day takes one and a half seconds; daylight saving time begins in the night to the 31st.
         let scene = try await Scene(hub: "clock = \"2024-03-29T10:00:00Z@57600\"")
         try scene.give(Weighing(key: "a", start: "2024-03-28T07:00:00+01:00", value: 80))
         let tap = try ChildProcess(
@@ -354,13 +354,13 @@ import Testing
             (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["date"] as? String
         }
         let all = (28...31).map { "2024-03-\($0)" } + (1...9).map { "2024-04-0\($0)" }
-        // In their order, none left out; the first may have been there before the listener.
+        // In order and without gaps; the first may have been stored before the listener started.
         let begin = try #require(dates.first)
         let first = try #require(all.firstIndex(of: begin))
         #expect(dates == Array(all[first..<min(first + 5, all.count)]))
     }
 
-    @Test func `R8.34 hub status names what is in no day until it is corrected, and trace the days made of a reading`()
+    @Test func `R8.34 hub status names a reading in no day until it is corrected, and trace the days of a reading`()
         async throws
     {
         let scene = try await Scene(

@@ -4,13 +4,13 @@ import Samples
 import Seeds
 import Testing
 
-/// What the days are worth: kill -9 of the hub and of the gap-filler while weigh-ins come, change and go.
+/// kill -9 of the hub and of the gap-filler while weigh-ins are added, changed and deleted.
 @Suite(.serialized) struct KillTests {
-    /// Kills in one run; `FILLER_KILLS` asks for more.
+    /// Number of kills in one run; `FILLER_KILLS` sets another.
     private static let kills = ProcessInfo.processInfo.environment["FILLER_KILLS"].flatMap(Int.init) ?? 10
 
     @Test(.timeLimit(.minutes(5)))
-    func `hub and gap-filler are killed at random instants: in the end every day is right`() async throws {
+    func `after kills of the hub and the gap-filler at random times every day is right`() async throws {
         let seed =
             ProcessInfo.processInfo.environment["FILLER_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
         var dice = SeededGenerator(seed: seed)
@@ -20,7 +20,7 @@ import Testing
         var known: [String] = []
         for kill in 0..<Self.kills {
             for step in 0..<4 {
-                // A batch of late weigh-ins, corrections, and now and then a deletion.
+                // A batch of late weigh-ins, corrections, and sometimes a deletion.
                 var batch: [Scene.Weighing] = []
                 for index in 0..<Int.random(in: 1...30, using: &dice) {
                     let date = first.adding(days: .random(in: 0...384, using: &dice))
@@ -38,7 +38,7 @@ import Testing
                     try scene.retract(known.remove(at: .random(in: known.indices, using: &dice)))
                 }
             }
-            // Some way into what follows from that.
+            // Kill somewhere in the work that follows.
             try await Task.sleep(for: .milliseconds(.random(in: 0...40, using: &dice)))
             switch Int.random(in: 0..<3, using: &dice) {
             case 0: try await scene.killHub()

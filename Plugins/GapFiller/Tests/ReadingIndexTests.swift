@@ -6,7 +6,7 @@ import Testing
 
 @testable import GapFiller
 
-/// From delivered records to changed days, without a hub.
+/// Changed days from delivered records, without a hub.
 @Suite struct ReadingIndexTests {
     private let now = moment("2024-05-20T10:00:00+02:00")
 
@@ -38,7 +38,7 @@ import Testing
             ["me": FillerPerson(zone: "Europe/Berlin"), "anna": FillerPerson(zone: "Asia/Tokyo")])
     }
 
-    /// Dates and values of edits; `-` for a day that is gone.
+    /// Dates and values of edits; `-` for a removed day.
     private func texts(_ edits: [ReadingIndex.Edit], _ library: ReadingIndex) -> [String] {
         edits.map { edit in
             let shelf = library.shelves[edit.shelf]
@@ -59,7 +59,7 @@ import Testing
             ])
     }
 
-    @Test func `a correction and a deletion reach as far as the value stood`() throws {
+    @Test func `a correction and a deletion change all days that carried the value`() throws {
         var library = try library()
         library.load([weight(1, 80, "2024-05-10"), weight(2, 79, "2024-05-18")], at: now)
         #expect(
@@ -74,7 +74,7 @@ import Testing
         #expect(gone.count == 11 && gone.allSatisfy { $0.change.now == nil })
     }
 
-    @Test func `a weigh-in that is another person's now leaves the one and comes to the other`() throws {
+    @Test func `a weigh-in that moves to another person changes the days of both`() throws {
         var library = try library()
         library.load([weight(1, 80, "2024-05-19")], at: now)
         let edits = library.take([weight(1, 80, "2024-05-19", sequence: 2, person: "anna")], at: now)
@@ -93,7 +93,7 @@ import Testing
         #expect(library.take([retraction(77, sequence: 10)], at: now).isEmpty)
     }
 
-    @Test func `what is not a weight is left out and reported until it is corrected or taken back`() throws {
+    @Test func `an impossible weight is reported and in no day until it is corrected or retracted`() throws {
         var library = try library()
         library.load(
             [weight(1, 0, "2024-05-19"), weight(2, 9_000, "2024-05-19"), weight(3, 80, "2024-05-18")], at: now)
@@ -106,7 +106,7 @@ import Testing
         #expect(library.leftOut.isEmpty && Complaint.text(library) == nil)
     }
 
-    @Test func `what the hub marked implausible is in no day until a person has confirmed it`() throws {
+    @Test func `a reading that the hub marked implausible is in no day until a person confirms it`() throws {
         var library = try library()
         library.load(
             [weight(1, 450, "2024-05-19", implausible: [.value]), weight(2, 80, "2024-05-18")]
@@ -118,7 +118,7 @@ import Testing
         #expect(library.leftOut.keys.sorted() == [3])
     }
 
-    @Test func `what was filled in is not a reading`() throws {
+    @Test func `a filled value is not a reading`() throws {
         var library = try library()
         let filled = weight(1, 80, "2024-05-19", provenance: .filled(method: "guess", basis: []))
         library.load([filled], at: now)
@@ -126,7 +126,7 @@ import Testing
         #expect(library.leftOut[1]?.reason.contains("filled in") == true)
     }
 
-    @Test func `of steps that a phone and a watch have counted at one time those of the better source count`() throws {
+    @Test func `if a phone and a watch count steps at one time, those of the better source are used`() throws {
         let steps = [
             steps(1, 4_000, "2024-05-19", "phone"), steps(2, 3_900, "2024-05-19", "watch"),
             steps(3, 100, "2024-05-18", "watch"),
@@ -145,7 +145,7 @@ import Testing
         #expect(Complaint.text(library) == nil)
     }
 
-    @Test func `each person's day begins at their own midnight, and never ends again`() throws {
+    @Test func `each person's day begins at their midnight, and today never goes back`() throws {
         var library = try library()
         let before = moment("2024-05-19T16:59:59+02:00")  // 23:59:59 in Tokyo.
         library.load([weight(1, 80, "2024-05-18"), weight(2, 60, "2024-05-18", person: "anna")], at: before)
@@ -159,7 +159,7 @@ import Testing
             ])
     }
 
-    @Test func `what changes while it is read counts once, in its newest version`() throws {
+    @Test func `a record that changes while it is read counts once, in its newest version`() throws {
         var library = try library()
         library.load([weight(1, 80, "2024-05-18"), weight(1, 82, "2024-05-19", sequence: 7)], at: now)
         library.load([weight(1, 81, "2024-05-20", sequence: 9)], at: now)
@@ -168,7 +168,7 @@ import Testing
         #expect(days.map(\.value) == [81])
     }
 
-    @Test func `of several edits of a day the last counts`() throws {
+    @Test func `the last of several edits of a day counts`() throws {
         var library = try library()
         library.load([weight(1, 80, "2024-05-18")], at: now)
         let edits =
@@ -177,7 +177,7 @@ import Testing
         #expect(texts(ReadingIndex.latest(edits), library) == ["me 05-20 80.0 of 05-18"])
     }
 
-    @Test func `what is dated after today waits for its day`() throws {
+    @Test func `a reading dated after today waits for its day`() throws {
         var library = try library()
         let now = moment("2024-05-10T10:00:00+02:00")
         library.load([weight(1, 80, "2024-05-09")], at: now)
@@ -185,7 +185,7 @@ import Testing
         #expect(texts(library.advance(to: now + 86_400_000_000), library) == ["me 05-11 79.0"])
     }
 
-    @Test func `a person without a known zone has no days, and people are told`() throws {
+    @Test func `a person with an unknown zone has no days, and the reason is reported`() throws {
         var library = ReadingIndex(try Self.settings(), ["me": FillerPerson(zone: "Mars/Olympus")])
         library.load([weight(1, 80, "2024-05-19")], at: now)
         #expect(
@@ -193,7 +193,7 @@ import Testing
                 == "this machine does not know Mars/Olympus, the zone of me: install tzdata, or correct it in hub.conf")
     }
 
-    @Test func `readings of a person whom hub.conf does not name are in no day, and people are told what they can do`()
+    @Test func `readings of a person missing from hub.conf are in no day, and the report names a remedy`()
         throws
     {
         var library = try library()
@@ -204,7 +204,7 @@ import Testing
                 == "2 records are of carl, whom hub.conf does not name: no days are made of them, and those there are stay; have [person.carl] again and hub apply, or hub erase --forget carl"
         )
         #expect(!Complaint.isGrave(library, Rejections()) && library.takeBereft().isEmpty)
-        // A note changes nothing; a reading that is another person's now, or has no person, is no longer carl's.
+        // A note changes nothing. A reading that moves to another person or loses its person is no longer carl's.
         _ = library.take([weight(1, 80, "2024-05-18", sequence: 4, person: "carl", note: "shoes")], at: now)
         #expect(library.takeBereft().isEmpty)
         let moved = library.take([weight(1, 80, "2024-05-18", sequence: 5)], at: now)
@@ -214,13 +214,13 @@ import Testing
         #expect(library.takeBereft().keys.elementsEqual(["carl"]) && Complaint.text(library) == nil)
     }
 
-    @Test func `what a day may have lost is asked for by its date, near ones at once`() {
+    @Test func `days that may have lost a reading are queried in few ranges of dates`() {
         #expect(
             Reconciliation.spans([400...402, 10...10, 41...50, 12...12, 420...420]) == [10...50, 400...420])
         #expect(Reconciliation.spans([]).isEmpty)
     }
 
-    @Test func `a day of a removed reading stays until another of its readings is taken back or of another day`()
+    @Test func `a day of a removed reading stays until another of its readings is retracted or moves to another day`()
         throws
     {
         var library = try library()
@@ -247,7 +247,7 @@ import Testing
         #expect(!library.stays(partial))
     }
 
-    @Test func `a day says what it is made of, and a carried one from where`() throws {
+    @Test func `a day names its readings, and a carried day its origin`() throws {
         var library = try library(["day_start": .string("04:00")])
         library.load([weight(1, 80, "2024-05-19"), weight(2, 81, "2024-05-19", hour: 20)], at: now)
         let shelf = library.shelves[0]
@@ -260,7 +260,7 @@ import Testing
         #expect(days[0].metadata?.text == #"{"formula":"mean30","formulaVersion":"1","dayStart":"04:00"}"#)
     }
 
-    @Test func `a heart rate has weighted means of its days, whatever the other types have`() throws {
+    @Test func `a heart rate gets weighted means, whatever the other types have`() throws {
         let settings = try Self.settings([
             "types": .list([.string("weight"), .string("heartRate")]),
             "series": .list([.string("mean"), .string("maximum")]),
@@ -289,7 +289,7 @@ import Testing
             ),
             (["stop_carrying": .list([.string("weight=2024-13-01")])], "setting stop_carrying"),
         ] as [([String: SettingValue], String)])
-    func `settings that cannot be meant are refused with the reason`(values: [String: SettingValue], reason: String)
+    func `invalid settings are refused with the reason`(values: [String: SettingValue], reason: String)
         throws
     {
         let failure = #expect(throws: PluginFailure.self) { try Self.settings(values) }
@@ -297,7 +297,7 @@ import Testing
         #expect(failure?.exit == .settings)
     }
 
-    @Test func `a type is carried, averaged or summed by what it is`() throws {
+    @Test func `a type is carried, averaged or summed according to its kind`() throws {
         let settings = try Self.settings([
             "types": .list([.string("bodyMass"), .string("bloodGlucose"), .string("stepCount")]),
             "series": .list([.string("mean"), .string("minimum")]), "carry_days": .integer(7),
@@ -309,7 +309,7 @@ import Testing
         #expect(settings.summary.contains("weight (mean7, minimum7)"))
     }
 
-    @Test func `sample.conf says what the manifest declares`() throws {
+    @Test func `sample.conf matches the declarations of the manifest`() throws {
         let rendered = SampleConfiguration.render(instance: "gap-filler", declarations: FillerSettings.declarations)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")
         #expect(try String(contentsOf: file, encoding: .utf8) == rendered)

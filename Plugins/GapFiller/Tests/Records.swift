@@ -1,6 +1,6 @@
 import PluginKit
 
-/// Microseconds since 1970.
+/// The time in microseconds since 1970.
 func moment(_ text: String) -> Int64 { (try? Timestamp(parsing: text).microseconds) ?? 0 }
 
 private func key(_ number: Int64) -> RecordKey {

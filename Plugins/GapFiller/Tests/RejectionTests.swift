@@ -12,7 +12,7 @@ import Testing
                 date: try #require(LocalDate("2024-05-\(date)")), value: value, unit: "kg", method: "mean"))
     }
 
-    @Test func `days that the hub rejects are one line per kind, and work until the hub has them`() throws {
+    @Test func `rejected days are one line per code, and are retried until the hub has them`() throws {
         let days = try (10...13).map { try day($0) }
         let stored = RecordResult.duplicate(number: 1, sequence: 1)
         var rejections = Rejections()
@@ -29,7 +29,7 @@ import Testing
                 == "the hub rejected 1 day (unit): third; the hub rejected 2 days (value): second")
         #expect(rejections.concern(SeriesName(person: "me", type: .weight, series: "mean30")))
         #expect(!rejections.concern(SeriesName(person: "me", type: .weight, series: "last30")))
-        // Another value of the day takes the place of the one that was rejected.
+        // Another value of the day replaces the rejected one.
         rejections.note([try day(10, 79)], [stored])
         rejections.note([days[2]], [.rejected(.unknown, reason: "nothing to take back")])
         #expect(rejections.records == [days[3]])

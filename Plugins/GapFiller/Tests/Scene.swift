@@ -6,7 +6,7 @@ import HubWire
 import Samples
 import Testing
 
-/// A hub and a gap-filler as processes, each of which can be killed and started again.
+/// A hub and a gap-filler as processes; each can be killed and started again.
 final class Scene {
     let host: HubHost
     private(set) var hub: ChildProcess
@@ -20,9 +20,9 @@ final class Scene {
 
     // MARK: - Processes
 
-    /// Starts the gap-filler with settings in TOML; without, with those it had.
+    /// Starts the gap-filler with settings in TOML; without an argument, with the former settings.
     ///
-    /// - Parameter isReady: return when it has compared all days and is told of every change.
+    /// - Parameter isReady: wait until it has compared all days and receives every change.
     func startFiller(_ settings: String? = nil, isReady: Bool = true) async throws {
         self.settings = settings ?? self.settings
         let file = try host.folder.write(self.settings, to: "filler.conf")
@@ -37,7 +37,7 @@ final class Scene {
         _ = await filler?.errorLines(count: 2) { $0.contains("subscription is open") }
     }
 
-    /// Returns when it has ended in order.
+    /// Stops the gap-filler; returns when it has ended normally.
     func stopFiller() async throws {
         let filler = try #require(filler)
         filler.signal(SIGTERM)
@@ -53,7 +53,7 @@ final class Scene {
 
     var fillerLog: [String] { filler?.errorLines ?? [] }
 
-    // MARK: - Talking
+    // MARK: - Requests
 
     private func door(source: String? = nil) throws -> DoorClient {
         try DoorClient(endpoint: host.environment["HUB_DOOR"] ?? "", command: "test", source: source)
@@ -61,7 +61,7 @@ final class Scene {
 
     struct Weighing {
         var key: String
-        /// RFC 3339.
+        /// In the form of RFC 3339.
         var start: String
         var value: Double
         var type = "weight"
@@ -75,7 +75,7 @@ final class Scene {
         }
     }
 
-    /// Gives records as a source would, and returns what the hub said of each.
+    /// Stores records as a source would; returns the hub's results.
     @discardableResult
     func give(_ records: [String], from source: String? = nil) throws -> [RecordResult] {
         let door = try door(source: source)
@@ -92,7 +92,7 @@ final class Scene {
     @discardableResult
     func give(_ weighings: Weighing...) throws -> [RecordResult] { try give(weighings.map(\.json)) }
 
-    /// Writes `hub.conf` again and has the hub follow it.
+    /// Rewrites `hub.conf` and applies it.
     func apply(_ change: (String) -> String) async throws {
         let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
         try change(text).write(toFile: host.configuration, atomically: true, encoding: .utf8)
@@ -102,7 +102,7 @@ final class Scene {
 
     func retract(_ key: String) throws { try give(["{\"kind\":\"retraction\",\"key\":\"\(key)\"}"]) }
 
-    /// Records of the hub, those of a kind that changed after a sequence.
+    /// The hub's records of these kinds that changed after a cursor.
     func records(_ kinds: [QueryRequest.Kind], since: Cursor? = nil) throws -> (records: [StoredRecord], cursor: Cursor)
     {
         var filter = QueryRequest.Filter()
@@ -116,7 +116,7 @@ final class Scene {
         return (records, try #require(cursor))
     }
 
-    /// Waits until everything that the gap-filler wants is delivered, which is when every day that follows from it is stored.
+    /// Waits until the subscriptions of the gap-filler have no pending records; then all days that follow are stored.
     func settle() async throws {
         struct Status: Decodable {
             struct Sink: Decodable { var name: String, pending, retrying: Int64 }
@@ -127,7 +127,7 @@ final class Scene {
             // The hub may be starting.
             if let answer = try? door().ask(.status),
                 let status = try? JSONDecoder().decode(Status.self, from: Data(answer.bytes)),
-                // Its two subscriptions open one after the other.
+                // The two subscriptions open one after the other.
                 status.sinks.count == 2, status.sinks.allSatisfy({ $0.pending + $0.retrying == 0 })
             {
                 return
@@ -145,7 +145,7 @@ final class Scene {
         return "\(day.person) \(day.series) \(day.date.text) \(day.value) \(day.method)\(from)"
     }
 
-    /// All days there are, sorted.
+    /// All days, sorted.
     func days(series: String = "mean30") throws -> [String] {
         try records([.day]).records.compactMap { stored in
             guard case .day(let day) = stored.record, day.series == series else { return nil }
@@ -153,7 +153,7 @@ final class Scene {
         }.sorted()
     }
 
-    /// Waits until these are all days there are.
+    /// Waits until the hub has exactly these days.
     func comesTo(_ expected: [String]) async throws {
         let end = ContinuousClock.now + .seconds(60)
         while try days() != expected.sorted(), ContinuousClock.now < end {
@@ -163,7 +163,7 @@ final class Scene {
         #expect(found == expected.sorted(), "\(fillerLog.suffix(5))")
     }
 
-    /// What has changed since a cursor: lines of days, and `- person series date` of those taken back.
+    /// The changes since a cursor: lines of days, and `- person series date` for retracted ones.
     func changes(since cursor: Cursor) throws -> [String] {
         try records([.day, .retraction], since: cursor).records.compactMap { stored in
             switch stored.record {
@@ -176,7 +176,7 @@ final class Scene {
         }.sorted()
     }
 
-    /// The days that there should be, from all readings that the hub has, from scratch.
+    /// The expected days, computed from scratch from all readings of the hub.
     func expected(_ rules: SeriesRules = SeriesRules(.mean, mirrorTolerance: 0.05), today: String) throws -> [String] {
         let calendar = try #require(DayCalendar(zone: "Europe/Berlin"))
         let last = try #require(LocalDate(today))

@@ -3,7 +3,7 @@ import HubProcess
 import Samples
 import Testing
 
-/// Sums of several sources: what `hub days` and `hub stats --by day` say of one day is one number, through a hub and a gap-filler.
+/// Sums of several sources: `hub days` and `hub stats --by day` must agree, with a real hub and a gap-filler.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct SumTests {
     private struct Steps {
         var key: String
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// The night to the 31st has the change of the clocks, and a walk over midnight before it.
+    /// Daylight saving time begins in the night to the 31st, with a walk over midnight before it.
     private let phone = [
         Steps(key: "a", start: "2024-03-30T08:00:00+01:00", end: "2024-03-30T09:00:00+01:00", value: 1_000),
         Steps(key: "b", start: "2024-03-30T23:30:00+01:00", end: "2024-03-31T00:30:00+01:00", value: 601),
@@ -34,7 +34,7 @@ import Testing
 
     private let conf = "clock = \"2024-04-02T10:00:00Z@1\""
 
-    /// By date, as the gap-filler has stored them.
+    /// The days that the gap-filler has stored, by date.
     private func days(_ scene: Scene) throws -> [String: Double] {
         var days: [String: Double] = [:]
         for stored in try scene.records([.day]).records {
@@ -43,7 +43,7 @@ import Testing
         return days
     }
 
-    /// By date, as the hub computes them now.
+    /// The sums that the hub computes now, by date.
     private func statistics(_ scene: Scene) async throws -> [String: Double] {
         struct Answer: Decodable {
             struct Interval: Decodable {
@@ -60,7 +60,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: sums)
     }
 
-    /// Waits until the days are what the hub computes, and it computes what is expected.
+    /// Waits until the days equal the hub's sums, which must equal the expected ones.
     private func agree(_ scene: Scene, _ expected: [String: Double]) async throws {
         #expect(try await statistics(scene) == expected)
         let end = ContinuousClock.now + .seconds(30)
@@ -69,16 +69,16 @@ import Testing
         #expect(found == expected, "\(scene.fillerLog.suffix(5))")
     }
 
-    @Test func `R8.110 R8.111 hub days and hub stats by day agree, whatever changes`()
+    @Test func `R8.110 R8.111 hub days and hub stats by day agree after every change`()
         async throws
     {
         let scene = try await Scene(hub: conf, plugins: "[priority.steps]\nsources = [\"watch\", \"phone\"]\n")
         try scene.give(phone.map(\.json), from: "phone")
         try await scene.startFiller("types = [\"stepCount\"]")
-        // 1000 whole, half of 601 on each side of midnight.
+        // The whole 1000, and half of 601 on each side of midnight.
         try await agree(
             scene, ["2024-03-30": 1_300.5, "2024-03-31": 467.25, "2024-04-01": 166.75])
-        // A source that comes later, and counts first: half of the phone's hour is the watch's.
+        // A later source with precedence: half of the phone's hour is replaced by the watch's.
         try scene.give(watch.map(\.json), from: "watch")
         try await agree(
             scene,
@@ -99,10 +99,10 @@ import Testing
         try await agree(
             scene,
             [
-                // Of the watch's 40 minutes the last ten are not the phone's.
+                // The last ten of the watch's 40 minutes do not overlap the phone's.
                 "2024-03-30": 1_675.5, "2024-03-31": 557.25, "2024-04-01": 166.75,
             ])
-        // What happened while the gap-filler was away.
+        // Changes while the gap-filler is away.
         try await scene.stopFiller()
         try await scene.apply { $0.replacing("[priority.steps]\nsources = [\"phone\", \"watch\"]\n", with: "") }
         try scene.give(["{\"kind\":\"retraction\",\"key\":\"b\"}"], from: "phone")
@@ -111,12 +111,14 @@ import Testing
             scene, ["2024-03-30": 1_375, "2024-03-31": 256.75, "2024-04-01": 166.75])
     }
 
-    @Test func `R8.191 an event by two sources counts once in days, as in statistics, and its other record after it`()
+    @Test
+    func
+        `R8.191 an event from two sources counts once in days and statistics, and its other record after a retraction`()
         async throws
     {
         let scene = try await Scene(hub: conf)
         let night = "2024-03-30T23:50:00+01:00"
-        // Pushed without an end; the same of another clock.
+        // Pushed without an end; then the same events from a source with another clock.
         try scene.give(
             [
                 "{\"type\":\"stepCount\",\"value\":600,\"unit\":\"count\",\"start\":\"\(night)\",\"key\":\"a\"}",
@@ -136,7 +138,7 @@ import Testing
                 "me mean30 \($0)"
             })
         try await agree(scene, ["2024-03-30": 600])
-        // What counted is taken back: half of the other lies on the next day.
+        // Retract the record that counted: half of the other one lies on the next day.
         try scene.give(["{\"kind\":\"retraction\",\"key\":\"a\"}"], from: "push")
         try await agree(scene, ["2024-03-30": 300, "2024-03-31": 300])
         try scene.give(
@@ -145,11 +147,11 @@ import Testing
         try await agree(scene, ["2024-03-30": 600])
     }
 
-    @Test func `without an order of hub.conf the source counts first of which the hub had a record first, of any type`()
+    @Test func `without an order in hub.conf the source with the hub's first record of any type takes precedence`()
         async throws
     {
         let scene = try await Scene(hub: conf)
-        // The gap-filler is not told of the watch's weight, and reads the phone's steps first.
+        // The gap-filler does not receive the watch's weight, and reads the phone's steps first.
         try scene.give(
             [
                 "{\"type\":\"weight\",\"value\":80,\"unit\":\"kg\",\"start\":\"2024-03-30T07:00:00+01:00\",\"key\":\"w\"}"
@@ -163,11 +165,11 @@ import Testing
         #expect(days.count == 1 && trace.contains { $0.contains("2024-03-30") }, "\(trace)")
     }
 
-    @Test func `days that begin later are those of statistics with that anchor`() async throws {
+    @Test func `days with a later start equal the statistics with that anchor`() async throws {
         let scene = try await Scene(hub: conf)
         try scene.give(phone.map(\.json), from: "phone")
         try await scene.startFiller("types = [\"stepCount\"]\nday_start = \"04:00\"\nday_zone = \"current\"")
-        // What was walked after midnight belongs to the day before, the 31st from four to four.
+        // Steps after midnight belong to the day before; the 31st lasts from four to four.
         try await scene.settle()
         #expect(try days(scene) == ["2024-03-30": 1_601, "2024-03-31": 333.5])
     }
