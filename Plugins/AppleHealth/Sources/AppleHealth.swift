@@ -3,7 +3,7 @@ import AppleImport
 import HubWire
 import PluginKit
 
-/// Exports of Apple Health that are put into a folder.
+/// Imports the Apple Health exports in a folder.
 @main
 struct AppleHealth: SourcePlugin {
     static let manifest = Manifest(
@@ -34,7 +34,7 @@ struct AppleHealth: SourcePlugin {
 
     private func importer(_ hub: PluginContext) async throws -> FolderImporter { try await holder.importer(hub) }
 
-    /// Looks into the folder now and then, and reads what is new there.
+    /// Checks the folder at intervals and imports new exports.
     func run(_ hub: PluginContext) async throws {
         let importer = try await importer(hub)
         while !hub.isStopping {

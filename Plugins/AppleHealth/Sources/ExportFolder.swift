@@ -2,34 +2,34 @@ import Files
 import Glibc
 import PluginKit
 
-/// What lies in the folder of exports.
+/// Finds the exports in the folder.
 struct ExportFolder {
     struct Entry: Hashable, Sendable {
         var name: String
         var path: String
-        /// What changes while it is copied, and when it is exchanged: how many files it has, their bytes, the last writing.
+        /// Changes while the export is copied and when it is replaced: number of files, their bytes, the last modification.
         var state: String
-        /// Seconds since 1970.
+        /// The last modification, in seconds since 1970.
         var written: Int
     }
 
     struct Listing: Hashable, Sendable {
-        /// Which folder of the machine it is, whatever its path: another one is there where a disk is not mounted.
+        /// Identifies the folder by device and inode, because another one appears at the path if a disk is not mounted.
         var folder: String
         var entries: [Entry]
-        /// How many exports there are beyond those.
+        /// Number of exports beyond ``maximumExports``.
         var leftOut: Int
     }
 
     let path: String
-    /// More than anyone has, who exports every day for years.
+    /// More than years of daily exports need.
     static let maximumExports = 1_000
 
     init(_ path: String) { self.path = path }
 
-    /// Zips, XML files and unpacked exports, by name; other files are not looked at, and links not followed.
+    /// Lists zips, XML files and unpacked exports, by name; ignores other files and does not follow links.
     ///
-    /// - Throws: ``PluginFailure`` where the folder cannot be read.
+    /// - Throws: ``PluginFailure`` if the folder cannot be read.
     func exports() throws -> Listing {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
@@ -57,7 +57,7 @@ struct ExportFolder {
         switch traces.add(file) {
         case S_IFREG: guard Self.isXML(name) || name.lowercased().hasSuffix(".zip") else { return nil }
         case S_IFDIR:
-            // When a file in it is written to, the folder itself stays as it was.
+            // A write to a file in the folder does not change the folder itself.
             guard traces.add(allIn: file, Self.isXML) > 0 else { return nil }
             for part in ["workout-routes", "electrocardiograms", "clinical-records"] {
                 let place = "\(file)/\(part)"
@@ -73,7 +73,7 @@ struct ExportFolder {
         return small.hasSuffix(".xml") && small != "export_cda.xml" && !small.hasPrefix("._")
     }
 
-    /// What some files and folders look like from outside.
+    /// The combined size and modification time of some files and folders.
     private struct Traces {
         private var count = 0
         private var size: Int64 = 0
@@ -81,7 +81,7 @@ struct ExportFolder {
 
         var text: String { "\(count) \(size) \(last.tv_sec).\(last.tv_nsec)" }
 
-        /// - Returns: what it is; `nil` where it is not there. A link is one, wherever it leads.
+        /// - Returns: the kind of file; nil if it does not exist. A link is reported as a link.
         mutating func add(_ path: String) -> mode_t? {
             var status = stat()
             guard lstat(path, &status) == 0 else { return nil }
@@ -94,7 +94,7 @@ struct ExportFolder {
             return kind
         }
 
-        /// - Returns: how many plain files there are of these names.
+        /// - Returns: the number of plain files with these names.
         mutating func add(allIn folder: String, _ isWanted: (String) -> Bool) -> Int {
             var files = 0
             for name in (try? Folder.names(in: folder)) ?? [] where isWanted(name) {

@@ -5,26 +5,26 @@ import HubWire
 import Logging
 import PluginKit
 
-/// Reads the exports of the folder, one at a time, and remembers which have been read and how far.
+/// Imports the exports of the folder, one at a time, and saves how far each has been read.
 actor FolderImporter {
     nonisolated let settings: ImportSettings
     private let hub: PluginContext
     private let turns = AsyncLock()
-    /// What could not be read, as it was then: it is tried again when it has changed.
+    /// The state of each export that failed; it is retried when the state changes.
     private var failed: [String: String] = [:]
-    /// What was said last of a file, or of the folder under an empty name: it is not said at every look again.
+    /// The last report about each file, or about the folder under an empty name; not repeated at every check.
     private var said: [String: String] = [:]
-    /// What the hub shows of it; `nil` before this process has said anything: what the one before it said may stand there.
+    /// The report that the hub shows; nil before the first one, when the hub may still show one of an earlier process.
     private var shown: String?
 
     init(_ hub: PluginContext, _ settings: ImportSettings) { (self.hub, self.settings) = (hub, settings) }
 
-    /// What is kept of a file.
+    /// The saved progress of a file.
     private struct Place {
         var state: String
-        /// `nil` where all of it has been read.
+        /// Nil if the file was read to its end.
         var offset: Int64?
-        /// Of the hub that has it: one that was restored from a backup may have lost some of it.
+        /// The epoch of the hub with its records; a hub restored from a backup may have lost some.
         var epoch: String
 
         init(state: String, offset: Int64?, epoch: String) {
@@ -40,9 +40,9 @@ actor FolderImporter {
         var text: String { "\(state)|\(offset.map(String.init) ?? "")|\(epoch)" }
     }
 
-    /// Reads what has not been read, or not to its end.
+    /// Imports exports that were not read, or not to their end.
     ///
-    /// - Parameter settledFor: how long a file must not have been written to; one that is still being copied is not read.
+    /// - Parameter settledFor: minimum time since the last write, so that a file being copied is not read.
     func importNew(settledFor quiet: Duration = .seconds(3)) async throws {
         let listing = try await listing()
         if listing.leftOut > 0 {
@@ -64,11 +64,11 @@ actor FolderImporter {
             do {
                 _ = try await read(entry, from: place?.offset ?? 0, epoch: epoch)
             } catch let error as ExportError {
-                // A full disk or a share that is away says nothing of the file: it is tried again at the next look.
+                // A full disk or an absent share is not the file's fault: retry at the next check.
                 if error.code != .io { failed[entry.name] = entry.state }
                 say(entry.name, "\(error)")
             } catch let halt as ExportImport.StoreHalt {
-                // The next look goes on with it, and with the others.
+                // The next check resumes it, and reads the others.
                 say(entry.name, "\(entry.name): the hub cannot store: \(halt.reason)")
                 break
             } catch let error as PluginStateError where error.code == .diskFull {
@@ -79,7 +79,7 @@ actor FolderImporter {
         await showFaults(of: listing.entries.count)
     }
 
-    /// Tells the hub what cannot be read, all of it in one text: `hub status` shows the last one.
+    /// Reports all unreadable exports in one text, because `hub status` shows only the last event.
     private func showFaults(of count: Int) async {
         let faults = said.sorted { $0.key < $1.key }.map(\.value)
         let text =
@@ -92,9 +92,9 @@ actor FolderImporter {
         if let event = try? DeviceEvent("import-failed", isResolved: true) { await hub.event(event) }
     }
 
-    /// What is in the folder, where it is the one whose exports were read before, or has some.
+    /// Lists the folder if it is the one that was read before, or contains exports.
     ///
-    /// - Throws: ``PluginFailure`` `unavailable` where it is away: what nothing was read of is not known to be gone.
+    /// - Throws: ``PluginFailure`` `unavailable` if the folder is absent, because its exports must not count as deleted.
     private func listing() async throws -> ExportFolder.Listing {
         let listing = try ExportFolder(settings.folder).exports()
         let known = try await hub.state.text("folder")
@@ -109,7 +109,7 @@ actor FolderImporter {
                 + "share, mount that; if you have another now, put export.zip there")
     }
 
-    /// The folder went away, such as a share, or the plugin's disk is full: the next look tries again.
+    /// Reports that the folder is absent, such as a share, or that the plugin's disk is full; the next check retries.
     func wait(for fault: String) async {
         say("", fault)
         await showFaults(of: said.count)
@@ -122,7 +122,7 @@ actor FolderImporter {
             metadata: ["export.error": "\(text)"])
     }
 
-    /// The command `import`.
+    /// Runs the command `import`.
     func importAgain(_ call: CommandCall) async throws -> [String: [ImportReport]] {
         let name = call.arguments["file"]?.string
         let all = try ExportFolder(settings.folder).exports().entries
@@ -138,7 +138,7 @@ actor FolderImporter {
         var (reports, results): ([ImportReport], [String]) = ([], [])
         for entry in wanted {
             do {
-                // One bad file keeps no other from being read.
+                // One bad file does not stop the import of others.
                 let report = try await read(entry, from: 0, epoch: epoch, call)
                 reports.append(report.keepingPlaces(5))
                 results.append(sentence(report, entry))
@@ -173,7 +173,7 @@ actor FolderImporter {
         options.account = try await account()
         var work = ExportImport(entry.path, options: options, scratch: hub.state.directory)
         work.isDryRun = call?.isDryRun ?? false
-        // What the hub has a source may not read.
+        // A source may not query the hub.
         work.looksUp = false
         work.resumeOffset = offset
         let (key, state) = (key(entry), state(entry))
@@ -189,7 +189,7 @@ actor FolderImporter {
                 if report.complete, report.fault == nil {
                     try await keep(Place(state: state, offset: nil, epoch: epoch), key)
                 } else {
-                    // Not for good: it is read again when it has changed, and once at the next start of the plugin.
+                    // The failure is not final: it is read again when it changes, and once at the next start of the plugin.
                     try await keep(Place(state: state, offset: 0, epoch: epoch), key)
                     failed[entry.name] = entry.state
                 }
@@ -202,7 +202,7 @@ actor FolderImporter {
 
     /// Saves how far an export was read.
     ///
-    /// A full disk does not end the plugin: without the place the export is read again, and nothing is stored twice.
+    /// A full disk does not end the plugin: if the position is not saved, the export is read again and nothing is stored twice.
     private func keep(_ place: Place, _ key: String) async throws(PluginStateError) {
         do throws(PluginStateError) {
             try await hub.state.set(key, to: .text(place.text))
@@ -212,7 +212,7 @@ actor FolderImporter {
         }
     }
 
-    /// What came of an export, in one line.
+    /// The result of an import, in one line.
     private func sentence(_ report: ImportReport, _ entry: ExportFolder.Entry) -> String {
         "\(entry.name): \(report.new ?? 0) of \(report.records) records were new"
             + (report.changed.map { $0 > 0 ? ", \($0) were changed" : "" } ?? "")
@@ -233,9 +233,9 @@ actor FolderImporter {
         await hub.event(event)
     }
 
-    /// Whose exports these are: a part of what identifies each record, so that two people's never meet.
+    /// The account of the exports, which is part of each record's identity, so that two people's records stay separate.
     ///
-    /// What it was first it stays, also where the person gets another name.
+    /// Once set, it does not change, even if the person is renamed.
     private func account() async throws -> String? {
         if let account = settings.account { return account }
         if let account = try await hub.state.text("account") { return account }
@@ -253,7 +253,7 @@ actor FolderImporter {
 
     private func key(_ entry: ExportFolder.Entry) -> String { "file \(entry.name)" }
 
-    /// With other settings the same file says other things.
+    /// Includes the settings, because other settings give other records for the same file.
     private func state(_ entry: ExportFolder.Entry) -> String {
         "\(entry.state) \(settings.account ?? "") \(settings.zone ?? "") \(settings.options(personZone: hub.persons.first?.zone).filter.summary)"
             .replacing(
@@ -267,7 +267,7 @@ actor FolderImporter {
 }
 
 extension ExportFilter {
-    /// The same text for the same filter.
+    /// A text that is equal for equal filters.
     fileprivate var summary: String {
         let types = types?.map(\.rawValue).sorted().joined(separator: ",") ?? "*"
         let sources = sources?.sorted().joined(separator: ",") ?? "*"

@@ -3,12 +3,12 @@ import Foundation
 import PluginKit
 import Samples
 
-/// The settings of one instance, checked.
+/// The validated settings of one instance.
 struct ImportSettings: Sendable {
     var folder: String
     var account: String?
     var zone: String?
-    /// Without the days, which are cut by the person's clocks.
+    /// Without the days, which depend on the person's zone.
     private var filter: ExportFilter
     private var since, until: LocalDate?
     var interval: Duration
@@ -37,7 +37,7 @@ struct ImportSettings: Sendable {
             help: "How often the folder is looked at.", default: .string("10s")),
     ]
 
-    /// - Throws: ``PluginFailure`` that names the setting.
+    /// - Throws: ``PluginFailure`` that names the invalid setting.
     init(_ settings: PluginSettings) throws {
         folder = try settings.text("folder")
         account = settings["account"]?.string
@@ -70,7 +70,7 @@ struct ImportSettings: Sendable {
         return date
     }
 
-    /// - Parameter personZone: the zone of the person; the household's if it is not known.
+    /// - Parameter personZone: the zone of the person; the machine's if it is nil.
     func options(personZone: String?) -> ExportOptions {
         let dayZone = zone ?? personZone ?? TimeZone.current.identifier
         var filter = filter

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppleHealth
 
-/// What of the folder is an export, and what says that it has changed.
+/// Which entries of the folder are exports, and how their changes are detected.
 @Suite struct ExportFolderTests {
     private let path = "/tmp/apple-folder-\(UInt64.random(in: 0 ... .max))"
     private let files = FileManager.default
@@ -21,14 +21,13 @@ import Testing
 
     private func entries() throws -> [ExportFolder.Entry] { try ExportFolder(path).exports().entries }
 
-    @Test func `An unpacked export is as old as the newest file in it, and another one when any of them grows`() throws
-    {
+    @Test func `An unpacked export is as old as its newest file, and changes when any file grows`() throws {
         defer { try? files.removeItem(atPath: path) }
         try write("old/workout-routes/a.gpx")
         try write("old/export.xml")
         var known = try #require(try entries().first)
         #expect(known.name == "old" && Int(Date().timeIntervalSince1970) - known.written > 500)
-        // The folder itself stays as it was when a file in it is written to.
+        // A write to a file in the folder does not change the folder itself.
         for name in ["export.xml", "workout-routes/a.gpx"] {
             let handle = try #require(FileHandle(forWritingAtPath: "\(path)/old/\(name)"))
             try handle.seekToEnd()
@@ -42,7 +41,7 @@ import Testing
         #expect(try entries().first?.state != known.state)
     }
 
-    @Test func `Links, hidden files and other things are no exports`() throws {
+    @Test func `Links, hidden files and other things are not exports`() throws {
         defer { try? files.removeItem(atPath: path) }
         try write("b.zip")
         try write("folder/export.xml")
@@ -57,7 +56,7 @@ import Testing
         #expect(try entries().map(\.name) == ["b.zip", "folder"])
     }
 
-    @Test func `What is beyond a thousand exports is counted`() throws {
+    @Test func `Exports beyond a thousand are counted`() throws {
         defer { try? files.removeItem(atPath: path) }
         for number in 0..<1_003 { try write("\(number).zip", "") }
         let listing = try ExportFolder(path).exports()

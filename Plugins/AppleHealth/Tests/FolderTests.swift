@@ -2,20 +2,20 @@ import Foundation
 import HubProcess
 import Testing
 
-/// The plugin, started and confined by a real hub.
+/// The plugin, started and sandboxed by a real hub.
 @Suite(.timeLimit(.minutes(3))) struct FolderTests {
-    /// The next event of the plugin.
+    /// Waits for the next event of the plugin.
     private func event(_ scene: Scene) throws -> ChildProcess {
         try ChildProcess(
             "hub", ["tap", "device/apple-health/imported/", "--count", "1", "--json"],
             environment: ["HUB_CONF": scene.host.configuration])
     }
 
-    @Test func `An export that is put into the folder is read, once, and an event says what came of it`() async throws {
+    @Test func `An export in the folder is read once, and an event reports the result`() async throws {
         let scene = try Scene(plugin: "zone = \"Europe/Berlin\"")
         try await scene.start()
         let tap = try event(scene)
-        // It is not read before it has been left alone for some seconds: it might be in the middle of being copied.
+        // It is read only after some seconds without a write, because it might still be copied.
         try scene.write(steps(0..<1_000), as: "export.xml", isNew: true)
         let lines = await tap.result().output
         #expect(lines.contains("1001 of 1001 records were new"), "\(lines)")
@@ -23,7 +23,7 @@ import Testing
         let again = try await scene.json(["do", "apple-health", "import"])
         let file = try #require((again["files"] as? [[String: Any]])?.first)
         #expect(file["new"] as? Int == 0 && file["known"] as? Int == 1_001)
-        // By the clocks of the person, wherever the command runs.
+        // In the zone of the person, wherever the command runs.
         let shown = try await ChildProcess(
             "hub", ["do", "apple-health", "import"],
             environment: ["HUB_CONF": scene.host.configuration, "TZ": "America/Lima"]
@@ -31,7 +31,7 @@ import Testing
         #expect(shown.contains("2026-01-01 00:00:00 +01:00") && !shown.contains("-05:00"), "\(shown)")
     }
 
-    @Test func `An unpacked export that was read while it was copied is read again when the rest has come`()
+    @Test func `An unpacked export that was read during its copy is read again when the rest has arrived`()
         async throws
     {
         let scene = try Scene(plugin: "")
@@ -43,7 +43,7 @@ import Testing
         try await scene.start()
         try await eventually { try await scene.records().count >= 101 }
         let tap = try event(scene)
-        // In place, which leaves the folder as it was.
+        // Write in place, which does not change the folder.
         let file = try #require(FileHandle(forWritingAtPath: folder + "/export.xml"))
         try file.seekToEnd()
         let rest = try #require(steps(100..<200).range(of: "<Record type=\"HKQuantityTypeIdentifierStepCount\""))
@@ -55,8 +55,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `A command to import into a hub whose disk is full ends and says what is stored and what is not`() async throws
-    {
+    func `An import into a hub with a full disk ends and reports which records are stored`() async throws {
         let scene = try Scene(plugin: "")
         let disk = try SmallDisk(at: scene.host.folder.path + "/data", bytes: 3_000_000)
         try await scene.start()
@@ -70,9 +69,9 @@ import Testing
             full.status == 75 && said.contains("the rest of it is not stored") && said.contains("not read: b.xml"),
             "\(said)")
         disk.resize(bytes: 200_000_000)
-        // All that was named as new is stored.
+        // All records that were reported as new are stored.
         #expect(try await scene.records().count >= Int(parts.1) ?? .max)
-        // The hub finds out by itself that there is room.
+        // The hub notices without help that there is room.
         var again = try await scene.host.command("do", "apple-health", "import")
         while again.errors.joined().contains("cannot store") {
             again = try await scene.host.command("do", "apple-health", "import")
@@ -81,7 +80,7 @@ import Testing
         #expect(try await scene.records().count == 40_001)
     }
 
-    @Test func `What the hub has been asked to look at is told, and nothing is stored`() async throws {
+    @Test func `A dry run reports the records and stores nothing`() async throws {
         let scene = try Scene(plugin: "types = [\"weight\"]")
         try await scene.start()
         try await scene.untilPluginIsThere()
@@ -93,7 +92,7 @@ import Testing
         #expect(missing.status == 1 && missing.errors.contains { $0.contains("it has export.xml") })
     }
 
-    @Test func `One bad file hides no other: each has its result in the command and in the status`() async throws {
+    @Test func `A bad file does not hide others: each has its result in the command and in the status`() async throws {
         let scene = try Scene(plugin: "")
         try scene.write("Date,\"Weight (kg)\",x", as: "bad.zip")
         try scene.write("PK\u{3}\u{4} cut", as: "broken.zip")
@@ -115,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [("until = \"2025-12-31\"", 1), ("since = \"2026-01-01\"", 0)])
-    func `since and until are days where the person lives`(setting: String, count: Int) async throws {
+    func `since and until are days in the person's zone`(setting: String, count: Int) async throws {
         // The weighing of 1 January at 07:00 in Berlin was on 31 December in Los Angeles.
         let scene = try Scene(plugin: "types = [\"weight\"]\nzone = \"America/Los_Angeles\"\n\(setting)")
         try await scene.start()
@@ -126,13 +125,14 @@ import Testing
         #expect(file["records"] as? Int == count, "\(file)")
     }
 
-    @Test func `Killed with its hub wherever it is, the plugin goes on, and everything is there once`() async throws {
+    @Test func `After kills with its hub at any point the plugin resumes, and everything is stored once`() async throws
+    {
         let scene = try Scene(plugin: "zone = \"Europe/Berlin\"")
         try scene.write(steps(0..<8_000), as: "export.xml")
         for _ in 0..<3 {
             try await scene.start()
             let before = try await scene.head()
-            // The third time all may be there already.
+            // The third time everything may be stored already.
             for _ in 0..<100 where try await scene.head() == before { try await Task.sleep(for: .milliseconds(10)) }
             await scene.kill()
         }
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test
-    func `A folder that goes away is told and waited for, is not taken for empty, and is read again when it is back`()
+    func `A missing folder is reported, does not count as empty, and is read again when it is back`()
         async throws
     {
         let scene = try Scene(plugin: "")
@@ -158,7 +158,7 @@ import Testing
         let files = FileManager.default
         try files.moveItem(atPath: scene.exports, toPath: scene.exports + "-away")
         try await tap.line { $0.contains("there is no such folder") }
-        // What is there where a disk is not mounted.
+        // An empty folder, as at the mount point of a disk that is not mounted.
         try files.createDirectory(atPath: scene.exports, withIntermediateDirectories: false)
         try await tap.line { $0.contains("is empty, and not the folder") }
         try files.removeItem(atPath: scene.exports)
@@ -169,7 +169,7 @@ import Testing
         await tap.killAndWait()
     }
 
-    @Test func `Two people's exports need a section for each, which the log says`() async throws {
+    @Test func `Two people's exports need a section for each, and the log says so`() async throws {
         let scene = try Scene(plugin: "", persons: "[person.anna]")
         try scene.write(steps(0..<10), as: "export.xml")
         try await scene.start()

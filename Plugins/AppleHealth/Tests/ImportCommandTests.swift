@@ -4,13 +4,13 @@ import Testing
 
 /// `hub import` of an export, with a real hub.
 @Suite(.timeLimit(.minutes(3))) struct ImportCommandTests {
-    @Test func `An export is stored once, however often it is given, and a look beforehand says what would be new`()
+    @Test func `An export is stored once, however often it is given, and a dry run shows the number of new records`()
         async throws
     {
         let scene = try Scene()
         try await scene.start()
         let file = try everything()
-        // It names a file of a clinic that is not there, which is an omission.
+        // The export names a file of a clinic that is missing, which is an omission.
         let look = try await scene.json(["import", file, "--dry-run"], expecting: 1)
         let count = try #require(look["records"] as? Int)
         #expect(look["new"] as? Int == count && look["known"] as? Int == 0)
@@ -30,7 +30,7 @@ import Testing
         #expect(known["new"] as? Int == 0 && known["known"] as? Int == count)
     }
 
-    @Test func `A newer export adds what is new, and takes nothing back that it lacks`() async throws {
+    @Test func `A newer export adds new records, and retracts none that it lacks`() async throws {
         let scene = try Scene()
         try await scene.start()
         let older = try scene.write(steps(0..<500), as: "older.xml")
@@ -39,16 +39,16 @@ import Testing
         let report = try await scene.json(["import", newer])
         #expect(report["new"] as? Int == 400 && report["known"] as? Int == 201)
         #expect(try await scene.records().count == 901)
-        // Older than what is there: nothing.
+        // An older export adds nothing.
         #expect(try await scene.json(["import", older])["new"] as? Int == 0)
     }
 
-    @Test func `What the hub has otherwise is told as changed, and not as new`() async throws {
+    @Test func `A record that differs from the hub's is reported as changed, not as new`() async throws {
         let scene = try Scene()
         try await scene.start()
         let file = try scene.write(steps(0..<10), as: "export.xml")
         #expect(try await scene.json(["import", file])["new"] as? Int == 11)
-        // Where the person lives is a part of each record.
+        // The zone is a part of each record.
         let report = try await scene.json(["import", file, "--zone", "Europe/Berlin"])
         #expect(report["new"] as? Int == 0 && report["changed"] as? Int == 11 && report["known"] as? Int == 0)
         #expect(try await scene.records().count == 11)
@@ -56,7 +56,7 @@ import Testing
         #expect(words.lines.first?.contains("0 new, 11 changed, 0 there already") == true, "\(words.lines)")
     }
 
-    @Test func `Only what is asked for is stored: by type, by source and by time`() async throws {
+    @Test func `Only selected records are stored: by type, by source and by time`() async throws {
         let scene = try Scene()
         try await scene.start()
         let file = try scene.write(steps(0..<2_000), as: "export.xml")
@@ -67,12 +67,14 @@ import Testing
                 "import", file, "--type", "stepCount", "--from", "2026-01-02", "--to", "2026-01-02", "--zone",
                 "Europe/Berlin",
             ])
-        // From the one that ends as the day begins.
+        // Includes the record that ends as the day begins.
         #expect(day["new"] as? Int == 561)
         #expect(try await scene.records().count == 562)
     }
 
-    @Test func `A damaged file gives what is good in it, says what is not, and ends with 1`() async throws {
+    @Test func `The good records of a damaged file are stored, the others are reported, and the status is 1`()
+        async throws
+    {
         let scene = try Scene()
         try await scene.start()
         let cut = try scene.write(String(steps(0..<300).dropLast(150)), as: "export.xml")
@@ -86,7 +88,8 @@ import Testing
         #expect(refused.errors.contains { $0.contains("not an export of Apple Health") })
     }
 
-    @Test func `What is lost ends the import with 1, what is kept with 0, and both are reported with date and source`()
+    @Test
+    func `An import with lost values ends with 1, with kept ones with 0, and both are listed with date and source`()
         async throws
     {
         let scene = try Scene()
@@ -110,7 +113,7 @@ import Testing
         #expect(places?.first?["date"] as? String == "02.01.2026" && places?.first?["byte"] as? Int != nil)
     }
 
-    @Test func `A line without a kind is stored if the registry knows its type, and else the reason is given`()
+    @Test func `A line without a kind is stored if the registry knows its type, otherwise it is refused with a reason`()
         async throws
     {
         let scene = try Scene()
@@ -129,7 +132,7 @@ import Testing
         #expect(foreign.status == 64 && foreign.errors.contains { $0.contains("this is a Libra export") })
     }
 
-    @Test func `Where there are several people the command asks whose export it is, and their records never meet`()
+    @Test func `With several people the command asks for the person, and their records stay separate`()
         async throws
     {
         let scene = try Scene(persons: "[person.anna]\n[person.ben]\n")
@@ -146,7 +149,7 @@ import Testing
         #expect(persons["anna"]?.count == persons["ben"]?.count)
     }
 
-    @Test func `An import that is stopped or killed goes on when the file is given again, and all is there once`()
+    @Test func `An import that was stopped or killed resumes when the file is given again, and stores all once`()
         async throws
     {
         let scene = try Scene()
@@ -154,7 +157,7 @@ import Testing
         let file = try scene.write(steps(0..<8_000), as: "export.xml")
         for end in [SIGINT, SIGKILL, SIGTERM] {
             let child = try ChildProcess("hub", ["import", file], environment: ["HUB_CONF": scene.host.configuration])
-            // Until something has been stored.
+            // Wait until a record has been stored.
             let before = try await scene.head()
             while child.isRunning, try await scene.head() == before { try await Task.sleep(for: .milliseconds(5)) }
             child.signal(end)
@@ -167,8 +170,7 @@ import Testing
         #expect(Set(try await scene.records().compactMap { $0["key"] as? String }).count == 8_001)
     }
 
-    @Test func `While the hub is killed and started again an import waits, and loses and doubles nothing`() async throws
-    {
+    @Test func `An import waits while the hub is killed and restarted, and loses and doubles nothing`() async throws {
         let scene = try Scene()
         try await scene.start()
         let file = try scene.write(steps(0..<8_000), as: "export.xml")

@@ -15,7 +15,7 @@ import Testing
         #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
     }
 
-    @Test func `Settings that cannot be are refused with what would do`() throws {
+    @Test func `Invalid settings are refused with a suggestion`() throws {
         let plugin = AppleHealth()
         try plugin.judge(PluginSettings(["folder": .string("/tmp"), "look_every": .string("10s")]))
         let wrong = PluginSettings([

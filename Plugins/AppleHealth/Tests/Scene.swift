@@ -2,14 +2,14 @@ import Foundation
 import HubProcess
 import Testing
 
-/// A hub of a test's own, exports in a folder of it, and what the hub says of them.
+/// A hub for one test, exports in its folder, and the hub's records.
 final class Scene {
     let host: HubHost
     let exports: String
     private(set) var hub: ChildProcess?
 
     /// - Parameters:
-    ///   - plugin: settings of `[plugin.apple-health]`; `nil`: there is none.
+    ///   - plugin: settings of `[plugin.apple-health]`; nil for no such section.
     ///   - persons: tables of `hub.conf`.
     init(plugin: String? = nil, persons: String = "") throws {
         let path = "/tmp/apple-\(UInt64.random(in: 0 ... .max))"
@@ -34,7 +34,7 @@ final class Scene {
         return path
     }
 
-    /// A command with `--json`, and what it prints.
+    /// Runs a command with `--json`, and returns its output.
     func json(_ arguments: [String], expecting code: Int? = 0) async throws -> [String: Any] {
         let result = try await host.command(arguments + ["--json"])
         try #require(code == nil || result.status == code, "\(result.errors)")
@@ -42,7 +42,7 @@ final class Scene {
         return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
     }
 
-    /// The records that the hub has of exports, each as it prints it.
+    /// The hub's records from exports, each as the hub prints it.
     func records() async throws -> [[String: Any]] {
         let result = try await host.command("export", "--format", "json-lines", "--source", "apple-health")
         try #require(result.status == 0, "\(result.errors)")
@@ -51,14 +51,14 @@ final class Scene {
         }
     }
 
-    /// The newest sequence: what it stays at when nothing is new.
+    /// The newest sequence, which does not change while no record is stored.
     func head() async throws -> Int {
-        // It ends with 1 while a plugin is on its way.
+        // The status is 1 while a plugin is starting.
         let status = try await json(["status"], expecting: nil)
         return try #require(status["head"] as? Int)
     }
 
-    /// Returns when the plugin has a session: before, no plugin takes its commands.
+    /// Returns when the plugin has a session; before that it takes no commands.
     func untilPluginIsThere() async throws {
         try await eventually {
             let plugins = try await json(["status"], expecting: nil)["plugins"] as? [[String: Any]]
@@ -67,7 +67,7 @@ final class Scene {
     }
 }
 
-/// An export of the steps of so many minutes, from the first of January 2026 on.
+/// An export of steps for these minutes, counted from 1 January 2026.
 func steps(_ minutes: Range<Int>, weight: String = "80.4", end: String = "</HealthData>\n") -> String {
     let day = "2026-01-"
     func time(_ minute: Int) -> String {
@@ -85,7 +85,7 @@ func steps(_ minutes: Range<Int>, weight: String = "80.4", end: String = "</Heal
         """
 }
 
-/// The export with everything in it.
+/// The export that contains every kind of record.
 func everything() throws -> String {
     let here = URL(filePath: #filePath).deletingLastPathComponent()
     return here.appending(path: "../Export").standardizedFileURL.path
