@@ -32,9 +32,9 @@ enum HS3Settings {
             ScaleSettings.tokenDeclaration,
         ] + ScaleSettings.verificationDeclarations
 
-    /// What the dialogue is to know.
+    /// The settings of the dialogue.
     ///
-    /// - Throws: ``PluginFailure`` that names the setting.
+    /// - Throws: ``PluginFailure`` that names the invalid setting.
     static func host(_ settings: PluginSettings, _ common: ScaleSettings) throws -> HS3Host.Settings {
         var host = HS3Host.Settings()
         host.setsClock = try settings.boolean("set_clock")

@@ -3,7 +3,7 @@ import ScaleConnector
 import ScaleProtocols
 import ScaleLinks
 
-/// The connector of an iHealth HS3 bathroom scale.
+/// The connector for an iHealth HS3 bathroom scale.
 @main
 struct IHealthHS3: ScalePlugin {
     static let manifest = Manifest(
@@ -12,9 +12,9 @@ struct IHealthHS3: ScalePlugin {
     static let model = ScaleModel.hs3
     static let commands: [Command<Self>] = commonCommands + [autoConnect]
 
-    /// The waits of the dialogue; a simulated scale can do with shorter ones.
+    /// The time limits of the dialogue; tests with a simulated scale use shorter ones.
     struct Timing: Sendable {
-        /// From a failed attempt to connect to the next.
+        /// Pause between a failed attempt to connect and the next.
         var pause = Duration.seconds(1)
         var adjust: @Sendable (inout HS3Host.Settings) -> Void = { _ in }
     }

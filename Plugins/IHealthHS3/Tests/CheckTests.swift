@@ -20,7 +20,7 @@ struct CheckTests {
         return try await ScaleCheck(try IHealthHS3().setup(settings), clock, patience: patience).run()
     }
 
-    @Test func `a scale that answers is told, and nothing on it changes`() async throws {
+    @Test func `a check reports a scale that answers, and changes nothing on it`() async throws {
         let scale = try SimulatedScale(memory: SimulatedScale.memory(3), skew: 3600)
         let found = try await Self.check(scale.link)
         #expect(found.hasPrefix("The HS3 020000003001 answers; its clock is 3"), "\(found)")
@@ -36,14 +36,16 @@ struct CheckTests {
         #expect(!touched)
     }
 
-    @Test func `a scale that wants to be rid of a weighing is found as well, and keeps it`() async throws {
+    @Test func `a check also finds a scale that wants to deliver a weighing, and the scale keeps the weighing`()
+        async throws
+    {
         let scale = try SimulatedScale(faults: ["early-weight"])
         #expect(try await Self.check(scale.link) == "The HS3 020000003001 answers; it has a weighing to deliver.")
         await scale.stop()
         #expect(scale.weighed.count == 1 && scale.acknowledged == [])
     }
 
-    @Test func `a scale that is not there is a failure that names the link`() async throws {
+    @Test func `a check of an absent scale fails and names the link`() async throws {
         let failure = try await #require(throws: PluginFailure.self) {
             _ = try await Self.check("unix:///nowhere/scale.sock")
         }
@@ -53,7 +55,7 @@ struct CheckTests {
                 == "unix:///nowhere/scale.sock: No such file or directory; is the bridge or simulator running there?")
     }
 
-    @Test func `a link where nothing answers like a scale is a failure that says so`() async throws {
+    @Test func `a check of a link without a scale fails with the reason`() async throws {
         let scale = try SimulatedScale(faults: ["deaf=1"])
         let failure = try await #require(throws: PluginFailure.self) {
             _ = try await Self.check(scale.link, patience: .seconds(2))
@@ -62,8 +64,8 @@ struct CheckTests {
         await scale.stop()
     }
 
-    /// Pairing is of no use to a machine without Bluetooth, and all the rest need it.
-    @Test func `a Bluetooth link that cannot be had ends with what helps`() async throws {
+    /// A machine without Bluetooth cannot pair, and the other cases need pairing.
+    @Test func `a check without Bluetooth fails with a remedy`() async throws {
         let settings = PluginSettings([
             "link": .string("rfcomm://02:00:00:00:30:01"), "set_clock": .boolean(true), "hour_mode": .string("sdk12"),
             "clock_bcd": .string("nearest"), "auth_mode": .string("local"),

@@ -10,10 +10,10 @@ import Testing
 @testable import IHealthHS3
 @testable import ScaleConnector
 
-/// The real program, killed.
+/// Kills of the real program.
 @Suite(.timeLimit(.minutes(3)))
 struct KillTests {
-    /// The product lies beside the bundle of the tests.
+    /// Looks for the program in the directories above the test bundle.
     static func program() throws -> URL {
         var place = Bundle.module.bundleURL
         while place.path != "/" {
@@ -34,9 +34,9 @@ struct KillTests {
         return process
     }
 
-    /// Someone weighs every 40 ms; the program is killed at random instants, mostly within a session.
+    /// A person weighs every 40 ms, and the program is killed at random times, mostly within a session.
     ///
-    /// What the scale was told is kept must be at the hub in the end, once, as the right record.
+    /// Every record that the scale got acknowledged must be in the hub at the end, once and correct.
     @Test func `kill -9 at any instant loses nothing and doubles nothing`() async throws {
         let kills = ProcessInfo.processInfo.environment["HUB_TEST_KILLS"].flatMap { Int($0) } ?? 6
         let seed = UInt64.random(in: .min ... .max)
@@ -50,7 +50,7 @@ struct KillTests {
             var tenths = 700
             while (try? await Task.sleep(for: .milliseconds(40))) != nil {
                 tenths = tenths == 800 ? 700 : tenths + 1
-                // A time of its own for each, as no one weighs twice a second.
+                // Each gets a different time, because no one weighs twice a second.
                 let wall = WallTime(secondsSince2000: 847_627_200 + scale.weighed.count * 61)
                 scale.simulator.submit(.stepOn(tenthsOfKilogram: tenths, at: wall))
             }

@@ -24,7 +24,7 @@ struct MappingTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What the dialogue makes of a weighing.
+    /// The reading that the dialogue makes of a weighing.
     static func reading(_ key: HS3RecordKey, _ mode: HS3HourMode = .sdk12) -> ScaleReading? {
         var settings = HS3Host.Settings()
         settings.hourMode = mode
@@ -38,7 +38,7 @@ struct MappingTests {
         return nil
     }
 
-    @Test func `weights are the double that the digits name, at every tenth`() throws {
+    @Test func `weights are exactly the double of their decimal digits, at every tenth`() throws {
         for tenths in 0...1500 {
             let time = try #require(WallTime("2026-11-20 07:30:05"))
             let key = try #require(HS3Record(time, tenthsOfKilogram: tenths)?.key)
@@ -51,8 +51,8 @@ struct MappingTests {
         }
     }
 
-    @Test func `the reading of the hour is a setting, and changes the time and nothing else`() throws {
-        // 17:55:46 on 2018-01-04 as a 12-hour number, 21:55:46 as a 24-hour one (bytes of the captured form).
+    @Test func `the hour mode is a setting and changes only the time`() throws {
+        // 17:55:46 on 2018-01-04 as a 12-hour number, 21:55:46 as a 24-hour one (bytes from a capture).
         let key = try #require(HS3Record([0x48, 0x49, 0x5D, 0xEE, 0x07, 0x23])?.key)
         for (mode, hour) in [(HS3HourMode.sdk12, "17"), (.raw24, "21")] {
             let sample = try Self.sample(try #require(Self.reading(key, mode)))

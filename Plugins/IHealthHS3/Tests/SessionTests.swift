@@ -9,7 +9,7 @@ import Testing
 @testable import IHealthHS3
 @testable import ScaleConnector
 
-/// Whole sessions: simulated scale, real link, plugin, spool, hub.
+/// Complete sessions: simulated scale, real link, plugin, spool, hub.
 @Suite(.timeLimit(.minutes(1)))
 struct SessionTests {
     @Test(arguments: [false, true]) func `memory and weighings arrive once, as the right records`(
@@ -54,8 +54,8 @@ struct SessionTests {
         await scale.stop()
     }
 
-    /// The script of a session with 25 records is about 280 bytes of the scale; each run cuts it at another one.
-    @Test(arguments: Array(stride(from: 1, to: 300, by: 13))) func `a session cut at any byte is taken up again`(
+    /// The scale sends about 280 bytes in a session with 25 records; each run cuts at another byte.
+    @Test(arguments: Array(stride(from: 1, to: 300, by: 13))) func `a session cut at any byte is resumed`(
         byte: Int
     ) async throws {
         let bench = try await Bench()
@@ -69,13 +69,13 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `a second session gives only what is new`() async throws {
+    @Test func `a second session stores only new weighings`() async throws {
         let bench = try await Bench()
         let scale = try SimulatedScale(memory: SimulatedScale.memory(30))
         let first = try await bench.run(scale.link)
         await bench.hub.records(30)
         #expect(await bench.end(first) == .done)
-        // The same weighing is a frame of its own now, and a record of the memory for ever after.
+        // The scale sends the weighing as a separate frame now, and from its memory in every later session.
         let second = try await bench.run(scale.link)
         _ = await bench.events("memory-end", 2)
         scale.step(on: 744)
@@ -89,7 +89,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `weighings of a wrong clock are marked, and a later session does not judge again`() async throws {
+    @Test func `weighings with a wrong clock are marked, and a later session does not change the mark`() async throws {
         let bench = try await Bench()
         let memory = SimulatedScale.memory(3)
         let wrong = try SimulatedScale(memory: memory, skew: -3600)
@@ -99,7 +99,7 @@ struct SessionTests {
         await bench.hub.records(4)
         #expect(await bench.end(first) == .done)
         let before = await bench.hub.held.map(\.text)
-        // The clock was set before the weighing, so that one is right.
+        // The clock was set before this weighing, so its time is right.
         #expect(
             before == (try memory.reversed().map { try record($0, isClockSuspect: true) })
                 + [try record(try #require(wrong.weighed.first))])
@@ -115,7 +115,7 @@ struct SessionTests {
         await right.stop()
     }
 
-    @Test func `another zone corrects what was given, in place and with the judgement it had`() async throws {
+    @Test func `a changed zone corrects stored weighings in place and keeps their marks`() async throws {
         let bench = try await Bench()
         let memory = SimulatedScale.memory(3)
         let scale = try SimulatedScale(memory: memory, skew: -3600)
@@ -123,7 +123,7 @@ struct SessionTests {
         await bench.hub.records(3)
         #expect(await bench.end(first) == .done)
         await scale.stop()
-        // Right by the new zone, so a new judgement would be another one.
+        // The clock is right in the new zone, so a new check would give another mark.
         let again = try SimulatedScale(memory: memory, skew: 8 * 3600)
         let second = try await bench.run(again.link, ",\"zone\":\"Asia/Tokyo\"")
         await bench.hub.wait { hub in hub.held.allSatisfy { $0.text.contains("Asia/Tokyo") } }
@@ -134,7 +134,7 @@ struct SessionTests {
         await again.stop()
     }
 
-    @Test func `a weighing without a date becomes no record, and is told once`() async throws {
+    @Test func `a weighing without a date becomes no record and is reported once`() async throws {
         let bench = try await Bench()
         let scale = try SimulatedScale(memory: SimulatedScale.memory(20), faults: ["zero-date=10"])
         for round in 1...2 {
@@ -154,7 +154,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `errors are told with their class, and taken back when the scale works again`() async throws {
+    @Test func `errors are reported with their class, and resolved when the scale works again`() async throws {
         let bench = try await Bench()
         let scale = try SimulatedScale()
         let run = try await bench.run(scale.link, ",\"errors\":[\"55=1\"]")
@@ -191,7 +191,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `a full spool leaves the scale unacknowledged until there is room`() async throws {
+    @Test func `with a full spool the scale gets no acknowledgement until there is room`() async throws {
         let place = try TestPlace()
         let scale = try SimulatedScale(memory: SimulatedScale.memory(5))
         let settings = PluginSettings([
@@ -205,7 +205,7 @@ struct SessionTests {
         while !scale.events.contains(.scale(.transferFinished)) { try await Task.sleep(for: .milliseconds(5)) }
         for tenths in 731..<737 { scale.step(on: tenths) }
         while scale.acknowledged.count < 3 { try await Task.sleep(for: .milliseconds(5)) }
-        // The scale repeats the fourth; the plugin has heard it at least twice by then.
+        // The scale repeats the fourth; the plugin has received it at least twice by then.
         let sent = scale.events.count
         while scale.events.dropFirst(sent).filter(\.isSent).count < 3 { try await Task.sleep(for: .milliseconds(5)) }
         #expect(scale.acknowledged.count == 3)

@@ -21,7 +21,7 @@ struct SettingsTests {
         try #require(setup.dialogue(setup.device) as? HS3Host).settings
     }
 
-    @Test func `a Bluetooth link needs nothing else`() throws {
+    @Test func `a Bluetooth link needs no other setting`() throws {
         let settings = try Self.settings(#"link = "rfcomm://00:4d:32:1a:2b:3c""#)
         #expect(settings.device == "004D321A2B3C")
         #expect(try Self.host(settings) == HS3Host.Settings())
@@ -72,13 +72,14 @@ struct SettingsTests {
             "setting device_id: 020000003001 is not the scale of the link, 004D321A2B3C"
         ),
     ])
-    func `what only the plugin can judge ends it with a sentence`(toml: String, words: String) throws {
+    func `an invalid setting that only the plugin can detect ends it with a message`(toml: String, words: String) throws
+    {
         let failure = try #require(throws: PluginFailure.self) { _ = try Self.settings(toml) }
         #expect(failure.exit == .settings)
         #expect(failure.message.hasPrefix(words), "\(failure)")
     }
 
-    @Test func `the zone is the setting's, else that of all persons, else the machine's`() throws {
+    @Test func `the zone is the setting's, otherwise the common one of all persons, otherwise the machine's`() throws {
         var settings = try Self.settings(#"link = "rfcomm://00:4D:32:1A:2B:3C""#)
         #expect(settings.clock(persons: ["Asia/Tokyo", "Asia/Tokyo"]).rule == "Asia/Tokyo sdk12")
         #expect(settings.clock(persons: ["Asia/Tokyo", "Europe/Berlin"]).rule == "machine sdk12")

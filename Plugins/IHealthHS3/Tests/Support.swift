@@ -10,10 +10,10 @@ import Testing
 @testable import IHealthHS3
 @testable import ScaleConnector
 
-/// A simulated scale behind a real link, in the zone of the tests whatever the machine's is.
+/// A simulated scale behind a real link, in the zone of the tests whatever the machine's zone.
 final class SimulatedScale: PluginCase.FarSide {
     static let zone = TimeZone(identifier: "Europe/Berlin") ?? .gmt
-    /// The clock of hub and scale in tests whose dates matter.
+    /// The clock of the hub and the scale in tests that depend on dates.
     static let clock = "2026-11-20T12:00:00Z@1"
     static let device = "020000003001"
 
@@ -39,7 +39,7 @@ final class SimulatedScale: PluginCase.FarSide {
         }
     }
 
-    /// A scale with this memory on a TCP port (or a pty) of its own.
+    /// A scale with this memory on a free TCP port or on a pty.
     convenience init(
         memory: [HS3RecordKey] = [], faults: [String] = [], skew: Int = 0, plan: [PlannedCommand] = [],
         link: ScaleSimulator.Link? = nil, hourMode: HS3HourMode = .sdk12, repeatAfter: Duration = .milliseconds(60)
@@ -47,7 +47,7 @@ final class SimulatedScale: PluginCase.FarSide {
         var profile = HS3Device.Profile()
         (profile.repeatAfter, profile.hourMode) = (repeatAfter, hourMode)
         let clock = try SimulationClock(Self.clock)
-        // The simulator lives in the zone of the machine, the hub of the tests in Berlin.
+        // The simulator uses the machine's zone, and the hub of the tests uses Berlin.
         let hub = LocalClock(Self.zone).wall(at: try Timestamp(parsing: "2026-11-20T12:00:00Z").microseconds)
         profile.skewSeconds = skew + hub.secondsSince2000 - clock.wall.secondsSince2000
         let link = try link ?? .listen(try LinkAddress("tcp://127.0.0.1:0"))
@@ -72,11 +72,11 @@ final class SimulatedScale: PluginCase.FarSide {
 
     var events: [SimulatorEvent] { told.events.withLock { $0 } }
 
-    /// The weighings that the scale knows to be kept.
+    /// The weighings that were acknowledged to the scale.
     var acknowledged: [HS3RecordKey] {
         events.compactMap { if case .scale(.acknowledged(let key)) = $0 { HS3Record(key[...])?.key } else { nil } }
     }
-    /// All that was weighed on it.
+    /// All weighings on it.
     var weighed: [HS3RecordKey] {
         events.compactMap { if case .scale(.stored(let key)) = $0 { HS3Record(key[...])?.key } else { nil } }
     }
@@ -88,7 +88,7 @@ final class SimulatedScale: PluginCase.FarSide {
         await ended.value
     }
 
-    /// Mornings before the day of the tests, oldest first.
+    /// Weighings on the mornings before the day of the tests, oldest first.
     static func memory(_ count: Int, seed: UInt64 = 3) -> [HS3RecordKey] {
         var series = WeighingSeries(seed: seed)
         return series.mornings(count, before: WallTime(2026, 11, 20, 12) ?? .startOf2000).compactMap {
@@ -97,7 +97,7 @@ final class SimulatedScale: PluginCase.FarSide {
     }
 }
 
-/// A hub, a place, and runs of the plugin in it.
+/// A fake hub, its folder, and runs of the plugin with it.
 struct Bench {
     let place: TestPlace
     let hub: FakeHub
@@ -110,7 +110,7 @@ struct Bench {
         try await hub.start()
     }
 
-    /// Starts the plugin with the settings that the hub hands out.
+    /// Starts the plugin with settings from the hub.
     func run(
         _ link: String, _ more: String = "", mode: Hello.Mode = .run
     ) async throws -> PluginRun {
@@ -126,7 +126,7 @@ struct Bench {
         """
     }
 
-    /// Waits short enough for a simulated scale.
+    /// The plugin with time limits for a simulated scale.
     static func plugin() -> IHealthHS3 {
         var plugin = IHealthHS3()
         plugin.timing = IHealthHS3.Timing(pause: .milliseconds(5)) { settings in
@@ -138,7 +138,7 @@ struct Bench {
         return plugin
     }
 
-    /// Stops the plugin and says how it ended.
+    /// Stops the plugin and returns its exit.
     func end(_ run: PluginRun) async -> PluginExit {
         run.stop()
         return await run.end()
@@ -150,14 +150,14 @@ struct Bench {
         }
     }
 
-    /// Returns when the hub has so many events of this name.
+    /// Returns when the hub has this many events of this name.
     func events(_ name: String, _ count: Int = 1) async -> [DeviceEvent] {
         await hub.wait { $0.events.filter { $0.event == name }.count >= count }
         return await hub.events.filter { $0.event == name }
     }
 }
 
-/// The record that a weighing must become, as a source writes it.
+/// The expected record of a weighing, as a source writes it.
 func record(_ key: HS3RecordKey, isClockSuspect: Bool = false) throws -> String {
     let wall = try #require(WallTime(hs3Packed: key.packedTime, mode: .sdk12))
     let tenths = try #require(key.tenthsOfKilogram)
