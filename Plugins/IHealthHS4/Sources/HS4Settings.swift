@@ -55,9 +55,9 @@ enum HS4Settings {
             ScaleSettings.keyDeclaration, ScaleSettings.keyKindDeclaration, ScaleSettings.tokenDeclaration,
         ] + ScaleSettings.verificationDeclarations
 
-    /// What the dialogue is to know.
+    /// The settings of the dialogue.
     ///
-    /// - Throws: ``PluginFailure`` that names the setting.
+    /// - Throws: ``PluginFailure`` that names the invalid setting.
     static func host(_ settings: PluginSettings, _ common: ScaleSettings) throws -> HS4Host.Settings {
         var host = HS4Host.Settings()
         host.link =

@@ -3,7 +3,7 @@ import ScaleConnector
 import ScaleProtocols
 import ScaleLinks
 
-/// The connector of an iHealth HS4 or HS4S bathroom scale.
+/// The connector for an iHealth HS4 or HS4S bathroom scale.
 @main
 struct IHealthHS4: ScalePlugin {
     static let manifest = Manifest(
@@ -13,9 +13,9 @@ struct IHealthHS4: ScalePlugin {
     static let model = ScaleModel.hs4
     static let commands: [Command<Self>] = commonCommands + [units]
 
-    /// The waits of the dialogue; a simulated scale can do with shorter ones.
+    /// The time limits of the dialogue; tests with a simulated scale use shorter ones.
     struct Timing: Sendable {
-        /// From a failed attempt to connect to the next.
+        /// Pause between a failed attempt to connect and the next.
         var pause = Duration.seconds(1)
         var adjust: @Sendable (inout HS4Host.Settings) -> Void = { _ in }
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import IHealthHS4
 
-/// A program that speaks HSL/1 as a bridge on a phone does, line by line.
+/// Speaks HSL/1 line by line, as a bridge on a phone does.
 private final class Bridge: Sendable {
     let link: String
     private let runner: LinkRunner
@@ -17,8 +17,8 @@ private final class Bridge: Sendable {
     private let heard = Heard()
 
     /// - Parameters:
-    ///   - authentication: the vendor's number of what came of the person's verification.
-    ///   - port: where it dials the plugin; nil: it waits to be dialled.
+    ///   - authentication: the vendor's number for the result of the person's verification.
+    ///   - port: the port of the plugin to connect to; nil to wait for a connection.
     init(authentication: Int, dialling port: UInt16? = nil) throws {
         let own = Ports.next()
         link = port.map { "hsl-accept://127.0.0.1:\($0)" } ?? "hsl://127.0.0.1:\(own)"
@@ -95,7 +95,7 @@ private final class Bridge: Sendable {
         }
     }
 
-    /// Every line of the connector.
+    /// Every line from the connector.
     var said: [String] { heard.lines.withLock { $0 } }
 
     private final class Heard: Sendable { let lines = Mutex<[String]>([]) }
@@ -108,7 +108,7 @@ private final class Bridge: Sendable {
 
 @Suite(.timeLimit(.minutes(1)))
 struct BridgeTests {
-    @Test func `weighings come through a bridge, acknowledged when they are kept, once each`() async throws {
+    @Test func `weighings arrive through a bridge once each, and are acknowledged when they are stored`() async throws {
         let bench = try await ScaleBench()
         let bridge = try Bridge(authentication: 2)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(bridge.link, auth: "bridge"))
@@ -129,7 +129,7 @@ struct BridgeTests {
         #expect(samples.count == 4)
         let told = try #require(samples.first { $0.value == .quantity(72.1, unit: "kg") })
         #expect(told.start.text == "2026-11-18T07:30:00+01:00" && told.metadata == nil, "a date in UTC is an instant")
-        // What no record can be made of is told, and kept whole.
+        // A weighing that cannot become a record is reported and kept.
         #expect(await bench.events("undated", 2).count == 2)
         let state = try PluginState(directory: bench.place.state)
         let kept = try await state.text("undated-020000004001") ?? ""
@@ -140,7 +140,7 @@ struct BridgeTests {
         await bridge.stop()
     }
 
-    @Test func `a bridge that dials is let in though others hold the door`() async throws {
+    @Test func `a bridge can connect while others hold connections`() async throws {
         let bench = try await ScaleBench()
         let port = Ports.next()
         let silent = try (0..<20).map { _ in
@@ -157,7 +157,7 @@ struct BridgeTests {
         for runner in silent { runner.stop() }
     }
 
-    @Test(arguments: 5...8) func `a person whom the bridge refuses measures nothing, which is error 111`(
+    @Test(arguments: 5...8) func `a person whom the bridge refuses cannot measure, which is error 111`(
         code: Int
     ) async throws {
         let bench = try await ScaleBench()

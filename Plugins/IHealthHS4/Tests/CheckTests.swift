@@ -17,7 +17,10 @@ struct CheckTests {
         return try await ScaleCheck(setup, clock, patience: .seconds(5)).run()
     }
 
-    @Test func `a scale that answers is told with what a missing key means, and nothing on it changes`() async throws {
+    @Test
+    func `a check reports a scale that answers and the effect of a missing key, and changes nothing on the scale`()
+        async throws
+    {
         let place = try TestPlace()
         let scale = try Scale(at: place, memory: try Scale.mornings(2))
         await scale.waits()
@@ -31,7 +34,7 @@ struct CheckTests {
         #expect(!scale.events.contains { if case .clockSet = $0 { true } else { false } })
     }
 
-    @Test func `the log-in is a real one`() async throws {
+    @Test func `a check performs the log-in`() async throws {
         let place = try TestPlace()
         var profile = HS4Device.Profile()
         profile.key = ScaleKey(Array(0..<16))

@@ -6,12 +6,12 @@ import Testing
 
 @testable import IHealthHS4
 
-/// The real program, killed.
+/// Kills of the real program.
 @Suite(.timeLimit(.minutes(3)))
 struct KillTests {
-    /// A weighing whose acknowledgement got lost is in the scale's memory and at the hub: still one.
+    /// A weighing whose acknowledgement was lost is in the scale's memory and in the hub, but counts once.
     ///
-    /// What the program had not kept is in the memory alone.
+    /// A weighing that the program had not saved is only in the memory.
     @Test func `kill -9 at any instant loses nothing and doubles nothing`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(at: bench.place, memory: try Scale.mornings(40))

@@ -8,10 +8,10 @@ import Testing
 
 @testable import IHealthHS4
 
-/// Whole sessions: stand-in, real link, plugin, spool, hub.
+/// Complete sessions: simulated scale, real link, plugin, spool, hub.
 @Suite(.timeLimit(.minutes(1)))
 struct SessionTests {
-    /// Weighs when a measurement is open, and waits until the hub has the weight.
+    /// Weighs during an open measurement, and waits until the hub has the weight.
     static func weigh(_ tenths: Int, _ scale: Scale, _ bench: ScaleBench) async {
         let count = await bench.hub.held.count
         scale.step(on: tenths) { $0.isMeasuring }
@@ -67,7 +67,7 @@ struct SessionTests {
                 HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"framing\":\"\(framing)\""))
             scale.step(on: 812) { $0.isMeasuring }
             await bench.hub.records(4)
-            // What the scale kept of a weighing that was not confirmed is read, and is the same one.
+            // A weighing that was not confirmed is read from the scale's memory and is the same record.
             while !(scale.device.memory.isEmpty && scale.device.isIdle && scale.device.isMeasuring) {
                 try await Task.sleep(for: .milliseconds(5))
             }
@@ -101,14 +101,14 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `a weighing that comes again from the memory is the one that came before`() async throws {
+    @Test func `a weighing that is read again from the memory is the same record`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(at: bench.place)
         let first = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
         _ = await bench.events("memory-end")
         await Self.weigh(812, scale, bench)
         #expect(await bench.end(first) == .done)
-        // The scale has kept it too, dated when the person stepped on; and a second one of the same weight a minute before that.
+        // The scale has stored it too, dated when the person stepped on, and another of the same weight two minutes before.
         let wall = scale.wall
         for seconds in [-3, -120] {
             let time = try #require(wall.adding(seconds: seconds))
@@ -122,7 +122,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `an error of the scale is told in words, and taken back by the next weighing`() async throws {
+    @Test func `an error of the scale is reported in words, and resolved by the next weighing`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(at: bench.place)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
@@ -141,7 +141,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `the log-in with the vendor's key is made, and a wrong one is error 5`() async throws {
+    @Test func `the log-in uses the vendor's key, and a wrong key is error 5`() async throws {
         let bench = try await ScaleBench()
         var profile = HS4Device.Profile()
         profile.key = ScaleKey(Array(0..<16))

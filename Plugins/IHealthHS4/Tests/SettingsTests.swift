@@ -42,7 +42,7 @@ struct SettingsTests {
         #expect(host.key == ScaleKey(Array(0..<16)))
     }
 
-    @Test func `frames are whole on a serial port and in pieces elsewhere, and no key is a notice`() throws {
+    @Test func `frames are whole on a serial port and in pieces elsewhere, and a missing key gives a notice`() throws {
         let bluetooth = try Self.setup("link = \"rfcomm://00:4D:32:1A:2B:3C\"")
         #expect(try Self.host(bluetooth).link == .serialPort)
         #expect(bluetooth.device == "004D321A2B3C")
@@ -52,7 +52,7 @@ struct SettingsTests {
         #expect(notice.split(separator: ". ").count == 2 && notice.contains("auth_key") && notice.contains("hsl"))
     }
 
-    @Test func `an hsl link tells the unit of the display`() throws {
+    @Test func `an hsl link sends the unit of the display`() throws {
         let setup = try Self.setup("link = \"hsl://127.0.0.1:4714\"\nunit = \"lb\"")
         #expect(try #require(setup.dialogue(nil) as? HSLDialogue).session.settings.unit == .pounds)
     }
@@ -61,7 +61,8 @@ struct SettingsTests {
         ("link = \"tcp://h:1\"\ndevice_id = \"020000004001\"\nauth_mode = \"bridge\"", "setting auth_mode"),
         ("link = \"tcp://h:1\"", "setting device_id"),
     ])
-    func `what only the plugin can judge ends it with a sentence`(toml: String, words: String) throws {
+    func `an invalid setting that only the plugin can detect ends it with a message`(toml: String, words: String) throws
+    {
         let failure = try #require(throws: PluginFailure.self) { _ = try Self.setup(toml) }
         #expect(failure.exit == .settings && failure.message.hasPrefix(words), "\(failure)")
     }

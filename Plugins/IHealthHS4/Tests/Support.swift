@@ -8,7 +8,7 @@ import Testing
 
 @testable import IHealthHS4
 
-/// A stand-in for a HS4 on a socket of its own.
+/// A simulated HS4 on a separate socket.
 typealias Scale = StandInScale<HS4Device>
 
 extension StandInScale where Device == HS4Device {
@@ -27,7 +27,7 @@ extension StandInScale where Device == HS4Device {
             link: "unix://\(path)", clock: ScaleBench.clock, zone: ScaleBench.zone)
     }
 
-    /// Returns when the scale can be reached; a plugin tries again by itself, a check does not.
+    /// Returns when the scale accepts connections; a plugin retries, a check does not.
     func waits() async {
         while access(String(link.dropFirst("unix://".count)), F_OK) != 0,
             (try? await Task.sleep(for: .milliseconds(1))) != nil
@@ -38,12 +38,12 @@ extension StandInScale where Device == HS4Device {
         submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths)), when: isTime)
     }
 
-    /// Waits until it says that a measurement is open: what is weighed before goes into the memory.
+    /// Adds a weighing to the scale's memory.
     func store(_ tenths: Int, _ local: String) throws {
         submit(.store(StandInWeighing(tenthsOfKilogram: tenths), at: try #require(WallTime(local))))
     }
 
-    /// Mornings before the day of the tests, oldest first.
+    /// Weighings on the mornings before the day of the tests, oldest first.
     static func mornings(_ count: Int) throws -> [HS4Record] {
         let first = try #require(WallTime("2026-07-01 07:10:03"))
         return try (0..<count).map { day in
@@ -63,7 +63,7 @@ enum HS4Bench {
                 """))
     }
 
-    /// Waits short enough for a stand-in.
+    /// The plugin with time limits for a simulated scale.
     static func plugin() -> IHealthHS4 {
         var plugin = IHealthHS4()
         plugin.timing = IHealthHS4.Timing(pause: .milliseconds(5)) { settings in
