@@ -48,9 +48,9 @@ enum HS5Settings {
             ScaleSettings.keyDeclaration, ScaleSettings.keyKindDeclaration, ScaleSettings.tokenDeclaration,
         ] + ScaleSettings.verificationDeclarations
 
-    /// What the dialogue is to know.
+    /// The settings of the dialogue.
     ///
-    /// - Throws: ``PluginFailure`` that names the setting.
+    /// - Throws: ``PluginFailure`` that names the invalid setting.
     static func host(_ settings: PluginSettings, _ common: ScaleSettings) throws -> HS5Host.Settings {
         var host = HS5Host.Settings()
         host.scale = common.device.flatMap { BluetoothAddress($0) }.flatMap { HS5SenderID($0.bytes) }

@@ -3,7 +3,7 @@ import ScaleConnector
 import ScaleProtocols
 import ScaleLinks
 
-/// The connector of an iHealth HS5 body analysis scale.
+/// The connector for an iHealth HS5 body analysis scale.
 @main
 struct IHealthHS5: ScalePlugin {
     static let manifest = Manifest(
@@ -19,16 +19,16 @@ struct IHealthHS5: ScalePlugin {
     static let model = ScaleModel.hs5
     static let commands: [Command<Self>] = commonCommands + UserCommands.all + [cloud]
 
-    /// The waits of the dialogue; a simulated scale can do with shorter ones.
+    /// The time limits of the dialogue; tests with a simulated scale use shorter ones.
     struct Timing: Sendable {
-        /// From a failed attempt to connect to the next.
+        /// Pause between a failed attempt to connect and the next.
         var pause = Duration.seconds(1)
         var adjust: @Sendable (inout HS5Host.Settings) -> Void = { _ in }
     }
 
     var timing = Timing()
     let queue = ScaleCommandQueue()
-    /// Numbers of users are given out one at a time.
+    /// Assigns numbers of users one at a time.
     let numbering = AsyncLock()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {

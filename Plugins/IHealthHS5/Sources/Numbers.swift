@@ -2,7 +2,7 @@ import FoundationEssentials
 import PluginKit
 import ScaleProtocols
 
-/// The scale's numbers of the hub's persons, counted from 1 and never given twice.
+/// The scale's user numbers for the hub's persons, counted from 1 and never reused.
 struct Numbers: Codable, Sendable, Hashable {
     private var byPerson: [String: UInt32] = [:]
 
@@ -21,7 +21,7 @@ struct Numbers: Codable, Sendable, Hashable {
 
     func person(of serial: UInt32) -> String? { byPerson.first { $0.value == serial }?.key }
 
-    /// The number of a user that there is to be: the one given, the person's, or the next one.
+    /// The number for a new user: the given one, the person's, or the next free one.
     mutating func number(_ arguments: PluginSettings, avoiding present: [UInt32?]) throws -> UInt32 {
         let given = arguments["serial"]?.integer.flatMap { UInt32(exactly: $0) }
         guard let person = arguments["person"]?.string else {
@@ -30,7 +30,7 @@ struct Numbers: Codable, Sendable, Hashable {
         }
         let others = Set(byPerson.filter { $0.key != person }.values)
         let taken = others.union(present.compactMap(\.self))
-        // Also where the scale has it: a later `users-delete` would take the other person's memory with it.
+        // Refuse it even if the scale has it: a later `users-delete` would delete the other person's memory.
         if let given, others.contains(given) {
             throw CommandFailure("command", "serial: \(given) is another person's")
         }
@@ -39,7 +39,7 @@ struct Numbers: Codable, Sendable, Hashable {
         return number
     }
 
-    /// The number of a user that there is.
+    /// The number of an existing user.
     func known(_ arguments: PluginSettings) throws -> UInt32 {
         if let given = arguments["serial"]?.integer.flatMap({ UInt32(exactly: $0) }) { return given }
         guard let person = arguments["person"]?.string else {

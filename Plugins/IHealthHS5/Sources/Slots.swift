@@ -1,9 +1,9 @@
 import PluginKit
 import ScaleProtocols
 
-/// Whose position on the scale is which, as hub.conf says.
+/// The owner of each position on the scale, from hub.conf.
 ///
-/// The hub gives what a user weighs to the person whose position it is. So a user is created for a person at that position or not at all.
+/// The hub assigns a user's weighings to the owner of the position, so a user for a person is created only at that position.
 struct Slots: Sendable {
     private let owners: [Int: String]
     private let positions: [String: Int]
@@ -18,10 +18,10 @@ struct Slots: Sendable {
 
     func owner(of position: Int) -> String? { owners[position] }
 
-    /// Where a user is to be created.
+    /// The position for a new user.
     ///
     /// - Parameter present: the scale's users by position.
-    /// - Throws: `CommandFailure` `refused`, with the command that helps.
+    /// - Throws: `CommandFailure` `refused`, with a command that helps.
     func position(_ call: CommandCall, _ present: [UInt32?]) throws -> HS5Position {
         let given = call.arguments["position"]?.integer.map { Int($0) }
         let wanted: Int?
@@ -60,7 +60,7 @@ struct Slots: Sendable {
         return slot
     }
 
-    /// The first position that is neither taken nor a person's.
+    /// The first position that is not taken and has no owner.
     private func free(_ present: [UInt32?]) -> Int? {
         (0..<HS5Position.count).first { position in
             owners[position] == nil && (!present.indices.contains(position) || present[position] == nil)

@@ -2,20 +2,20 @@ import PluginKit
 import ScaleConnector
 import ScaleProtocols
 
-/// The users of the scale: `users-list`, `users-create`, `users-modify`, `users-delete`.
+/// The commands for the users of the scale: `users-list`, `users-create`, `users-modify`, `users-delete`.
 enum UserCommands {
     static let all: [Command<IHealthHS5>] = [list, create, modify, delete]
 
-    /// A user as the scale has one.
+    /// A user of the scale.
     struct User: Encodable, Sendable {
         var position: Int
         var serialNumber: UInt32
-        /// The hub's person to whom hub.conf gives this position: what the user weighs is theirs.
+        /// The person with this position in hub.conf, who gets the user's weighings.
         var person: String?
-        /// The person for whom the number was made, if that is another one, and the position therefore not theirs.
+        /// The person who got the number, if that is not the owner of the position.
         var createdFor: String?
 
-        /// - Parameter number: the person for whom the number was made.
+        /// - Parameter number: the person who got the number.
         init(_ position: Int, _ serial: UInt32, of slots: Slots, number: String?) {
             (self.position, serialNumber, person) = (position, serial, slots.owner(of: position))
             createdFor = number == person ? nil : number
@@ -56,7 +56,7 @@ enum UserCommands {
             )
         ], canDryRun: true
     ) { plugin, call in
-        // Two that ran at once could be given the same number.
+        // Two concurrent commands could get the same number.
         try await plugin.numbering.withLock { try await make(plugin, call) }
     }
 
@@ -69,14 +69,14 @@ enum UserCommands {
         let slots = Slots(call)
         let position = try slots.position(call, present)
         if !call.isDryRun {
-            // The number first: it must not be given to another person if this ends half-way.
+            // Save the number first, so that another person cannot get it if this is interrupted.
             try await numbers.write(call.hub.state)
             do {
                 _ = try await plugin.queue.demand(
                     .createUser(profile, at: position), .hs5, of: call,
                     refusal: "HS5: the scale did not create the user")
             } catch let failure as CommandFailure where failure.code == "refused" {
-                // There is no such user. Where no answer came there may be one, and the number stays.
+                // The user does not exist. If no answer came, the user may exist, so the number stays.
                 try await before.write(call.hub.state)
                 throw failure
             }
@@ -121,7 +121,7 @@ enum UserCommands {
     }
 }
 
-/// What the scale is told of a body: from the command, or else from `hub.conf`.
+/// The body data for the scale: from the command, or else from `hub.conf`.
 struct Profile {
     private let height: Double?
     private let sex: String?

@@ -7,16 +7,16 @@ import Testing
 
 @testable import IHealthHS5
 
-/// The real program, killed.
+/// Kills of the real program.
 @Suite(.timeLimit(.minutes(3)))
 struct KillTests {
-    /// A weighing whose acknowledgement got lost is in the scale's memory and at the hub: still one.
+    /// A weighing whose acknowledgement was lost is in the scale's memory and in the hub, but counts once.
     ///
-    /// What the program had not kept is in the memory alone.
+    /// A weighing that the program had not saved is only in the memory.
     @Test func `kill -9 at any instant loses nothing and doubles nothing`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(memory: [1234: try Scale.mornings(40)])
-        // The memory is looked at often: a weighing that went wrong is in it.
+        // Read the memory often, because it holds the weighings that failed.
         let settings = RawJSON(
             trusted: Array(try HS5Bench.settings(scale.link).text.replacing("1min", with: "2s").utf8))
         await bench.hub.change { $0.settings = settings }

@@ -11,7 +11,7 @@ import WebFaults
 
 @testable import IHealthHS5
 
-/// What a HS5 has put into the vendor's cloud, fetched from a stand-in on a real socket.
+/// Records that a HS5 has sent to the vendor's cloud, fetched from a simulated one on a real socket.
 @Suite(.timeLimit(.minutes(1)))
 struct OpenAPITests {
     private func run(_ cloud: VendorCloud, _ scale: Scale, _ bench: ScaleBench) async throws -> PluginRun {
@@ -74,7 +74,7 @@ struct OpenAPITests {
     }
 
     @Test(arguments: [(1, 158.73, 72.0), (2, 11.338, 72.0)])
-    func `pounds and stones become kilograms`(unit: Int, value: Double, kilograms: Double) async throws {
+    func `pounds and stones are converted to kilograms`(unit: Int, value: Double, kilograms: Double) async throws {
         let (bench, cloud, scale) = (try await ScaleBench(), try await VendorCloud(), try Scale())
         var weight = IHealthCloud.Weight("a", date: 1_772_349_003, weight: value)
         (weight.fat, weight.bone) = (20.1, 5)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import IHealthHS5
 
-/// Whole sessions over UDP: stand-in, real link, plugin, spool, hub.
+/// Complete sessions over UDP: simulated scale, real link, plugin, spool, hub.
 @Suite(.timeLimit(.minutes(1)))
 struct SessionTests {
     static func weigh(
@@ -31,7 +31,7 @@ struct SessionTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func `a weigh-in of the memory is one group of seven records, compared whole`() async throws {
+    @Test func `a weigh-in of the memory becomes one group of exactly seven records`() async throws {
         let bench = try await ScaleBench()
         let time = try #require(WallTime("2024-03-15 19:06:30"))
         let record = try #require(HS5Record(time, tenthsOfKilogram: 842, Scale.body))
@@ -67,7 +67,7 @@ struct SessionTests {
     {
         let bench = try await ScaleBench()
         let scale = try Scale(users: [0: 1, 1: 2, 2: 3, 3: 4, 4: 5])
-        // Each list of the users is followed by a look at all memories.
+        // Each list of the users is followed by a check of all memories.
         let run = await bench.run(HS5Bench.plugin(memoryEvery: .seconds(600)), try HS5Bench.settings(scale.link))
         _ = await bench.events("memory-end", 5)
         for _ in 0..<8 { _ = await bench.hub.command("users-list") }
@@ -90,7 +90,7 @@ struct SessionTests {
         let bench = try await ScaleBench()
         let scale = try Scale(
             users: [0: 1234, 5: 77], memory: [1234: try Scale.mornings(20), 77: try Scale.mornings(3, from: 900)])
-        // Were the memory read while a person steps on, the scale would take them for its first user.
+        // If the memory were read while a person steps on, the scale would assign the weighing to its first user.
         let plugin = HS5Bench.plugin(memoryEvery: .seconds(600))
         let run = await bench.run(plugin, try HS5Bench.settings(scale.link, ",\"user\":77"))
         await bench.hub.records(23 * 7)
@@ -111,7 +111,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `the only user's measurement is held open without being asked`() async throws {
+    @Test func `the only user's measurement is kept open without a setting`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale()
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
@@ -121,7 +121,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    /// A log-in, a memory of three and a weighing are 900 bytes; a datagram that is cut off is one that is lost, and the scale's port closes.
+    /// A log-in, a memory of three and a weighing are 900 bytes; a cut loses the datagram and closes the scale's port.
     @Test(arguments: ScaleBench.cuts(of: 910))
     func `a link cut at any byte loses nothing and doubles nothing`(bytes: [Int]) async throws {
         try await ScaleBench.eachAtOnce(bytes) { byte in
@@ -153,7 +153,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `a scale with a log-in is let in by its key`() async throws {
+    @Test func `a scale with a log-in is accessed with its key`() async throws {
         let bench = try await ScaleBench()
         var profile = HS5Device.Profile()
         profile.key = ScaleKey(Array(0..<16))
@@ -187,7 +187,7 @@ struct SessionTests {
     }
 
     @Test(arguments: [4, 0])
-    func `the composition that comes later from the memory joins the weight that was shown`(
+    func `a composition that arrives later from the memory joins the weight that was shown`(
         earlier: Int
     ) async throws {
         let bench = try await ScaleBench()
@@ -207,7 +207,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    /// One weighing, whole: its weight, its composition, and the weight of the impedance.
+    /// Checks that there is one complete weighing: its weight, its composition, and the impedance weight.
     private static func isWhole(_ bench: ScaleBench) async {
         let samples = await bench.samples
         #expect(samples.count == 7)
@@ -217,9 +217,9 @@ struct SessionTests {
         #expect(await bench.hub.violations == [])
     }
 
-    /// The host gives the composition up after 300 ms here.
+    /// The host stops waiting for the composition after 300 ms here.
     @Test(arguments: [HS5Command.impedanceWeight, .composition, .end], [100, 290, 400, 1000, 3000])
-    func `a scale that is silent in the middle of a weighing has weighed once`(
+    func `a scale that is silent during a weighing gives one weighing`(
         before command: HS5Command, milliseconds: Int
     ) async throws {
         let bench = try await ScaleBench()
@@ -248,7 +248,7 @@ struct SessionTests {
         if isGivenUp {
             await bench.hub.records(1)
         } else {
-            // The second time it is the weight of the impedance.
+            // The second value is the impedance weight.
             await bench.hub.wait { $0.lives.count { $0.value == 81.2 } >= 2 }
         }
         scale.cut()
@@ -259,7 +259,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `the first scale that answers is this plugin's, and another one is not`() async throws {
+    @Test func `the plugin binds to the first scale that answers and ignores others`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(memory: [1234: try Scale.mornings(1)])
         let first = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))

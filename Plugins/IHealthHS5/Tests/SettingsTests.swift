@@ -21,7 +21,7 @@ struct SettingsTests {
         try IHealthHS5().setup(PluginSettings(try #require(load(toml).settings)))
     }
 
-    @Test func `nothing has to be set, and everything reaches the dialogue`() throws {
+    @Test func `no setting is required, and each one reaches the dialogue`() throws {
         #expect(try Self.setup("").link.description == "udp://*")
         let setup = try Self.setup(
             """
@@ -43,12 +43,12 @@ struct SettingsTests {
         #expect(host.key != nil && setup.keyNotice == nil)
     }
 
-    @Test func `setting the cloud's address needs one`() throws {
+    @Test func `setting the cloud's address requires one`() throws {
         let failure = try #require(throws: PluginFailure.self) { _ = try Self.setup("cloud_address = \"set\"") }
         #expect(failure.message.contains("cloud_host"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the check finds the scale's id, and asks it for nothing`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `the check only finds the scale's id`() async throws {
         let scale = try Scale(memory: [1234: try Scale.mornings(2)])
         await scale.linked()
         let setup = try Self.setup("link = \"\(scale.link)\"")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import IHealthHS5
 
-/// A stand-in for a HS5 on a port of its own of this machine.
+/// A simulated HS5 on a separate port of this machine.
 typealias Scale = StandInScale<HS5Device>
 
 extension StandInScale where Device == HS5Device {
@@ -29,7 +29,7 @@ extension StandInScale where Device == HS5Device {
             zone: ScaleBench.zone)
     }
 
-    /// The vendor's own sample.
+    /// The vendor's sample values.
     static var body: HS5Record.Composition {
         HS5Record.Composition(fat: 477, water: 453, muscle: 413, bone: 22, visceralFat: 8, dailyCalories: 2502)
     }
@@ -62,11 +62,11 @@ enum HS5Bench {
                 """))
     }
 
-    /// Waits short enough for a stand-in.
+    /// The plugin with time limits for a simulated scale.
     ///
     /// - Parameters:
-    ///   - memoryEvery: how often the measurement is interrupted to read what was weighed meanwhile.
-    ///   - weighingTimeout: how long the scale may be silent in a weighing.
+    ///   - memoryEvery: how often the measurement is interrupted to read weighings from the memory.
+    ///   - weighingTimeout: maximum silence of the scale during a weighing.
     static func plugin(
         memoryEvery: Duration = .milliseconds(700), weighingTimeout: Duration = .milliseconds(1500)
     ) -> IHealthHS5 {

@@ -50,21 +50,21 @@ struct UserTests {
         #expect(
             try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
                 == "refused: HS5: a user is at this position already")
-        // Who asked has been told: it is not an error of the scale's that hub status would go on showing.
+        // The command has reported the refusal, so it is not an error that hub status should keep showing.
         await bench.hub.wait { $0.events.contains { $0.code == 5 } }
         let told = await bench.hub.events.filter { $0.code == 5 }
         #expect(told.allSatisfy { $0.event == "error" && $0.severity == .info }, "\(told)")
         #expect(try await Self.ask(bench, "users-modify", #"{"person":"anna","height":173}"#) == made)
         #expect(try await Self.ask(bench, "users-delete", #"{"person":"anna"}"#) == made)
         #expect(scale.device.users[1] == nil)
-        // The number stays the person's, and so does the position.
+        // The number and the position stay the person's.
         #expect(try await Self.ask(bench, "users-create", #"{"person":"anna","position":1}"#) == made)
         #expect(await bench.events("users").count >= 2)
         #expect(await bench.end(run) == .done)
         await scale.stop()
     }
 
-    @Test func `a user is created at the position that hub.conf gives the person, or not at all`() async throws {
+    @Test func `a user for a person is created only at the person's position in hub.conf`() async throws {
         let people = [Self.person("anna", slot: 0), Self.person("ben", slot: nil), Self.person("carl", slot: 2)]
         let bench = try await ScaleBench(persons: people)
         let scale = try Scale(users: [0: 1])
@@ -73,7 +73,7 @@ struct UserTests {
         #expect(
             try await Self.ask(bench, "users-delete", #"{"serial":1}"#)
                 == #"{"person":"anna","position":0,"serialNumber":1}"#)
-        // Position 0 is free now, and still anna's.
+        // Position 0 is free now, but still belongs to anna.
         for arguments in [#"{"person":"ben"}"#, #"{"person":"ben","position":0}"#] {
             for dryRun in [true, false] {
                 let answer = try await Self.ask(bench, "users-create", arguments, dryRun: dryRun)
@@ -89,7 +89,7 @@ struct UserTests {
         let guest = try await Self.ask(bench, "users-create", "{\"serial\":7,\"position\":0,\(body)}")
         #expect(guest.hasPrefix("refused: position: 0 is anna's in hub.conf"), "\(guest)")
         #expect(scale.device.users.allSatisfy { $0 == nil }, "nothing was created")
-        // A guest gets the first position that no person has.
+        // A guest gets the first position without an owner.
         #expect(
             try await Self.ask(bench, "users-create", "{\"serial\":7,\(body)}") == #"{"position":1,"serialNumber":7}"#)
         #expect(
@@ -99,7 +99,9 @@ struct UserTests {
         await scale.stop()
     }
 
-    @Test func `the list names the person whose position it is, also if the user was made for another`() async throws {
+    @Test func `the list names the owner of the position, even if the user was created for another person`()
+        async throws
+    {
         let scale = try Scale(users: [:])
         let bench = try await ScaleBench(persons: [Self.person("anna", slot: 0), Self.person("ben", slot: 1)])
         var run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
@@ -119,7 +121,7 @@ struct UserTests {
         await scale.stop()
     }
 
-    @Test func `a number of one person is given to no other, and one the scale refused to none`() async throws {
+    @Test func `a number of one person is never given to another, and a refused creation assigns none`() async throws {
         let bench = try await ScaleBench(
             persons: [Self.person("anna", slot: 0), Self.person("ben", slot: 3), Self.person("carl", slot: 4)])
         let scale = try Scale(users: [:])
@@ -147,7 +149,7 @@ struct UserTests {
         await scale.stop()
     }
 
-    @Test func `what a scale needs to know is asked for, and a full scale is told`() async throws {
+    @Test func `missing body data is requested, and a full scale is reported`() async throws {
         let bench = try await ScaleBench(
             persons: [Self.person("anna", slot: nil), .init(name: "ben"), Self.person("dora", slot: 3)])
         let all = Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, UInt32(100 + $0)) })
