@@ -5,14 +5,14 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// The centre's authority: a key that never leaves the desk, and the certificate that hosts and hubs trust.
+/// The centre's certificate authority: a key that never leaves the desk, and the certificate that hosts and hubs trust.
 struct Authority {
-    /// PEM, as hubs get it.
+    /// The certificate in PEM, as hubs get it.
     let pem: String
     private let certificate: Certificate
     private let key: Certificate.PrivateKey
 
-    /// - Throws: where a file is missing, is none, or the two do not belong together.
+    /// - Throws: an error if a file is missing or invalid, or if the two do not match.
     init(certificate certificatePath: String, key keyPath: String) throws {
         guard let certificateBytes = try PrivateFile.read(certificatePath, upTo: 65_536),
             let keyBytes = try PrivateFile.read(keyPath, upTo: 65_536)
@@ -25,7 +25,7 @@ struct Authority {
         }
     }
 
-    /// Makes both files; those that are there stay.
+    /// Makes both files; fails if one of them exists.
     static func make(certificate certificatePath: String, key keyPath: String, name: String, days: Int) throws {
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName(name) }
@@ -43,9 +43,9 @@ struct Authority {
         }
     }
 
-    /// Signs what a hub asks for: its key, under the name that the invitation says, whatever the request calls itself.
+    /// Signs a hub's request: its key, with the name of the invitation instead of the request's name.
     ///
-    /// - Throws: ``Refusal`` where the request does not prove that who made it has the key, or the key is of another kind.
+    /// - Throws: ``Refusal`` if the request does not prove possession of the key, or the key is of another kind.
     func sign(_ request: String, as login: String, days: Int) throws -> String {
         let csr: CertificateSigningRequest
         do { csr = try CertificateSigningRequest(pemEncoded: request) } catch {
@@ -65,7 +65,7 @@ struct Authority {
             issuer: certificate.subject, by: key)
     }
 
-    /// Certificates that hosts show: for these names and addresses.
+    /// Makes a host's certificate for these names and addresses.
     func signHost(_ publicKey: P256.Signing.PublicKey, names: [String], days: Int) throws -> String {
         let extensions = try Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
@@ -93,7 +93,7 @@ struct Authority {
         let now = Date()
         let certificate = try Certificate(
             version: .v3, serialNumber: .init(), publicKey: key,
-            // Clocks of houses are late.
+            // The clocks of hubs may be slow.
             notValidBefore: now.addingTimeInterval(-86_400),
             notValidAfter: now.addingTimeInterval(Double(days) * 86_400),
             issuer: issuer, subject: subject, signatureAlgorithm: .ecdsaWithSHA256, extensions: extensions,
@@ -102,7 +102,7 @@ struct Authority {
     }
 }
 
-/// Where the authority's two files are.
+/// Paths of the authority's two files.
 struct AuthorityFiles: ParsableArguments {
     @Option(name: .customLong("ca"), help: ArgumentHelp("The authority's certificate.", valueName: "file"))
     var certificate = "central-ca.crt"

@@ -35,7 +35,7 @@ struct EraseCommand: AsyncParsableCommand {
                 FROM central.erasure e JOIN central.hub h USING (hub_no) WHERE e.done IS NULL ORDER BY 1
                 """, json: json)
         }
-        // Commits piece by piece, so it is no transaction of ours.
+        // The procedure commits piece by piece, so it cannot run in a transaction.
         try await desk.ask("CALL central.erase_v1()", within: .seconds(86_400))
         var rewritten: [String] = []
         if !keepFiles {

@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 import PostgreSQL
 
-/// Something about the server that a person should change.
+/// A server setting that a person should change.
 struct Finding {
-    /// Whether receipts lie with it; else it costs something else.
+    /// Whether the setting makes receipts untrue; otherwise it has another cost.
     let isLie: Bool
     let setting: String
     let found: String
@@ -60,7 +60,7 @@ struct CheckCommand: AsyncParsableCommand {
         if !isTrue { throw ExitCode(1) }
     }
 
-    /// What the server's own settings do.
+    /// Findings in the server's own settings.
     static func findings(in settings: [String: String]) -> [Finding] {
         var findings: [Finding] = []
         func expect(_ name: String, _ good: Set<String>, lie: Bool, _ advice: String) {
@@ -102,7 +102,7 @@ struct CheckCommand: AsyncParsableCommand {
         return findings
     }
 
-    /// What Patroni does when a replica is lost.
+    /// Findings in Patroni's configuration, which determines the behaviour when a replica is lost.
     static func findings(inPatroni text: String) -> [Finding] {
         func value(_ name: String) -> String {
             for line in text.split(separator: "\n") {
@@ -134,7 +134,7 @@ struct CheckCommand: AsyncParsableCommand {
         return findings
     }
 
-    /// What is set otherwise for one role or database.
+    /// Findings in settings of single roles or databases.
     private func overrides(_ desk: Desk) async throws -> [Finding] {
         let rows = try await desk.ask(
             """
@@ -168,7 +168,7 @@ struct CheckCommand: AsyncParsableCommand {
                     isLie: false, setting: "migrations", found: "\(applied)",
                     advice: "this program has \(Migrations.all.count): hub-central-admin migrate"))
         }
-        // The superuser alone may look who is let in.
+        // Only the superuser may read the rules in pg_hba.conf.
         let rules = try? await desk.ask(
             """
             SELECT type, array_to_string(user_name, ','), auth_method FROM pg_hba_file_rules

@@ -3,7 +3,7 @@ import Foundation
 import HubWire
 import PostgreSQL
 
-/// Where the database is, and who asks.
+/// The options for the connection to the database.
 struct Place: ParsableArguments {
     @Option(help: "Hosts with a comma between them, or the folder of a Unix socket.")
     var host = ProcessInfo.processInfo.environment["PGHOST"] ?? "/var/run/postgresql"
@@ -29,7 +29,7 @@ struct Place: ParsableArguments {
         }
     }
 
-    /// Connects, as the desk: what is made belongs to whom it should.
+    /// Connects with the role of the desk, so that it owns the objects it makes.
     func desk(_ database: String = "central", as role: String? = "central_desk") async throws -> Desk {
         var security = ConnectionOptions.Security.none
         if let authority, let certificate, let key {
@@ -38,7 +38,7 @@ struct Place: ParsableArguments {
         var options = ConnectionOptions(
             hosts: hosts.map { .init($0, port: port) }, database: database, user: user, security: security,
             applicationName: "hub-central-admin")
-        // A list of a million hubs, or figures of many studies, for a person or a script of the desk.
+        // Large enough for a list of a million hubs or figures of many studies.
         (options.mostRows, options.mostBytes) = (2_000_000, 1 << 30)
         let desk = Desk(connection: try await Connection.open(options))
         if let role { try await desk.ask("SET ROLE \(role)") }
@@ -46,7 +46,7 @@ struct Place: ParsableArguments {
     }
 }
 
-/// Why something was not done, for people.
+/// A refusal, with the reason for people.
 struct Refusal: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
@@ -63,7 +63,7 @@ struct Desk {
         try await connection.query(statement, parameters, within: limit)
     }
 
-    /// What `body` asks is done whole or not at all, and another host has it when this returns.
+    /// Runs `body` in a transaction, which is replicated to another host on return.
     func transaction(_ body: () async throws -> Void) async throws {
         try await ask("BEGIN")
         do { try await body() } catch {
@@ -78,7 +78,7 @@ struct Desk {
         }
     }
 
-    /// Rows that one may name: as a table for people, or as one JSON document.
+    /// Prints rows as a table for people, or as one JSON document.
     func show(_ statement: String, _ parameters: String?..., json: Bool) async throws {
         if json {
             let whole = "SELECT coalesce(json_agg(x), '[]') AS json FROM (\(statement)) x"
@@ -96,16 +96,16 @@ struct Desk {
     }
 }
 
-/// A name that stands in a statement.
+/// Quotes an identifier for a statement.
 func identifier(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
-/// A text that stands in a statement which takes no parameters.
+/// Quotes a text for a statement that takes no parameters.
 func literal(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
-/// Names as PostgreSQL reads an array.
+/// Writes names as a PostgreSQL array.
 func array(_ names: [String]) -> String {
     "{\(names.map { "\"\($0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"" }.joined(separator: ","))}"
 }
 
-/// What a script gets in the place of words.
+/// Prints words for people, or a JSON object for scripts.
 func say(_ words: String, json: [(String, Any)], if isJSON: Bool) throws {
     guard isJSON else { return print(PlainText.lines(words)) }
     let object = Dictionary(uniqueKeysWithValues: json)

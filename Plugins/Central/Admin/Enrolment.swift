@@ -3,7 +3,7 @@ import Digests
 import Foundation
 import PostgreSQL
 
-/// What PostgreSQL keeps of a password (SCRAM-SHA-256, RFC 5802): made here, so that no statement has the password itself.
+/// Computes PostgreSQL's verifier for a password (SCRAM-SHA-256, RFC 5802), so that no statement contains the password.
 func scramVerifier(of password: String, salt: [UInt8], rounds: Int = 4_096) -> String {
     let password = Array(password.utf8)
     var block = Digests.authenticate(salt + [0, 0, 0, 1], key: password)
@@ -23,13 +23,13 @@ func randomBytes(_ count: Int) -> [UInt8] {
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
 }
 
-/// Letters, digits, `-` and `_`, of which none can be guessed.
+/// A random word of letters, digits, `-` and `_`.
 func randomWord(bytes: Int) -> String {
     Data(randomBytes(bytes)).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
         "=", with: "")
 }
 
-/// The log-in of a hub, as people may say it with or without `hub_`.
+/// The log-in of a hub; people may omit `hub_`.
 func hubLogin(_ name: String) throws -> String {
     let login = name.hasPrefix("hub_") ? name : "hub_" + name
     guard login.wholeMatch(of: #/hub_[a-z0-9_]{1,40}/#) != nil else {
@@ -86,7 +86,7 @@ struct InviteCommand: AsyncParsableCommand {
                 "SELECT to_char(now() + make_interval(days => $1::int), 'YYYY-MM-DD HH24:MI:SSOF') AS until", "\(days)")[
                 "until"] ?? ""
         try await desk.transaction {
-            // One invitation of a hub at a time.
+            // A hub has at most one invitation.
             for row in try await desk.ask("DELETE FROM central.invite WHERE login = $1 RETURNING role", login).rows {
                 try await desk.ask("DROP ROLE IF EXISTS \(identifier(row[0] ?? ""))")
             }
@@ -147,13 +147,13 @@ struct SignCommand: AsyncParsableCommand {
     }
 }
 
-/// Tells those who follow a study (`LISTEN central_live`) that there is something to ask.
+/// Notifies followers of a study (`LISTEN central_live`) of changes.
 ///
-/// Here, once a second, for all hubs: a NOTIFY in each of their transactions would have their commits wait for each other.
+/// This runs once a second for all hubs: a NOTIFY in each of their transactions would make their commits wait for each other.
 private struct Hints {
-    /// By what is counted of records, consents and restores: the place moves by each transaction, also by those of who follows.
+    /// Counts of records, consents and restores; the snapshot's position also moves with transactions of the followers.
     private var known = ""
-    /// The place that a hint must have so that all of it is below; `nil`: nothing is due.
+    /// The position that a notification must reach to cover all changes; nil if none is due.
     private var goal: Int64?
     private var told: Int64 = 0
 
@@ -170,12 +170,12 @@ private struct Hints {
         guard let goal, horizon != told else { return }
         try await desk.ask("SELECT pg_notify('central_live', $1)", "\(horizon)")
         told = horizon
-        // A transaction that is still open keeps what came after it above the place: then another hint follows.
+        // An open transaction holds later changes above the position, so another notification follows.
         if horizon >= goal { self.goal = nil }
     }
 }
 
-/// One look at what is asked for.
+/// One pass over the pending requests.
 private struct Signing {
     let desk: Desk
     let authority: Authority
@@ -215,7 +215,7 @@ private struct Signing {
                     json: [("hub", login), ("signed", false), ("reason", refusal.description)], if: json)
             }
         }
-        // Used: the hub has said hello with its certificate.
+        // An invitation is used when the hub has said hello with its certificate.
         let over = try await desk.ask(
             """
             SELECT role FROM central.invite i WHERE until < now() OR EXISTS (SELECT FROM central.request r JOIN central.hub h ON h.login = i.login WHERE r.asker = i.role AND h.heard > r.signed)
@@ -230,7 +230,7 @@ private struct Signing {
         }
     }
 
-    /// The hub exists, may log in, and is asked for the studies of its invitation.
+    /// Creates the hub or lets it log in, and offers it the studies of its invitation.
     private func admit(_ login: String, hubID: String?, by role: String) async throws {
         let exists = try await desk.ask("SELECT 1 FROM pg_roles WHERE rolname = $1", login).rows.count > 0
         try await desk.ask(

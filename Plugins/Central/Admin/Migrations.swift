@@ -1,7 +1,7 @@
 import ArgumentParser
 import PostgreSQL
 
-/// What the database consists of, in order: Schema/NNNN-name.sql.
+/// The migrations of the database, in order: Schema/NNNN-name.sql.
 enum Migrations {
     static let all: [(name: String, text: [UInt8])] = [
         ("0001-tables", PackageResources._001_tables_sql), ("0002-hubs", PackageResources._002_hubs_sql),
@@ -11,7 +11,7 @@ enum Migrations {
         ("0009-arrays", PackageResources._009_arrays_sql),
     ]
 
-    /// Of how many migrations the database consists; 0: it has no schema.
+    /// Number of applied migrations; 0 if there is no schema.
     static func applied(_ desk: Desk) async throws -> Int {
         let table = try await desk.ask("SELECT to_regclass('central.migration') AS place")
         guard table["place"] != nil else { return 0 }
@@ -41,7 +41,7 @@ struct MigrateCommand: AsyncParsableCommand {
         if !exists, dryRun { return try report(from: 0) }
         if !exists { try await postgres.ask("CREATE DATABASE central") }
         let desk = try await place.desk(as: nil)
-        // Of the session: it ends with the program, however that ends.
+        // A lock of the session, which ends with the program in any case.
         if !dryRun { try await desk.ask("SELECT pg_advisory_lock(7233173)", within: .seconds(3_600)) }
         let from = try await Migrations.applied(desk)
         guard from <= Migrations.all.count else {
@@ -51,7 +51,7 @@ struct MigrateCommand: AsyncParsableCommand {
         if !dryRun {
             for (index, migration) in Migrations.all.enumerated().dropFirst(from) {
                 try await desk.transaction {
-                    // One statement, as the protocol wants it, that runs all of the file.
+                    // The protocol allows one statement, which runs the whole file.
                     let text = String(decoding: migration.text, as: UTF8.self)
                     try await desk.connection.query(
                         "DO $migrate$ BEGIN EXECUTE $migration$\(text)$migration$; END $migrate$",

@@ -58,7 +58,7 @@ struct ExportCommand: AsyncParsableCommand {
         let time = "to_char(%@ AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
         var (written, leftOut) = (0, [String: Int64]())
         var fhir = FHIRLinesExport(joinsCorrelations: false)
-        // One snapshot, in pieces.
+        // Read in pieces from one snapshot.
         try await desk.ask("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         try await desk.ask(
             """
@@ -100,7 +100,7 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
-    /// The row as the hub's own records are written out; nil where it is not a quantity.
+    /// The row as a record of the hub; nil if it is not a quantity.
     private static func stored(_ row: [String?]) -> StoredRecord? {
         guard row[3] == "q", let id = row[0], let pseudonym = row[1], let type = row[2].flatMap({ try? TypeID($0) }),
             let unit = row[8],

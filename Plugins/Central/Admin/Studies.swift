@@ -60,7 +60,7 @@ struct StudyCommand: AsyncParsableCommand {
                         "INSERT INTO central.type (id, unit, cumulative) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
                         type.id, type.unit, "\(type.isCumulative)")
                 }
-                // The desk is among its readers, for stats and export.
+                // The desk is a member of the reader's role, for stats and export.
                 try await desk.ask(
                     "CREATE ROLE \(identifier(reader)) LOGIN IN ROLE staff ROLE central_desk PASSWORD \(literal(scramVerifier(of: password, salt: randomBytes(16))))"
                 )
@@ -176,7 +176,7 @@ struct StudyCommand: AsyncParsableCommand {
                 try await desk.transaction {
                     try await desk.ask("UPDATE central.study SET ended = coalesce(ended, now()) WHERE name = $1", study)
                     if erase {
-                        // Also of those who withdrew without it.
+                        // Includes persons who withdrew without erasure.
                         try await desk.ask(
                             """
                             INSERT INTO central.erasure (hub_no, person_no) SELECT DISTINCT hub_no, person_no FROM central.consent c JOIN central.study USING (study_no)

@@ -1,27 +1,27 @@
 import Foundation
 import PluginKit
 
-/// What the plugin does by itself, beside what the hub delivers: an enrolment that waits, a sign of life, a comparison after a restore, a
-/// certificate that follows the one that ends.
+/// Work beside the hub's deliveries: a pending enrolment, heartbeats, comparisons after a restore, and the renewal of the
+/// certificate.
 actor BackgroundWork {
     private let hub: PluginContext
     private let enrolment: Enrolment
     private let centre: Centre
     private let book: ConsentBook
     private let patience: Duration
-    /// Of a centre that was greeted.
+    /// Hello answers of the centre, from deliveries too.
     private let greetings: AsyncStream<Hello>
-    /// Rung when there may be something to do; also every ten seconds.
+    /// Wakes the loop when there may be work; also yields every ten seconds.
     private let rings: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
 
-    /// From one hello to the next where nothing is delivered: the desk sees who is silent.
+    /// Interval of hellos without deliveries, so that the desk sees which hubs are silent.
     private static let signOfLife = Duration.seconds(900)
     private static let idle = Duration.seconds(60)
-    /// A clock that is further off makes days and weeks of a study wrong.
+    /// Maximum clock skew in seconds; more makes days and weeks of a study wrong.
     private static let mostSkew = 30.0
     private static let renewBefore: TimeInterval = 60 * 86_400
-    /// From one look for what was erased here to the next: nothing tells of it, and all that was taken back is read.
+    /// Interval of checks for erased records: the hub does not report them, and each check reads all retractions.
     private static let betweenErased = Duration.seconds(86_400)
 
     private var nextHello = ContinuousClock.now
@@ -29,7 +29,7 @@ actor BackgroundWork {
     private var retry = BackOff(first: .seconds(2), factor: 2, longest: .seconds(60))
     private var retryAt = ContinuousClock.now
     private var renewal = ContinuousClock.now
-    /// What was told last and is not over.
+    /// The last reported problem that is not resolved.
     private var told: String?
     private var toldSkew = false
     private var seenIncarnation: Int?
@@ -48,7 +48,7 @@ actor BackgroundWork {
         (rings, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Works until the plugin is to stop.
+    /// Works until the plugin is stopped.
     func run() async {
         await withTaskGroup { group in
             group.addTask { [bell] in
@@ -66,14 +66,14 @@ actor BackgroundWork {
         }
     }
 
-    /// Deliveries have greeted a centre that was restored.
+    /// Notices from a delivery's hello that the centre was restored.
     private func seen(_ hello: Hello) {
         guard seenIncarnation != hello.incarnation else { return }
         if seenIncarnation != nil { hurry() }
         seenIncarnation = hello.incarnation
     }
 
-    /// Something is new: looks at it now.
+    /// Runs all due work now.
     func hurry() {
         (nextHello, nextErased, retryAt, renewal) = (.now, .now, .now, .now)
         bell.yield()
@@ -117,20 +117,20 @@ actor BackgroundWork {
 
     private var erased: ErasedRecords { ErasedRecords(hub: hub, centre: centre, book: book) }
 
-    // MARK: - What a hello says
+    // MARK: - Answers to hello
 
     private func welcome(_ hello: Hello, _ identity: HubIdentity) async throws {
         await judge(hello)
         let known = try await hub.state.integer(Self.incarnationKey)
         let isDue = try await hub.state.integer(Self.compareKey) != nil
         let headKey = "head/\(identity.epoch)"
-        // Where the epoch began, as far as this program can know: it is started with the hub.
+        // The start of the epoch, as far as this program can know: it is started with the hub.
         let noted = try await hub.state.integer(headKey)
         if noted == nil { try await hub.state.set(headKey, to: .integer(identity.head)) }
         let head = hello.mustReconcile ? noted ?? identity.head : nil
         let isOther = known != nil && known != Int64(hello.incarnation)
         if hello.mustReconcile || isOther || isDue {
-            // First, so that no study sees it longer than it must; a hub that was restored has to compare before.
+            // Report erased records first, so that studies see them as briefly as possible; a restored hub must compare before that.
             if !hello.mustReconcile {
                 try await erased.tell(epoch: identity.epoch, incarnation: hello.incarnation)
             }
@@ -182,7 +182,7 @@ actor BackgroundWork {
         }
     }
 
-    // MARK: - Telling
+    // MARK: - Reports
 
     private func tell(_ reason: String, _ severity: DeviceEvent.Severity) async {
         guard told != reason else { return }

@@ -1,7 +1,7 @@
 import PluginKit
 import PostgreSQL
 
-// `--check`: asks every host of the centre, and writes nothing.
+// `--check` queries every host of the centre and writes nothing.
 extension Central {
     private static let question = """
         SELECT pg_is_in_recovery() AS follows, current_setting('server_version') AS version, (now() - $1::timestamptz)::text AS skew,
@@ -10,7 +10,7 @@ extension Central {
             current_setting('synchronous_standby_names') AS replicas, coalesce(has_schema_privilege('central', 'USAGE'), false) AS schema
         """
 
-    /// What one host says.
+    /// The result for one host.
     private struct Finding {
         var text: String
         var leads = false
@@ -66,7 +66,7 @@ extension Central {
         if !["on", "remote_apply"].contains(answer["commit"] ?? "") { words.append("synchronous_commit") }
         if answer["fsync"] != "on" { words.append("fsync") }
         if answer["pages"] != "on" { words.append("full_page_writes") }
-        // Of those who follow the leader's word counts.
+        // Only the leader's setting matters here.
         if !follows, answer["replicas"] == "" { words.append("single") }
         let lies = words.compactMap { UntrueReceipts.reason($0, hostCount: all.hosts.count) }.map { "\(host): \($0)" }
         let skew = answer["seconds"].flatMap { Int($0) } ?? 0

@@ -46,7 +46,7 @@ extension Central {
     ]
 }
 
-/// How far an enrolment is.
+/// The state of an enrolment.
 struct EnrolmentReport: Encodable, Sendable {
     /// `waiting` or `enrolled`.
     var state: String
@@ -54,27 +54,27 @@ struct EnrolmentReport: Encodable, Sendable {
     var note: String?
 }
 
-/// What a consent covers, or would.
+/// The extent of a consent, given or planned.
 struct ConsentReport: Encodable, Sendable {
     var study: String
     var title: String
-    /// What the person was shown, and agrees to.
+    /// The words that the person was shown and agrees to.
     var words: String
     var person: String
     var types: [String]
     var since: String
     var until: String?
-    /// How many records the hub has of it now, by type.
+    /// Number of records that the hub now has for it, by type.
     var records: [String: Int64]
     var note: String?
 }
 
-/// What a withdrawal did.
+/// The result of a withdrawal.
 struct WithdrawalReport: Encodable, Sendable {
     var study: String
     var person: String
     var withdrawn: Bool
-    /// Whether the centre knows of it.
+    /// Whether the centre has received the withdrawal.
     var told: Bool
     /// The centre's number of the erasure.
     var erasure: Int64?
@@ -85,12 +85,12 @@ struct WithdrawalReport: Encodable, Sendable {
 struct ConsentEntry: Encodable, Sendable {
     struct Erasure: Encodable, Sendable {
         var number: Int64
-        /// `asked`, `done`, or `unknown` while the centre is away.
+        /// `asked`, `done`, or `unknown` while the centre is unavailable.
         var state: String
         var done: String?
-        /// Rows that were deleted.
+        /// Number of deleted rows.
         var rows: Int?
-        /// When no file of the centre had a byte of them any more.
+        /// When no file of the centre contained them any more.
         var files: String?
     }
     var study: String
@@ -100,7 +100,7 @@ struct ConsentEntry: Encodable, Sendable {
     var until: String?
     var given: String
     var withdrawn: String?
-    /// The subscription, by which `hub status` and `hub trace` name it.
+    /// The name of the subscription in `hub status` and `hub trace`.
     var sink: String
     var told: Bool
     var refusal: String?
@@ -153,7 +153,7 @@ extension CentralParts {
             )
         }
         let now = hub.clock.time
-        // Their own day, as are all days of a consent.
+        // The person's own day, as for all days of a consent.
         let zone = hub.persons.first { $0.name == person.name }?.zone ?? "UTC"
         let today = LocalDay.of(now, sampleZone: nil, personZone: zone)?.text ?? String(now.text.prefix(10))
         let since = call.arguments["since"]?.string ?? today
@@ -169,7 +169,7 @@ extension CentralParts {
             Consent(
                 study: name, person: person.uid, name: person.name, types: types, since: since, until: until,
                 wordsDigest: Digests.sha256(study.words.utf8), ordinal: (before?.ordinal ?? 0) + 1, given: now.text))
-        // What was taken back between the two subscriptions is known to neither.
+        // Neither subscription delivers records that are retracted between the two, so compare.
         if before != nil { try await hub.state.set(BackgroundWork.compareKey, to: .integer(1)) }
         try await hub.renewWants()
         if let before { report.note = await forget(before) }
@@ -191,7 +191,7 @@ extension CentralParts {
         let erases = try call.arguments.boolean("erase")
         var report = WithdrawalReport(study: study, person: person.name, withdrawn: consent.isActive, told: false)
         guard !call.isDryRun else { return report }
-        // On the disk before all else: what is on its way asks once more when it is its turn.
+        // Save the withdrawal before all else: batches in progress check it again before they are sent.
         var withdrawn = consent
         withdrawn.withdrawn = consent.withdrawn ?? hub.clock.time.text
         (withdrawn.asksErasure, withdrawn.isTold) = (erases || consent.asksErasure, false)
@@ -233,16 +233,16 @@ extension CentralParts {
         return erasure
     }
 
-    // MARK: - What several have in common
+    // MARK: - Shared by several commands
 
-    /// Study and person of a call.
+    /// The study and the person of a call.
     private func subject(_ call: CommandCall) async throws -> (study: String, person: (name: String, uid: String)) {
         let (study, person) = (try call.arguments.text("study"), try call.arguments.text("person"))
         for entry in hub.persons {
             guard let uid = entry.profile?.uid, entry.name == person || uid == person else { continue }
             return (study, (entry.name, uid))
         }
-        // Who is not in hub.conf any more can still withdraw.
+        // A person removed from hub.conf can still withdraw.
         if let consent = try await book.all().first(where: { $0.name == person || $0.person == person }) {
             return (study, (consent.name, consent.person))
         }
@@ -267,9 +267,9 @@ extension CentralParts {
         return counts
     }
 
-    /// Has the hub forget the subscription of a consent that is over.
+    /// Has the hub forget the subscription of a consent that has ended.
     ///
-    /// - Returns: what a person is to do, where the hub does not let this program.
+    /// - Returns: the command for a person, if the hub does not allow this plugin to do it.
     private func forget(_ consent: Consent) async -> String? {
         let sink = "\(hub.instance)/\(consent.want)"
         if hub.ownerRights.contains(.forgetSink),

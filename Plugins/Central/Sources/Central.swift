@@ -1,12 +1,12 @@
 import PluginKit
 
-/// Gives what people have agreed to give to a centre: a PostgreSQL database, copied to several hosts.
+/// Sends the records that people have agreed to give to a centre: a PostgreSQL database, replicated on several hosts.
 @main
 struct Central: SinkPlugin {
     static let manifest = Manifest(
         name: "central", summary: "Gives what people have agreed to give to a centre of many hubs.", version: "1.2",
         reads: ["*"], settings: CentralSettings.declarations, sink: SinkAbilities(batchRecords: 500),
-        // Only the permanent uid of a person is used of it.
+        // Only the permanent uid of the profile is used.
         profiles: true, reaches: [.network], owner: [.forgetSink])
 
     private let holder = Holder()
@@ -24,9 +24,9 @@ struct Central: SinkPlugin {
 
     func parts(_ hub: PluginContext) async throws -> CentralParts { try await holder.parts(hub) }
 
-    /// A subscription for each consent: the hub knows of each record what has gone to which study.
+    /// One subscription for each consent, so that the hub knows which records went to which study.
     ///
-    /// Of all kinds, for a day is a record.
+    /// It covers all kinds, because a day is a record too.
     func wants(_ hub: PluginContext) async throws -> [Want] {
         try await parts(hub).book.active().map { consent in
             Want(
@@ -50,7 +50,7 @@ struct Central: SinkPlugin {
     func judge(_ settings: PluginSettings) throws { _ = try CentralSettings(settings) }
 }
 
-/// What the parts of a running plugin share.
+/// The parts that a running plugin shares.
 struct CentralParts: Sendable {
     let hub: PluginContext
     let enrolment: Enrolment

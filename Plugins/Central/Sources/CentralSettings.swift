@@ -1,17 +1,17 @@
 import PluginKit
 import PostgreSQL
 
-/// The settings of one instance, checked.
+/// The validated settings of one instance.
 struct CentralSettings: Sendable {
-    /// Empty: those of the invitation.
+    /// Empty for the hosts of the invitation.
     var hosts: [ConnectionOptions.Host]
-    /// `nil`: that of the invitation.
+    /// Nil for the database of the invitation.
     var database: String?
-    /// `nil`: the name in the certificate.
+    /// Nil for the name in the certificate.
     var login: String?
-    /// `nil`: those that enrolment has made.
+    /// Nil for the files that enrolment made.
     var files: IdentityFiles?
-    /// For one answer of the centre.
+    /// Time limit for one answer of the centre.
     var patience: Duration
 
     static let declarations: [SettingDeclaration] = [
@@ -33,7 +33,7 @@ struct CentralSettings: Sendable {
             help: "How long an answer of the centre may take; then another host is asked.", default: .string("15s")),
     ]
 
-    /// - Throws: ``PluginFailure`` that names the settings.
+    /// - Throws: ``PluginFailure`` that names the invalid settings.
     init(_ settings: PluginSettings) throws {
         (hosts, files, patience) = try PluginSettings.all(
             {
@@ -62,7 +62,7 @@ struct CentralSettings: Sendable {
     }
 }
 
-/// The files by which the hub and the centre prove to each other who they are, in PEM.
+/// The PEM files with which the hub and the centre authenticate each other.
 struct IdentityFiles: Hashable, Sendable {
     var certificate: String
     var key: String
@@ -72,7 +72,7 @@ struct IdentityFiles: Hashable, Sendable {
         (self.certificate, self.key, self.authority) = (certificate, key, authority)
     }
 
-    /// Those that enrolment makes.
+    /// The files that enrolment makes.
     init(in directory: String) {
         self.init(
             certificate: directory + "/hub.pem", key: directory + "/hub.key", authority: directory + "/authority.pem")
@@ -80,7 +80,7 @@ struct IdentityFiles: Hashable, Sendable {
 }
 
 extension ConnectionOptions.Host {
-    /// Reads `NAME`, `NAME:PORT`, `[ADDRESS]:PORT`; `nil` for anything else.
+    /// Parses `NAME`, `NAME:PORT` or `[ADDRESS]:PORT`; nil for other texts.
     init?(parsing text: String, port usual: Int = 5_432) {
         let match = text.wholeMatch(
             of: #/(?:\[(?<six>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9._-]+))(?::(?<port>[0-9]{1,5}))?/#)

@@ -3,14 +3,14 @@ import JSON
 import PluginKit
 import PostgreSQL
 
-/// The centre as this hub comes to it: one connection, one transaction at a time, and nothing that is believed before COMMIT has returned
-/// without a warning.
+/// The connection to the centre: one transaction at a time, whose result counts only after COMMIT has returned without
+/// a warning.
 actor Centre {
     private let hub: PluginContext
     private let enrolment: Enrolment
     private let book: ConsentBook
     private let patience: Duration
-    /// A hub has one transaction at a time at the centre.
+    /// A hub runs one transaction at a time at the centre.
     private let turn = AsyncLock()
 
     private struct Session {
@@ -20,16 +20,16 @@ actor Centre {
         var hostCount: Int
     }
     private var session: Session?
-    /// The host that has not answered may believe that it leads: it is asked last.
+    /// A host that did not answer may still believe that it leads, so it is tried last.
     private var suspect: ConnectionOptions.Host?
     private var lastBatch = 0
     private var lastUse = ContinuousClock.now
-    /// Told of each hello, after the consents.
+    /// Called with each answer to hello, after the consents were sent.
     private let greeted: @Sendable (Hello) -> Void
 
-    /// Attempts of one call before its caller is told.
+    /// Maximum attempts of one call before it fails.
     private static let attempts = 4
-    /// What is asked of it beside hello, and was not always served.
+    /// Functions of the centre that older versions did not have.
     private static let needed: Set = ["take_v2", "consent_v1", "withdraw_v1", "digest_v2", "erased_v1"]
 
     private static let taking = {
@@ -45,9 +45,9 @@ actor Centre {
         self.greeted = greeted
     }
 
-    // MARK: - What it is asked
+    // MARK: - Calls
 
-    /// Says hello, also where a session is open, and tells the consents that the centre does not have.
+    /// Says hello, even in an open session, and sends the consents that the centre lacks.
     @discardableResult
     func greet() async throws -> Hello {
         try await inTurn {
@@ -56,31 +56,31 @@ actor Centre {
         }
     }
 
-    /// Calls a function; `statement` selects its answer as `answer`.
+    /// Calls a function; `statement` must select its answer as `answer`.
     func call(_ name: String, _ statement: String, _ parameters: [String?]) async throws -> JSONTree {
         try await inTurn { try await self.ask(try await self.open(), name, statement, parameters) }
     }
 
-    /// What became of one record for good.
+    /// The final result for one record.
     enum Outcome: Sendable {
         case answered(Taken.Letter, receipt: String)
-        /// The centre has no form for it.
+        /// PostgreSQL cannot represent the record.
         case impossible(CentreFailure)
     }
 
-    /// Gives records at the centre's pace, and returns what became of each.
+    /// Sends records at the centre's pace, and returns the result for each.
     ///
-    /// Where the centre cannot take what is among them they are halved, until it stands alone.
+    /// If the centre cannot take a record, the batch is halved until that record is alone.
     /// - Parameters:
-    ///   - epoch: of the records.
-    ///   - backlog: about how many wait behind them.
-    ///   - isWanted: asked when it is a batch's turn.
+    ///   - epoch: the epoch of the records.
+    ///   - backlog: about how many records wait behind them.
+    ///   - isWanted: called when it is the batch's turn.
     func give(
         _ records: [WireRecord], epoch: String, backlog: Int64?, isWanted: @escaping @Sendable () async throws -> Bool
     ) async throws -> [Outcome] {
         do {
             let taken = try await take(records, epoch: epoch, backlog: backlog, isWanted: isWanted)
-            // The records are there: who stops now has a receipt all the same.
+            // The records are stored, so a call that is cancelled during the pause still returns its receipt.
             if taken.pause > 0 { try? await Task.sleep(for: .milliseconds(min(taken.pause, 60_000))) }
             return taken.letters.map { .answered($0, receipt: taken.receipt) }
         } catch let failure as CentreFailure where failure.kind == .data {
@@ -103,7 +103,7 @@ actor Centre {
             guard session.identity.epoch == epoch else {
                 throw CentreFailure(.later, "the hub's store was restored meanwhile: the record is delivered again")
             }
-            // The same number for the same batch, also on another host.
+            // A batch keeps its number, even on another host.
             let batch = number ?? max(self.lastBatch, session.hello.batch) + 1
             (number, self.lastBatch) = (batch, batch)
             let answer = try await self.ask(
@@ -116,15 +116,15 @@ actor Centre {
         }
     }
 
-    /// Tells the centre of consents and withdrawals that it does not have.
+    /// Sends consents and withdrawals that the centre lacks.
     func tell() async throws { try await inTurn { try await self.tellConsents(try await self.open()) } }
 
-    /// Ends a connection that nothing was asked on for so long: the centre has one for each hub that is at work.
+    /// Closes a connection without calls for this long, because the centre has a connection per active hub.
     func rest(after time: Duration) async {
         await turn.withLock { if lastUse.duration(to: .now) >= time { session = nil } }
     }
 
-    /// One call on a connection of its own, for who has no log-in yet.
+    /// Makes one call on a separate connection, for a hub without a log-in.
     static func once(
         _ options: ConnectionOptions, _ statement: String, _ parameters: [String?], _ doing: String,
         _ patience: Duration
@@ -139,9 +139,9 @@ actor Centre {
         }
     }
 
-    // MARK: - Turns and attempts
+    // MARK: - Turns and retries
 
-    /// Does `body` when it is its turn, and once more on whichever host leads while that may help.
+    /// Runs `body` when it is its turn; repeats it on the leading host while that may help.
     private func inTurn<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         try await turn.withLock {
             for attempt in 1... {
@@ -176,7 +176,7 @@ actor Centre {
         return try await hello()
     }
 
-    /// Says hello in the session that is open; consents come before anything else can be sent.
+    /// Says hello in the open session; consents are sent before anything else.
     @discardableResult
     private func hello() async throws -> Session {
         guard var session else { throw CentreFailure(.moment, "the connection was lost") }
@@ -205,7 +205,7 @@ actor Centre {
         return self.session ?? session
     }
 
-    /// Withdrawals first: after a restore of the centre someone may be seen who has left.
+    /// Withdrawals are sent first, because after a restore of the centre a study may see a withdrawn person.
     private func tellConsents(_ session: Session) async throws {
         var wants = session.hello.wants
         for consent in try await book.all() {
@@ -244,13 +244,13 @@ actor Centre {
 
     // MARK: - Transactions
 
-    /// Asks, and throws what a refusal means.
+    /// Calls a function; throws a failure if the answer is a refusal.
     private func ask(
         _ session: Session, _ doing: String, _ statement: String, _ parameters: [String?]
     ) async throws -> JSONTree {
         let answer = try await askUnrefused(session, doing, statement, parameters)
         guard let word = answer["refused"]?.text else { return answer }
-        // Its present state is asked for in the next hello.
+        // The next hello returns the present state.
         if ["login", "another hub", "epoch", "paused", "stopped", "erased", "settings"].contains(word) {
             self.session = nil
         }
@@ -271,14 +271,14 @@ actor Centre {
             }
             return answer
         } catch {
-            // What is in doubt is sent again, to whichever host leads then; this one is asked last.
+            // A call in doubt is repeated on the leading host; this host is tried last.
             self.session = nil
             suspect = session.connection.host
             throw (error as? PostgreSQLError).map { CentreFailure($0) } ?? error
         }
     }
 
-    /// One transaction: its answer counts when COMMIT has returned without a warning.
+    /// Runs one transaction; its answer counts when COMMIT has returned without a warning.
     private static func transaction(
         _ connection: Connection, _ statement: String, _ parameters: [String?], _ doing: String, _ patience: Duration
     ) async throws -> (answer: JSONTree, replicas: String) {

@@ -1,6 +1,6 @@
 import JSON
 
-// What the centre answers (Docs/Central.md); members that this program does not know are ignored.
+// Answers of the centre (Docs/Central.md); unknown members are ignored.
 
 /// The centre's answer to hello.
 struct Hello: Hashable, Sendable {
@@ -13,20 +13,20 @@ struct Hello: Hashable, Sendable {
         var until: String?
     }
 
-    /// Another one after a restore of the centre.
+    /// Changes with a restore of the centre.
     var incarnation: Int
-    /// The newest batch that is in.
+    /// The number of the newest stored batch.
     var batch: Int
-    /// Whether the hub was restored, and is to compare what it has with what the centre has.
+    /// Whether the hub was restored and must compare its records with the centre's.
     var mustReconcile: Bool
-    /// By how many seconds the hub's clock is behind the centre's.
+    /// Seconds by which the hub's clock is behind the centre's.
     var skew: Double
-    /// What makes receipts lie.
+    /// Server settings that make receipts untrue.
     var settings: [String]
     var serves: Set<String>
     var wants: [Want]
 
-    /// Before there is one.
+    /// The state before the first hello.
     init() {
         (incarnation, batch, mustReconcile, skew) = (0, 0, false, 0)
         (settings, serves, wants) = ([], [], [])
@@ -53,10 +53,10 @@ struct Hello: Hashable, Sendable {
 struct Taken: Hashable, Sendable {
     enum Letter: Character { case stored = "s", had = "h", noConsent = "c", noType = "t" }
 
-    /// One for each record, in their order.
+    /// One for each record, in order.
     var letters: [Letter]
     var receipt: String
-    /// Milliseconds until the next batch.
+    /// Milliseconds to wait before the next batch.
     var pause: Int
 
     init?(_ tree: JSONTree) {
@@ -67,16 +67,16 @@ struct Taken: Hashable, Sendable {
     }
 }
 
-/// A study that this hub may take part in.
+/// A study in which this hub may take part.
 struct Study: Hashable, Sendable, Encodable {
     var study: String
     var title: String
-    /// For the people who are asked.
+    /// The text for the people who are asked.
     var words: String
     var types: [String]
-    /// No figures about fewer persons are shown.
+    /// The minimum number of persons in published figures.
     var group: Int
-    /// Whether it sees single records, under a pseudonym.
+    /// Whether the study sees single records, under a pseudonym.
     var rows: Bool
     var ends: String?
 

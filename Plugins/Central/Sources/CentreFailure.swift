@@ -1,15 +1,15 @@
 import PostgreSQL
 
-/// Why the centre has not done what it was asked: a sentence for people, without a value or a secret.
+/// A failed call to the centre, with a sentence for people that contains no value and no secret.
 struct CentreFailure: Error, Hashable, Sendable, CustomStringConvertible {
     enum Kind: Hashable, Sendable {
-        /// Another host, or the same one in a moment, may do it; what was sent is in doubt.
+        /// Another host, or the same one in a moment, may succeed; the outcome is in doubt.
         case moment
-        /// Not now, whichever host is asked.
+        /// The call cannot succeed now on any host.
         case later
-        /// A person has to mend it.
+        /// A person has to fix the problem.
         case person
-        /// The centre cannot take what it was sent: data that PostgreSQL has no form for.
+        /// The call contains data that PostgreSQL cannot represent.
         case data
     }
 
@@ -28,7 +28,7 @@ struct CentreFailure: Error, Hashable, Sendable, CustomStringConvertible {
         description = error.description
     }
 
-    /// What `refused` of an answer means, and what to do.
+    /// Translates the word in `refused` of an answer to a reason and a remedy.
     init(refused word: String, doing: String) {
         let (kind, text): (Kind, String) =
             switch word {
@@ -61,10 +61,10 @@ struct CentreFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What of a server makes receipts lie, by the words of `hello_v1`.
+/// Server settings that make receipts untrue, by the words of `hello_v1`.
 enum UntrueReceipts {
-    /// - Parameter hostCount: how many hosts the centre has, as this hub knows it.
-    /// - Returns: what to set, or `nil` where it is accepted.
+    /// - Parameter hostCount: the number of the centre's hosts that this hub knows.
+    /// - Returns: the remedy, or nil if the setting is accepted.
     static func reason(_ word: String, hostCount: Int) -> String? {
         switch word {
         case "synchronous_commit":
@@ -80,6 +80,6 @@ enum UntrueReceipts {
         }
     }
 
-    /// What is accepted and said: there is one host alone.
+    /// The warning for a single host, which is accepted.
     static let single = "the centre is one host alone: a receipt is as safe as that host's disk"
 }

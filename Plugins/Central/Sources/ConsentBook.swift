@@ -1,7 +1,7 @@
 import Foundation
 import PluginKit
 
-/// What was agreed to and withdrawn in this house, on the disk before anything follows it.
+/// The consents and withdrawals of this hub, saved to disk before they take effect.
 actor ConsentBook {
     private let state: PluginState
     private var consents: [Consent] = []
@@ -12,7 +12,7 @@ actor ConsentBook {
     private static let prefix = "consent/"
     private static func key(_ study: String, _ person: String) -> String { "\(prefix)\(study)/\(person)" }
 
-    /// All, by study and person: of each pair the latest.
+    /// All consents by study and person, the latest of each pair.
     func all() async throws -> [Consent] {
         if isRead { return consents }
         let texts = try await state.transaction { transaction in
@@ -25,14 +25,14 @@ actor ConsentBook {
 
     func active() async throws -> [Consent] { try await all().filter(\.isActive) }
 
-    /// The one that a subscription is for, unless it was withdrawn.
+    /// The consent of a subscription, unless it was withdrawn.
     func active(want: String) async throws -> Consent? { try await active().first { $0.want == want } }
 
     func find(_ study: String, _ person: String) async throws -> Consent? {
         try await all().first { $0.study == study && $0.person == person }
     }
 
-    /// Puts a consent in the place of the one before of its study and person.
+    /// Replaces the earlier consent of the same study and person.
     func put(_ consent: Consent) async throws {
         _ = try await all()
         let encoder = JSONEncoder()
@@ -44,7 +44,7 @@ actor ConsentBook {
         consents.sort { ($0.study, $0.person) < ($1.study, $1.person) }
     }
 
-    /// Changes what is known of a consent, unless another has taken its place meanwhile.
+    /// Changes the state of a consent, unless another consent has replaced it meanwhile.
     func update(_ consent: Consent, _ change: (inout Consent) -> Void) async throws {
         guard var now = try await find(consent.study, consent.person), now.ordinal == consent.ordinal,
             now.withdrawn == consent.withdrawn

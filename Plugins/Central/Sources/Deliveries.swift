@@ -1,6 +1,6 @@
 import PluginKit
 
-/// What the hub delivers, on its way to the centre: one result for each record.
+/// Sends the hub's deliveries to the centre; returns one result for each record.
 struct Deliveries: Sendable {
     let hub: PluginContext
     let centre: Centre
@@ -49,7 +49,7 @@ struct Deliveries: Sendable {
         }
     }
 
-    /// When it is tried again: someone who mends it need do nothing here, and many hubs do not come at once.
+    /// The pause before a retry: a fix needs no action here, and many hubs do not retry at the same time.
     private static func pause(after kind: CentreFailure.Kind) -> Duration {
         switch kind {
         case .moment, .data: .seconds(Double.random(in: 2...5))
@@ -58,7 +58,7 @@ struct Deliveries: Sendable {
         }
     }
 
-    /// About how many records wait behind this one: sequences of the hub, when the session began.
+    /// About how many records wait behind this one, from the hub's sequence at the start of the session.
     private func backlog(behind last: Cursor) -> Int64? {
         guard let identity = hub.identity, identity.epoch == last.epoch else { return nil }
         return max(0, identity.head - last.sequence)

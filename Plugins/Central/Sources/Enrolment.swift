@@ -8,15 +8,15 @@ import PostgreSQL
 import SwiftASN1
 import X509
 
-/// How this hub came to the centre, and what it proves itself with: files in the state directory that their owner alone reads.
+/// The enrolment of this hub at the centre, and its certificate and key: files in the state directory that only the owner can read.
 actor Enrolment {
-    /// What is kept between runs.
+    /// The state between runs.
     private struct Record: Codable {
-        /// Until the certificate is here.
+        /// Set until the certificate has arrived.
         var invitation: String?
-        /// The request that the centre has, or shall have; the same each time.
+        /// The certificate request for the centre; each attempt sends the same.
         var request: String?
-        /// The key of that request, until its certificate takes the place of the one before.
+        /// The key of that request, until its certificate replaces the former one.
         var key: String?
         var hosts: [String] = []
         var database: String?
@@ -24,9 +24,9 @@ actor Enrolment {
 
     enum State: Hashable, Sendable {
         case notBegun
-        /// The centre has the request and has not signed it.
+        /// The centre has the request but has not signed it.
         case waiting
-        /// The role by which the hub logs in.
+        /// The hub logs in with this role.
         case enrolled(login: String)
     }
 
@@ -34,7 +34,7 @@ actor Enrolment {
     private let directory: String
     private var record: Record
 
-    /// - Throws: ``PluginFailure`` when the files cannot be read.
+    /// - Throws: ``PluginFailure`` if the files cannot be read.
     init(_ settings: CentralSettings, in directory: String) throws {
         (self.settings, self.directory) = (settings, directory)
         do {
@@ -53,7 +53,7 @@ actor Enrolment {
         try PrivateFile.write(Array(try encoder.encode(record)), to: Self.path(directory))
     }
 
-    // MARK: - What there is
+    // MARK: - Present state
 
     private var files: IdentityFiles { settings.files ?? IdentityFiles(in: directory) }
 
@@ -78,22 +78,22 @@ actor Enrolment {
         }
     }
 
-    /// When the certificate ends; `nil` where there is none.
+    /// When the certificate ends; nil if there is none.
     var end: Date? {
         guard settings.files == nil, access(files.certificate, R_OK) == 0 else { return nil }
         return try? Self.certificate(files.certificate).notValidAfter
     }
 
-    /// What to do where the centre does not believe this hub, as far as its own certificate says; `nil`: it says nothing.
+    /// The remedy if the hub's own certificate has expired; nil otherwise.
     var advice: String? {
         guard let end, end < .now else { return nil }
         return
             "this hub's certificate ended on \(end.formatted(.iso8601.year().month().day())): ask the desk for an invitation with --replaces, remove hub.pem in \(directory), and enrol by it"
     }
 
-    /// How to come to the centre.
+    /// Options for a connection to the centre.
     ///
-    /// - Throws: ``CentreFailure`` where this hub is not enrolled.
+    /// - Throws: ``CentreFailure`` if this hub is not enrolled.
     func options() throws -> ConnectionOptions {
         guard case .enrolled(let login) = try state else { throw CentreFailure(.person, Self.next) }
         let hosts =
@@ -128,9 +128,9 @@ actor Enrolment {
         throw CentreFailure(.person, "\(path): expected a common name, which is the role")
     }
 
-    // MARK: - Becoming a member
+    // MARK: - Enrolling
 
-    /// Notes an invitation and makes a key and a request; the same invitation again changes nothing.
+    /// Saves an invitation and makes a key and a request; the same invitation again changes nothing.
     func begin(_ invitation: Invitation) throws {
         guard settings.files == nil else {
             throw CommandFailure(
@@ -150,7 +150,7 @@ actor Enrolment {
 
     private func makeRequest() throws {
         let key = P256.Signing.PrivateKey()
-        // The centre puts the name of the invitation in its place.
+        // The centre replaces it with the name of the invitation.
         let name = try DistinguishedName { CommonName("hub") }
         let request = try CertificateSigningRequest(
             version: .v1, subject: name, privateKey: Certificate.PrivateKey(key), attributes: .init(),
@@ -159,7 +159,7 @@ actor Enrolment {
         try save()
     }
 
-    /// Asks the centre for the certificate that was requested by an invitation, if there is one that waits.
+    /// Asks the centre for the certificate of a pending request.
     func goOn(_ hubID: String, patience: Duration) async throws {
         guard let text = record.invitation, let invitation = Invitation(text), let request = record.request else {
             return
@@ -174,14 +174,14 @@ actor Enrolment {
         try take(answer)
     }
 
-    /// Asks for a certificate that follows the present one, which ends soon; `ask` calls the centre.
+    /// Requests a successor for a certificate that ends soon; `ask` calls the centre.
     func renew(_ ask: @Sendable (_ request: String) async throws -> JSONTree) async throws {
         if record.request == nil { try makeRequest() }
         guard let request = record.request else { return }
         try take(try await ask(request))
     }
 
-    /// Puts a certificate that has come, its key and the authority in their places.
+    /// Saves a new certificate, its key, and the authority's certificate.
     private func take(_ answer: JSONTree) throws {
         guard answer["state"]?.text == "signed" else { return }
         guard let certificate = answer["certificate"]?.text, let authority = answer["ca"]?.text, let key = record.key
@@ -195,7 +195,7 @@ actor Enrolment {
         }
         _ = try Self.name(in: read, "the certificate")
         let files = IdentityFiles(in: directory)
-        // The certificate last: it says that the others are there. A program that is killed here asks again.
+        // Write the certificate last, because it shows that the others exist. A program that is killed here asks again.
         try PrivateFile.write(Array(authority.utf8), to: files.authority)
         try PrivateFile.write(Array(key.utf8), to: files.key)
         try PrivateFile.write(Array(certificate.utf8), to: files.certificate)

@@ -3,25 +3,25 @@ import JSON
 import PluginKit
 import PostgreSQL
 
-/// Tells the centre which records were erased in this house, where no delivery does.
+/// Reports to the centre which records were erased in the hub, if no delivery does.
 ///
-/// A record that was taken back before is told to no sink a second time, and after a restore of the centre none is. The hub does not know
-/// their identities any more: the centre finds them by the hub's number and sequence.
+/// The hub delivers no erasure of a record that was already retracted, nor any after a restore of the centre. The hub no longer
+/// knows the identities of these records, so the centre finds them by number and sequence.
 struct ErasedRecords: Sendable {
     let hub: PluginContext
     let centre: Centre
     let book: ConsentBook
 
-    /// What was told last: of which incarnation and epoch, and a digest of all of them.
+    /// The key of the last report: incarnation, epoch, and a digest of all erased records.
     private static let toldKey = "erased"
-    /// The most that the centre takes at once.
+    /// Maximum number that the centre accepts at once.
     private static let most = 1_000
 
-    /// Tells all that there are, unless the centre has been told of the same before.
+    /// Reports all erased records, unless the last report was the same.
     ///
     /// - Parameters:
-    ///   - epoch: of the hub's store; of a hub that was restored after its comparison.
-    ///   - incarnation: of the centre.
+    ///   - epoch: the epoch of the hub's store; after a restore of the hub, once it has compared.
+    ///   - incarnation: the centre's incarnation.
     /// - Returns: how many of them the centre still had.
     @discardableResult
     func tell(epoch: String, incarnation: Int) async throws -> Int {
@@ -44,7 +44,7 @@ struct ErasedRecords: Sendable {
 
     private typealias Mark = (number: Int64, sequence: Int64)
 
-    /// Of the types that someone has agreed to give or had; of all persons, for a record may have become another's before.
+    /// Erased records of all types in any consent, and of all persons, because a record may have moved to another person before.
     private func erased() async throws -> [Mark] {
         var filter = QueryRequest.Filter()
         filter.types = Set(try await book.all().flatMap(\.types)).sorted()

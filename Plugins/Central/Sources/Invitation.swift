@@ -1,18 +1,18 @@
 import PostgreSQL
 
-/// The one line that the desk hands over: `central://HOST,HOST:PORT/DATABASE?invite=ID.TOKEN`.
+/// The invitation from the desk, in one line: `central://HOST,HOST:PORT/DATABASE?invite=ID.TOKEN`.
 struct Invitation: Sendable {
     var hosts: [ConnectionOptions.Host]
     var database: String
-    /// Names the role that may ask for a certificate.
+    /// Names the role that may request a certificate.
     var id: String
-    /// Its password; opens nothing once it was used.
+    /// The role's password; it is worthless after use.
     var token: String
 
     var role: String { "invite_\(id)" }
 
-    /// - Parameter text: as a person has it from the desk; a port after the last host is that of all that have none.
-    /// - Returns: `nil` where it is not such a line.
+    /// - Parameter text: the line from the desk; a port after the last host applies to all hosts without one.
+    /// - Returns: nil if it is not such a line.
     init?(_ text: String) {
         let pattern =
             #/central://(?<hosts>[^/?\s]+)/(?<database>[A-Za-z0-9_-]{1,63})\?invite=(?<id>[A-Za-z0-9_]{1,32})\.(?<token>[A-Za-z0-9_-]{16,256})/#
@@ -25,7 +25,7 @@ struct Invitation: Sendable {
         (database, id, token) = (String(match.database), String(match.id), String(match.token))
     }
 
-    /// The line again, for the state of this instance.
+    /// The line for the state of this instance.
     var text: String {
         "central://\(hosts.map(\.description).joined(separator: ","))/\(database)?invite=\(id).\(token)"
     }

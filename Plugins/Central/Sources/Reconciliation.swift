@@ -1,16 +1,16 @@
 import JSON
 import PluginKit
 
-/// Compares what the hub has with what the centre has, after a restore of either or another consent, and sends again what differs.
+/// Compares the hub's records with the centre's after a restore of either or a new consent, and sends those that differ.
 ///
-/// Ranges of the hub's sequence are compared by their digests and halved where they differ. The hub keeps no copy of what was sent: it is
-/// asked for its records, page by page.
+/// Ranges of the hub's sequence are compared by digest, and halved if they differ. The hub keeps no copy of the sent records;
+/// its records are queried page by page.
 struct Reconciliation: Sendable {
     let hub: PluginContext
     let centre: Centre
     let book: ConsentBook
 
-    /// A page of the hub's answer: a range of sequences, and what the centre must have of it.
+    /// A page of the hub's answer: a range of sequences, and the rows and digest that the centre must have for it.
     private struct Page {
         var range: ClosedRange<Int64>
         var rows = 0
@@ -18,9 +18,9 @@ struct Reconciliation: Sendable {
     }
 
     /// - Parameters:
-    ///   - epoch: of the hub's store.
-    ///   - head: the sequence up to which it is compared, all that the hub has if not given; what comes after is delivered as ever.
-    /// - Returns: how many records were sent again.
+    ///   - epoch: the epoch of the hub's store.
+    ///   - head: the last sequence to compare, or nil for all; later records are delivered as usual.
+    /// - Returns: the number of records that were sent again.
     func run(epoch: String, upTo head: Int64?) async throws -> Int {
         let pages = try await pages(epoch, head)
         var open = [pages.indices]
@@ -31,7 +31,7 @@ struct Reconciliation: Sendable {
             if part.count == 1 {
                 sent += try await send(range, epoch)
             } else {
-                // The newer half first: what is sent of it takes the place of older versions, and the older half then agrees.
+                // Send the newer half first: its records replace older versions, so the older half then agrees.
                 let middle = (first + last + 1) / 2
                 open += [first..<middle, middle..<part.endIndex]
             }
@@ -64,7 +64,7 @@ struct Reconciliation: Sendable {
                 next = last + 1
             }
         }
-        // Behind the last record the centre may still have some.
+        // The centre may have records behind the hub's last one.
         if let head, next <= head { pages.append(Page(range: next...head)) }
         return pages
     }
@@ -76,7 +76,7 @@ struct Reconciliation: Sendable {
             && answer["digest"]?.integer.map { Int64($0) } == pages.reduce(0) { $0 ^ $1.digest }
     }
 
-    /// Sends what the hub has of a page's range now.
+    /// Sends the hub's present records of a page's range.
     private func send(_ range: ClosedRange<Int64>, _ epoch: String) async throws -> Int {
         let consents = try await book.active()
         guard !consents.isEmpty else { return 0 }
@@ -102,9 +102,9 @@ struct Reconciliation: Sendable {
         return sent
     }
 
-    /// What the centre must have of a record by any consent; `nil`: nothing.
+    /// The form that the centre must have of a record under any consent; nil for none.
     ///
-    /// What was erased is told apart (``ErasedRecords``).
+    /// Erased records are reported separately (``ErasedRecords``).
     private static func wire(_ stored: StoredRecord, _ consents: [Consent]) -> WireRecord? {
         guard !WireRecord.isErased(stored) else { return nil }
         let fitting = consents.filter { consent in

@@ -3,21 +3,21 @@ import Foundation
 import JSON
 import PluginKit
 
-/// A record as `take_v2` of the centre takes it (Docs/Central.md).
+/// A record in the form of the centre's `take_v2` (Docs/Central.md).
 struct WireRecord: Hashable, Sendable {
-    /// What tells it from all other records of this hub: 128 bits.
+    /// Identifies the record among all records of this hub: 128 bits.
     let identity: UUID
     let sequence: Int64
-    /// What it says in the centre's arrays, as PostgreSQL writes it.
+    /// The values for the centre's arrays, in PostgreSQL's text form.
     private var values: [String?]
 
-    /// The arrays of `take_v2`, by its names for them.
+    /// The array parameters of `take_v2`, by their names.
     enum Column: Int, CaseIterable {
         /// Identity, sequence, kind, number, person, type, start, end, offset, flags, value, word, body.
         case i, s, k, n, p, t, a, e, o, f, v, w, b
     }
 
-    /// - Parameter kind: of the record, a letter of the centre's.
+    /// - Parameter kind: the centre's letter for the kind of record.
     init(identity: UUID, sequence: Int64, kind: String) {
         (self.identity, self.sequence) = (identity, sequence)
         values = Array(repeating: nil, count: Column.allCases.count)
@@ -29,10 +29,10 @@ struct WireRecord: Hashable, Sendable {
         set { values[column.rawValue] = newValue }
     }
 
-    /// Whether it says that the record was taken back or erased.
+    /// Whether it marks the record as retracted or erased.
     var isTakenBack: Bool { ["r", "x"].contains(self[.k]) }
 
-    /// How the digest of a range counts it.
+    /// The record's part of the digest of a range.
     var digest: Int64 {
         let text = "\(identity.uuidString.lowercased()) \(sequence)"
         let bytes = Digests.sha256(text.utf8)
@@ -40,19 +40,19 @@ struct WireRecord: Hashable, Sendable {
     }
 }
 
-/// What becomes of a record under a consent.
+/// The decision about a record under a consent.
 enum Passage: Hashable, Sendable {
     case goes(WireRecord)
-    /// It stays in the house, for this reason.
+    /// The record stays in the hub, for this reason.
     case stays(String)
 }
 
 extension WireRecord {
-    /// What goes to the centre of a record that someone has agreed to give.
+    /// Decides which form of a record goes to the centre.
     ///
     /// - Parameters:
-    ///   - stored: of the person and of one of the types of the consent.
-    ///   - consent: says which days.
+    ///   - stored: a record of the consent's person and of one of its types.
+    ///   - consent: determines the days.
     static func passage(of stored: StoredRecord, under consent: Consent) -> Passage {
         switch stored.record {
         case .retraction(let retraction):
@@ -67,13 +67,13 @@ extension WireRecord {
         }
     }
 
-    /// Whether a record is what is left of one that was erased in the house.
+    /// Whether a record is the rest of one that was erased in the hub.
     static func isErased(_ stored: StoredRecord) -> Bool {
         guard case .retraction(let retraction) = stored.record else { return false }
         return hasNoName(retraction) || retraction.author == .person && retraction.reason == "erased"
     }
 
-    /// Of what was erased, and is to be told to no sink, the hub keeps a name of its own alone.
+    /// For an erasure that no sink receives, the hub keeps only an internal name.
     private static func hasNoName(_ retraction: Retraction) -> Bool {
         switch retraction.identity {
         case .sample(_, let key): key.text.hasPrefix("~erased-")
@@ -83,7 +83,7 @@ extension WireRecord {
 
     private static let erased = "it was erased, and the centre never had it under this name"
 
-    /// A later version may be of another day than the one that the centre has: then it is taken back there.
+    /// The centre may have an earlier version with another day, so retract that.
     private static func outside(_ stored: StoredRecord, _ consent: Consent) -> Passage {
         guard stored.number == stored.sequence else { return .goes(wire(stored, "r")) }
         return .stays("not agreed to: \(consent.study) is given what is from \(consent.days)")
@@ -91,7 +91,7 @@ extension WireRecord {
 
     private static func wire(_ stored: StoredRecord, _ kind: String) -> WireRecord {
         var record = WireRecord(identity: identity(of: stored), sequence: stored.sequence, kind: kind)
-        // By it the hub names the record once it was erased here.
+        // By this number the hub names the record after an erasure.
         if stored.number != stored.sequence { record[.n] = "\(stored.number)" }
         return record
     }
@@ -145,7 +145,7 @@ extension WireRecord {
         return record
     }
 
-    /// What a sample and a day both say.
+    /// Sets the members that samples and days share.
     private mutating func say(
         _ stored: StoredRecord, start: Timestamp, offset: Int16?, _ value: Double?, _ flags: Int, _ body: BodyMembers
     ) {
@@ -160,7 +160,7 @@ extension WireRecord {
 
     private static func instant(_ time: Timestamp) -> String { Timestamp(microseconds: time.microseconds).text }
 
-    /// SHA-256 of what identifies the record at the hub, cut to 128 bits; each part with its length before it.
+    /// SHA-256 of the record's identity in the hub, cut to 128 bits; each part follows its length.
     private static func identity(of stored: StoredRecord) -> UUID {
         let parts: [String?] =
             switch stored.record.identity {
@@ -171,7 +171,7 @@ extension WireRecord {
         return digest(parts)
     }
 
-    /// The same for anything that has a name in the house alone, such as a group.
+    /// The same for other names that only the hub knows, such as a group.
     static func digest(_ parts: [String?]) -> UUID {
         let text = parts.map { part in part.map { "\($0.utf8.count):\($0)" } ?? "-" }.joined(separator: " ")
         let b = Digests.sha256(text.utf8)
@@ -181,9 +181,9 @@ extension WireRecord {
     }
 }
 
-/// What goes along beside the columns of the centre.
+/// The members beside the centre's columns.
 ///
-/// Nothing that names or places the person: no device, account, key, subject, note or member that the hub does not know.
+/// It has nothing that identifies or locates the person: no device, account, key, subject, note or unknown member.
 private struct BodyMembers {
     private var members: [JSONTree.Member]
 
@@ -195,7 +195,7 @@ private struct BodyMembers {
         if let value { members.append(.init(name, value)) }
     }
 
-    /// As its source wrote it, where that is something else, and the unit of a type that not everyone knows.
+    /// Adds the source's value if it differs, and the unit if the type is not a standard one.
     mutating func quantity(_ number: Double, _ unit: String, _ stored: StoredRecord) {
         if stored.canonical != nil {
             add("original", ["value": .number(NumberWriter.text(number)), "unit": .text(unit)])
@@ -223,7 +223,7 @@ private struct BodyMembers {
         }
     }
 
-    /// What HealthKit documents and is a number, a truth or one of some words; texts only where the type says nothing without.
+    /// Metadata that HealthKit documents as number, truth or enumeration; texts only if the type requires them.
     private static func metadata(of sample: Sample) -> JSONTree? {
         guard let members = sample.metadata.flatMap({ JSONTree(Array($0.text.utf8)) })?.members else { return nil }
         let required = MetadataKey.required(on: sample.type)

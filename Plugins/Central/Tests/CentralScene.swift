@@ -5,17 +5,17 @@ import JSON
 import Synchronization
 import Testing
 
-/// A hub with the plugin, and a centre of one host: real processes both.
+/// A hub with the plugin and a centre of one host, all real processes.
 final class CentralScene: Sendable {
     let server: PostgreSQLServer
     let host: HubHost
     private let hub: Mutex<ChildProcess>
-    /// The plugin may not look where the server's owner alone may.
+    /// Server files, which are separate because the plugin must not read the server owner's files.
     private let files: TemporaryFolder
 
-    /// The centre as the desk makes it: the schema, a study `heart`, this hub's role, which the study was offered to.
+    /// A centre with the schema, a study `heart`, and this hub's role, to which the study is offered.
     ///
-    /// - Parameter settings: of the server.
+    /// - Parameter settings: settings of the server.
     static func centre(settings: [String] = []) async throws -> PostgreSQLServer {
         let server = try await PostgreSQLServer(settings: settings)
         try await server.sql("SET synchronous_commit = local; CREATE DATABASE central")
@@ -41,9 +41,9 @@ final class CentralScene: Sendable {
     }
 
     /// - Parameters:
-    ///   - server: a centre; one of its own if not given.
-    ///   - login: whose certificate the hub has; `nil`: none.
-    ///   - settings: more of the plugin's section.
+    ///   - server: a centre; a new one if not given.
+    ///   - login: the role in the hub's certificate; nil for no certificate.
+    ///   - settings: more settings of the plugin.
     ///   - hub: settings of `[hub]`.
     ///   - persons: others than `me`, each with a zone.
     init(
@@ -70,7 +70,7 @@ final class CentralScene: Sendable {
         try await settled()
     }
 
-    /// Stops the hub, does something to its files, and starts it.
+    /// Stops the hub, changes its files, and starts it.
     func whileStopped(_ body: () async throws -> Void) async throws {
         let old = hub.withLock { $0 }
         old.signal(SIGTERM)
@@ -81,7 +81,7 @@ final class CentralScene: Sendable {
         try await settled()
     }
 
-    /// Returns when the plugin has greeted the hub.
+    /// Returns when the plugin has a session with the hub.
     private func settled() async throws {
         while try await plugin()?["alive"] as? Bool != true {}
     }
@@ -92,12 +92,12 @@ final class CentralScene: Sendable {
         return plugins?.first { $0["name"] as? String == "central" }
     }
 
-    /// Ends the plugin's process at once; the hub starts another.
+    /// Kills the plugin's process; the hub starts another.
     func killPlugin() async throws {
         if let pid = try await plugin()?["pid"] as? Int { kill(pid_t(pid), SIGKILL) }
     }
 
-    // MARK: - The house
+    // MARK: - The hub
 
     @discardableResult
     func command(_ arguments: String...) async throws -> [String] {
@@ -111,14 +111,14 @@ final class CentralScene: Sendable {
         return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]
     }
 
-    /// Asks the plugin, and returns its answer.
+    /// Runs a command of the plugin, and returns its answer.
     func ask(_ words: String...) async throws -> JSONTree {
         let lines = try await host.command(["do", "central"] + words + ["--json"])
         try #require(lines.status == 0, "\(words): \(lines.errors) \(lines.lines)")
         return try #require(JSONTree(Array(lines.lines.joined(separator: "\n").utf8)))
     }
 
-    /// Asks the plugin for what it refuses, and returns what it says.
+    /// Runs a command that the plugin must refuse, and returns the errors.
     func refusal(_ words: String...) async throws -> String {
         let result = try await host.command(["do", "central"] + words)
         #expect(result.status != 0, "\(result.lines)")
@@ -158,23 +158,23 @@ final class CentralScene: Sendable {
 
     // MARK: - The centre
 
-    /// What the centre has, oldest first: columns of `central.record` with `|` between them.
+    /// The centre's records, oldest first: columns of `central.record` separated by `|`.
     func rows(_ columns: String = "kind, value") async throws -> [String] {
         try await sql("SELECT \(columns) FROM central.record ORDER BY seq")
     }
 
-    /// As the desk, whose own commits wait for no replica.
+    /// Runs SQL as the desk; its commits wait for no replica.
     @discardableResult
     func sql(_ text: String) async throws -> [String] {
         try await server.sql("SET synchronous_commit = local; \(text)", database: "central")
     }
 
-    /// Returns when a question to the centre has this answer.
+    /// Returns when a query to the centre has this answer.
     func until(_ question: String, is answer: [String]) async throws {
         while (try? await sql(question)) != answer {}
     }
 
-    /// Returns what the plugin says is wrong, once it says it with these words.
+    /// Waits until the plugin reports a problem with these words.
     func fault(with words: String) async throws -> String {
         while true {
             let text = try await host.command(["status", "--json"]).lines.joined()

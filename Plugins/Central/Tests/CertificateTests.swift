@@ -3,12 +3,12 @@ import HubProcess
 import JSON
 import Testing
 
-/// How a hub comes to its certificate, to the next one, and what it says when it has none that counts.
+/// How a hub gets its certificate and the next one, and its report if it has no valid one.
 @Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason)), .timeLimit(.minutes(5)))
 struct CertificateTests {
     private let token = "a-token-for-once-only"
 
-    /// A hub that was not invited yet, and the line of its invitation.
+    /// A hub that is not enrolled, and the line of its invitation.
     private func invited() async throws -> (scene: CentralScene, line: String) {
         let scene = try await CentralScene(login: nil)
         try await scene.sql(
@@ -19,7 +19,7 @@ struct CertificateTests {
         return (scene, "central://127.0.0.1:\(scene.server.port)/central?invite=3fa9.\(token)")
     }
 
-    /// Signs the request that waits, as the desk does: the name is the invitation's.
+    /// Signs the pending request as the desk does, with the name of the invitation.
     ///
     /// - Returns: the certificate, in PEM.
     @discardableResult
@@ -46,7 +46,7 @@ struct CertificateTests {
         return certificate
     }
 
-    /// What is in a file of the plugin's state.
+    /// The content of a file of the plugin's state.
     private func state(_ scene: CentralScene, _ name: String) throws -> String {
         let folder = scene.host.folder.path
         let file = try #require(
@@ -56,7 +56,7 @@ struct CertificateTests {
         return try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
     }
 
-    @Test func `an invitation makes a certificate of the hub's own key, and opens nothing after that`() async throws {
+    @Test func `an invitation gives a certificate for the hub's own key and is worthless after that`() async throws {
         let (scene, line) = try await invited()
         let wrong = try await scene.refusal("enrol", "invite=\(line.replacing("once", with: "0nce"))")
         #expect(wrong.contains("28P01") && !wrong.contains("0nce"), "\(wrong)")
@@ -68,11 +68,11 @@ struct CertificateTests {
         try await scene.consent()
         _ = try await scene.receipt(try await scene.log("70 kg"))
         #expect(try await scene.refusal("enrol", "invite=\(line)").contains("is enrolled as hub_house"))
-        // It lasts, so that no other is asked for.
+        // It is valid for long, so no other is requested.
         #expect(try await scene.sql("SELECT count(*) FROM central.request WHERE asker = 'hub_house'") == ["0"])
     }
 
-    @Test func `a certificate that ends soon is followed by another of another key, and the hub goes on with it`()
+    @Test func `a certificate that ends soon is replaced by one with a new key, and the hub continues with it`()
         async throws
     {
         let (scene, line) = try await invited()
@@ -82,7 +82,7 @@ struct CertificateTests {
         try await scene.consent()
         _ = try await scene.receipt(try await scene.log("70 kg"))
         let key = try state(scene, "hub.key")
-        // Asked for by itself. Until it is signed, the hub goes on with the one that it has.
+        // The request comes without a command. Until it is signed, the hub uses the certificate that it has.
         try await scene.until("SELECT count(*) FROM central.request WHERE asker = 'hub_house'", is: ["1"])
         #expect(try state(scene, "hub.pem").trimmed == first.trimmed && (try state(scene, "hub.key")) == key)
         let second = try await sign(scene, days: 400)
@@ -90,7 +90,7 @@ struct CertificateTests {
         while try state(scene, "hub.pem").trimmed != second.trimmed {}
         #expect(try state(scene, "hub.key") != key)
 
-        // Another connection proves itself with it; and no third one is asked for.
+        // A new connection uses the new certificate, and no third one is requested.
         scene.server.kill()
         try await scene.server.start()
         _ = try await scene.receipt(try await scene.log("71 kg", at: "2026-03-16 07:30"))
@@ -99,7 +99,7 @@ struct CertificateTests {
         #expect(try await scene.rows("value") == ["70", "71"])
     }
 
-    @Test func `a certificate that has ended opens nothing, and the house reads since when and what to do`()
+    @Test func `an expired certificate is refused, and the report shows since when and the remedy`()
         async throws
     {
         let (scene, line) = try await invited()

@@ -3,10 +3,10 @@ import HubProcess
 import JSON
 import Testing
 
-/// A record on its way from the house to the centre, and what becomes of it there.
+/// The way of a record from the hub to the centre, and its changes there.
 @Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason)), .timeLimit(.minutes(5)))
 struct JourneyTests {
-    @Test func `a record arrives as it is, and hub trace has its receipt`() async throws {
+    @Test func `a record arrives unchanged, and hub trace has its receipt`() async throws {
         let scene = try await CentralScene()
         let number = try await scene.log("160.4 lb", at: "2026-03-15 07:30")
         let agreed = try await scene.consent()
@@ -23,7 +23,7 @@ struct JourneyTests {
         let body = try #require(JSONTree(Array(try await scene.rows("body")[0].utf8)))
         #expect(body["plugin"]?.text == "hand" && body["original"]?["unit"]?.text == "lb")
         #expect(body["original"]?["value"]?.double == 160.4)
-        // Nothing that names or places the person.
+        // No member identifies or locates the person.
         #expect(
             body["device"] == nil && body["key"] == nil && body["subject"] == nil && body["metadata"]?["note"] == nil)
     }
@@ -37,7 +37,7 @@ struct JourneyTests {
         try await scene.command("edit", "\(number)", "71.5kg", "--yes")
         try await scene.until("SELECT value, flags FROM central.record", is: ["71.5|1"])
 
-        // Another person's now: one subscription says that it left, the other that it came, in either order.
+        // Another person's now: one subscription reports the departure, the other the arrival, in either order.
         try await scene.command("assign", "\(number)", "--to", "ben", "--yes")
         try await scene.until(
             "SELECT r.kind, value, person_id = (SELECT person_id FROM central.person ORDER BY person_no LIMIT 1) FROM central.record r JOIN central.person USING (hub_no, person_no)",
@@ -54,7 +54,7 @@ struct JourneyTests {
         #expect(try await scene.sql("SELECT count(*) FROM central.history") == ["0"])
     }
 
-    @Test func `what was taken back first and erased later is erased at the centre, too`() async throws {
+    @Test func `a record that is retracted first and erased later is erased at the centre too`() async throws {
         let scene = try await CentralScene()
         try await scene.consent()
         let number = try await scene.log("72.5 kg")
@@ -63,17 +63,17 @@ struct JourneyTests {
         try await scene.until("SELECT value FROM central.record", is: ["71.5"])
         try await scene.command("retract", "\(number)", "--yes")
         try await scene.until("SELECT kind, number FROM central.record", is: ["r|\(number)"])
-        // Its receipt is noted, so that the erasure is told to no sink.
+        // Its receipt is saved, so no sink receives the erasure.
         while try await scene.delivery(number)?["state"] as? String != "delivered" {}
         #expect(try await scene.sql("SELECT value FROM central.history ORDER BY seq") == ["72.5", "71.5"])
         try await scene.command("erase", "\(number)", "--yes")
-        // It looks for such once a day, and at its start.
+        // The plugin looks for such records once a day and at its start.
         try await scene.killPlugin()
         try await scene.until("SELECT kind, value, word, body, start_at FROM central.record", is: ["x||||"])
         #expect(try await scene.sql("SELECT count(*) FROM central.history") == ["0"])
     }
 
-    @Test func `a day goes as a day`() async throws {
+    @Test func `a day arrives as a day`() async throws {
         let scene = try await CentralScene()
         try await scene.consent()
         let day =
@@ -85,7 +85,7 @@ struct JourneyTests {
             is: ["d|71.25|0|6|2026-03-14 00:00:00|mean30|2026-03-12|2"])
     }
 
-    @Test func `nothing leaves without a consent, before its day, of other types and after it was withdrawn`()
+    @Test func `no record is sent without a consent, before its first day, of other types or after its withdrawal`()
         async throws
     {
         let scene = try await CentralScene()
@@ -108,7 +108,7 @@ struct JourneyTests {
         #expect(
             withdrawn["told"]?.truth == true && withdrawn["erasure"]?.integer == 1 && withdrawn["note"]?.text == nil)
         _ = try await scene.log("72 kg", at: "2026-02-07 07:30")
-        // What comes behind has its turn behind: once it is answered, all that was to leave has left.
+        // Later records have a later turn, so after this answer all earlier ones have been sent.
         let entry = try #require(try await scene.ask("consents").list?.first)
         #expect(entry["withdrawn"]?.text != nil && entry["erasure"]?["state"]?.text == "asked")
         #expect(try await scene.rows("value") == ["71"])
@@ -116,13 +116,13 @@ struct JourneyTests {
         #expect(try await scene.ask("consents").list?.first?["erasure"]?["state"]?.text == "done")
         #expect(try await scene.rows().isEmpty)
 
-        // Agreed again: from the beginning of the new consent, and what was withdrawn stays known.
+        // A new consent: records from its beginning on are sent, and the withdrawn one stays known.
         try await scene.consent(since: "2026-02-06")
         try await scene.until("SELECT value FROM central.record", is: ["72"])
     }
 
     @Test func `a consent without a first day begins with the person's own today`() async throws {
-        // Somewhere it is always another day than here.
+        // In one of these zones it is always another day than here.
         let zones = [("east", "Pacific/Kiritimati"), ("west", "Etc/GMT+12")]
         let scene = try await CentralScene(persons: zones.map { (name: $0.0, zone: $0.1) })
         for (person, zone) in zones {

@@ -3,7 +3,7 @@ import HubProcess
 import JSON
 import Testing
 
-/// The centre and the plugin die, and nothing is lost, doubled or untrue.
+/// Kills of the centre and of the plugin lose and double nothing, and make no receipt untrue.
 @Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason)), .timeLimit(.minutes(10)))
 struct LossTests {
     private let count = 4_000
@@ -26,7 +26,7 @@ struct LossTests {
         }
     }
 
-    /// Returns when everything is delivered, and the same is in both places.
+    /// Returns when everything is delivered and both sides have the same records.
     private func settle(_ scene: CentralScene) async throws {
         try await scene.until("SELECT count(*) FROM central.record", is: ["\(count)"])
         while true {
@@ -40,11 +40,11 @@ struct LossTests {
                 == (try await held(scene)).sorted { left, right in
                     (Int(left.split(separator: "|")[0]) ?? 0) < (Int(right.split(separator: "|")[0]) ?? 0)
                 })
-        // A receipt names a batch that the centre has counted.
+        // Each receipt names a batch that the centre has counted.
         #expect(try await scene.sql("SELECT versions >= \(count) FROM central.hub") == ["t"])
     }
 
-    @Test func `PostgreSQL is killed again and again while records are delivered, and each arrives once`() async throws
+    @Test func `each record arrives once although PostgreSQL is killed again and again during deliveries`() async throws
     {
         let scene = try await CentralScene(settings: "patience = \"5s\"")
         try await scene.consent()
@@ -58,7 +58,7 @@ struct LossTests {
         try await settle(scene)
     }
 
-    @Test func `the plugin is killed again and again while records are delivered, and each arrives once`() async throws
+    @Test func `each record arrives once although the plugin is killed again and again during deliveries`() async throws
     {
         let scene = try await CentralScene()
         try await scene.consent()
@@ -71,10 +71,10 @@ struct LossTests {
         try await settle(scene)
     }
 
-    @Test func `a COMMIT that warned is no receipt: the batch is sent again, and counts when a COMMIT has not warned`()
+    @Test func `a COMMIT with a warning gives no receipt, and the batch is sent again until a COMMIT has none`()
         async throws
     {
-        // Its leader has a replica by its settings, and none by the facts.
+        // The server is configured with a replica that does not exist.
         let server = try await CentralScene.centre()
         let scene = try await CentralScene(at: server, settings: "patience = \"5min\"")
         try await scene.consent()
@@ -90,7 +90,7 @@ struct LossTests {
             )
             cancelled += found.count
         }
-        // It can be read there, and is no receipt.
+        // The record can be read there, but has no receipt.
         #expect(try await scene.rows("value") == ["70", "71"])
         #expect(try await scene.delivery(second)?["state"] as? String != "delivered")
         try await scene.sql("ALTER SYSTEM RESET synchronous_standby_names")
@@ -99,7 +99,8 @@ struct LossTests {
         #expect(try await scene.rows("value") == ["70", "71"])
     }
 
-    @Test func `after a restore of the hub only what differs is sent, and what the hub lost is marked and kept`()
+    @Test
+    func `after a restore of the hub only differences are sent, and records that the hub lost are marked and kept`()
         async throws
     {
         let scene = try await CentralScene()
@@ -111,14 +112,14 @@ struct LossTests {
         try await scene.command("backup", backup)
         let lost = try await scene.log("81 kg", at: "2026-03-16 07:30")
         _ = try await scene.receipt(lost)
-        // What the centre lacks although the hub's ledger has its receipt.
+        // The centre lacks a record although the hub has its receipt.
         try await scene.sql("DELETE FROM central.record WHERE seq = 7")
         let versions = try await scene.sql("SELECT versions FROM central.hub")
         try await scene.whileStopped { try await scene.command("restore", backup, "--yes") }
         try await scene.until("SELECT count(*) FROM central.era WHERE reconciled IS NOT NULL AND era = 2", is: ["1"])
         #expect(try await scene.sql("SELECT value, flags FROM central.record WHERE flags <> 0") == ["81|16"])
         #expect(try await scene.sql("SELECT count(*) FROM central.record") == ["\(count + 1)"])
-        // The page of the hub's answer that it is in.
+        // At most the page of the hub's answer that contains it.
         let again = try #require(Int(try await scene.sql("SELECT versions - \(versions[0]) FROM central.hub")[0]))
         #expect((1...1_000).contains(again), "\(again)")
         let next = try await scene.log("82 kg", at: "2026-03-17 07:30")
@@ -129,7 +130,7 @@ struct LossTests {
 
     @Test
     func
-        `a centre that went back to before an erasure in the house has it again, and shows no study who has withdrawn`()
+        `after a restore to before an erasure the centre erases again, and no study sees a withdrawn person`()
         async throws
     {
         let scene = try await CentralScene(persons: [("ben", "Europe/Berlin")])
@@ -164,13 +165,13 @@ struct LossTests {
         #expect(try await scene.sql(withdrawn) == ["1"])
     }
 
-    @Test func `a centre that went back learns again what it lost, and nothing else is sent`() async throws {
+    @Test func `after a restore the centre gets only the records that it lost`() async throws {
         let scene = try await CentralScene()
         try await scene.consent()
         let source = try ExampleSource(in: scene.host, count: count)
         #expect(await source.process.waitForExit() == 0)
         try await settle(scene)
-        // As a restore to an earlier moment leaves it: the last records, a consent and nothing of the ledger in the house.
+        // As after a restore to an earlier time: the last records and a consent are missing, and the hub's state is unchanged.
         try await scene.sql("DELETE FROM central.record WHERE seq > \(count - 700)")
         try await scene.sql("DELETE FROM central.record WHERE seq BETWEEN 100 AND 110")
         try await scene.sql("DELETE FROM central.consent")
@@ -178,7 +179,7 @@ struct LossTests {
         scene.server.kill()
         try await scene.server.start()
         try await scene.sql("INSERT INTO central.incarnation VALUES (2, now(), 'a test')")
-        // The next delivery finds it.
+        // The next delivery notices it.
         let number = try await scene.log("72 kg", at: "2026-03-16 07:30")
         #expect(try await scene.receipt(number).hasPrefix("c2/"))
         try await scene.until("SELECT count(*) FROM central.record", is: ["\(count + 1)"])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Central
 
-/// What goes to the centre of a record, and what stays.
+/// Which parts of a record go to the centre, and which stay.
 @Suite struct MappingTests {
     private let consent = Consent(
         study: "heart", person: "6f1c2a9e5b7d4c30", name: "me", types: ["weight"], since: "2024-01-01",
@@ -36,11 +36,11 @@ import Testing
     private let tail =
         #""source":{"plugin":"scale","device":"020000003001","account":"anna"},"key":"k","provenance":"measured""#
 
-    @Test func `a quantity goes with each number as it is, and without what names device, account or key`() throws {
+    @Test func `a quantity keeps each number exactly, and has no name of device, account or key`() throws {
         let record = try wire(
             #""kind":"quantity",\#(head),"value":72.30000000000001,"unit":"kg","original":{"value":159.4,"unit":"lb"},"zone":"Europe/Berlin",\#(tail),"metadata":{"note":"after lunch","wasUserEntered":true,"deviceName":"Anna's"},"edited":["value"],"implausible":["start"]"#
         )
-        // Its first version was the seventh; by that the hub names it once it was erased.
+        // Its first version was the seventh; by that number the hub names it after an erasure.
         #expect(record[.n] == "7")
         #expect(record[.s] == "9" && record[.k] == "q" && record[.p] == "6f1c2a9e5b7d4c30" && record[.t] == "weight")
         #expect(record[.a] == "2024-03-15T06:30:05.25Z" && record[.e] == nil && record[.o] == "60")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a day, a retraction and an erasure have kinds of their own`() throws {
+    @Test func `a day, a retraction and an erasure have different kinds`() throws {
         let day = try wire(
             #""kind":"day","type":"weight","value":71,"unit":"kg","series":"mean30","date":"2024-03-14","method":"carried","observedOn":"2024-03-12","age":2,"basis":[3],"source":{"plugin":"gap-filler"}"#
         )
@@ -70,13 +70,13 @@ import Testing
         #expect(erased[.k] == "x" && erased[.i] == sample[.i])
     }
 
-    @Test func `what is outside the agreed days stays, and is taken back where it was inside before`() throws {
+    @Test func `a record outside the agreed days stays, and is retracted if an earlier version was inside`() throws {
         let early =
             #""kind":"quantity","type":"weight","start":"2024-01-01T00:30:00+01:00","end":"2024-01-01T00:30:00+01:00","value":72,"unit":"kg",\#(tail)"#
-        // By its own clock it is the first of January.
+        // By its local clock it is the first of January.
         #expect(try wire(early)[.k] == "q")
         let later = early.replacing("2024-01-01T00:30", with: "2025-01-01T00:30")
-        // A later version than the first: the centre may have one of before.
+        // A later version than the first: the centre may have an earlier one.
         #expect(try wire(later)[.k] == "r")
         var first = try stored(later)
         first.sequence = first.number
@@ -85,14 +85,14 @@ import Testing
                 == .stays("not agreed to: heart is given what is from 2024-01-01 to 2024-12-31"))
     }
 
-    @Test func `the digest of a record is that of the centre`() throws {
+    @Test func `the digest of a record equals the centre's`() throws {
         // As PostgreSQL computes it: left(encode(sha256('01234567-89ab-cdef-0123-456789abcdef 42'), 'hex'), 16).
         let identity = try #require(UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF"))
         let record = WireRecord(identity: identity, sequence: 42, kind: "q")
         #expect(String(UInt64(bitPattern: record.digest), radix: 16) == "79236840d3bd6939")
     }
 
-    @Test func `the line of an invitation is read whole or not at all`() throws {
+    @Test func `the line of an invitation is parsed whole or refused`() throws {
         let line = "central://db1,db2:5433,[::1]:5434/central?invite=3fa9c1d2.Qm1vQm1vQm1vQm1v"
         let invitation = try #require(Invitation(" \(line)\n"))
         #expect(invitation.hosts.map(\.description) == ["db1:5434", "db2:5433", "[::1]:5434"])

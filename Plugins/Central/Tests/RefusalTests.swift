@@ -3,10 +3,10 @@ import HubProcess
 import JSON
 import Testing
 
-/// Who is not let in, and what a person reads of it.
+/// Hubs that the centre refuses, and the reports that people read.
 @Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason)), .timeLimit(.minutes(5)))
 struct RefusalTests {
-    /// What `hub-central --check` says, and how it ends.
+    /// The output and the exit status of `hub-central --check`.
     private func check(_ scene: CentralScene) async throws -> (code: Int32, text: String) {
         let section = try String(contentsOfFile: scene.host.configuration, encoding: .utf8)
             .components(separatedBy: "[plugin.central]\n")[1].split(separator: "\n")
@@ -16,7 +16,7 @@ struct RefusalTests {
         return (result.code, result.output + result.errors)
     }
 
-    @Test func `a certificate of a role that is not one, or of another authority, is refused with what to do`()
+    @Test func `a certificate of an unknown role or of another authority is refused with the error code`()
         async throws
     {
         let server = try await CentralScene.centre()
@@ -37,7 +37,7 @@ struct RefusalTests {
         _ = try await second.fault(with: "another hub's")
     }
 
-    @Test func `a hub that the desk has stopped delivers nothing, and says who to ask`() async throws {
+    @Test func `a hub that the desk has stopped delivers nothing, and says whom to ask`() async throws {
         let scene = try await CentralScene()
         try await scene.consent()
         _ = try await scene.receipt(try await scene.log("70 kg"))
@@ -48,7 +48,7 @@ struct RefusalTests {
         #expect(try await scene.rows("value") == ["70"])
     }
 
-    @Test func `settings that make receipts lie are named by check, doctor and the plugin, and nothing is delivered`()
+    @Test func `check, doctor and the plugin name settings that make receipts untrue, and nothing is delivered`()
         async throws
     {
         let scene = try await CentralScene(at: try await CentralScene.centre(settings: ["full_page_writes = off"]))
@@ -62,7 +62,8 @@ struct RefusalTests {
         #expect(try await scene.refusal("consent", "study=heart", "person=me").contains("nothing is delivered"))
     }
 
-    @Test func `several hosts without a replica are refused, one alone is accepted with a warning`() async throws {
+    @Test func `several hosts without a replica are refused, and a single one is accepted with a warning`() async throws
+    {
         let server = try await CentralScene.centre()
         let one = try await CentralScene(at: server)
         let (code, text) = try await check(one)
@@ -75,7 +76,7 @@ struct RefusalTests {
         #expect(try await two.refusal("studies").contains("synchronous_standby_names is empty"))
     }
 
-    @Test func `a hub without an invitation says what comes next, and one with a line that is none as well`()
+    @Test func `a hub without an invitation shows the next step, and refuses a line that is not an invitation`()
         async throws
     {
         let scene = try await CentralScene(login: nil)
@@ -84,7 +85,7 @@ struct RefusalTests {
         #expect(try await scene.refusal("enrol", "invite=central://db1/central").contains("expected the whole line"))
     }
 
-    @Test func `a hub whose clock is off is told so, and delivers`() async throws {
+    @Test func `a hub with a wrong clock reports it, and still delivers`() async throws {
         let ahead = Date.now.addingTimeInterval(200).formatted(.iso8601)
         let scene = try await CentralScene(hub: "clock = \"\(ahead)@1\"")
         func told() async throws -> Int {
@@ -94,7 +95,7 @@ struct RefusalTests {
         let tap = try ChildProcess(
             "hub", ["tap", "device/central/clock", "--count", "1", "--json"], environment: scene.host.environment)
         var times = 0
-        // Each run of the plugin says it once: in the hub's log, and as an event.
+        // Each run of the plugin reports it once: in the hub's log, and as an event.
         while true {
             while try await told() == times {}
             times = try await told()
@@ -108,7 +109,7 @@ struct RefusalTests {
         _ = try await scene.receipt(try await scene.log("70 kg"))
     }
 
-    @Test func `a text that PostgreSQL has no form for is refused by name, and the rest of its batch goes`()
+    @Test func `a text that PostgreSQL cannot represent is refused alone, and the rest of its batch is stored`()
         async throws
     {
         let scene = try await CentralScene()
